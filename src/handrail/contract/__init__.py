@@ -1,0 +1,1 @@
+"""How every answer looks on every surface. Pure."""

@@ -1,0 +1,94 @@
+"""Ids: short base32 names, derived from what they identify where a repeat must meet the same thing. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import NewType
+
+from handrail.contract import base32
+
+SessionId = NewType("SessionId", str)
+RunId = NewType("RunId", str)
+NodeId = NewType("NodeId", str)
+AttemptId = NewType("AttemptId", str)
+EventId = NewType("EventId", str)
+WorkflowId = NewType("WorkflowId", str)
+WorkflowHash = NewType("WorkflowHash", str)
+BlobRef = NewType("BlobRef", str)
+"""`sha256:` and 64 hex digits: the digest of the blob's bytes."""
+
+SESSION_PREFIX = "ses_"
+RUN_PREFIX = "run_"
+NODE_PREFIX = "nod_"
+EVENT_PREFIX = "evt_"
+
+SESSION_BODY_LENGTH = 12
+"""Characters after `ses_`; a workflow token carries exactly these."""
+ATTEMPT_LENGTH = 7
+"""Characters of an attempt id; a workflow token carries them as they are."""
+NODE_TAG_LENGTH = 8
+"""Characters of the tag by which a token names a node (tokens.md: at least 32 bits)."""
+
+_BODY = f"[{base32.ALPHABET}]"
+_SESSION = re.compile(rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}")
+_RUN = re.compile(rf"{RUN_PREFIX}{_BODY}{{12}}")
+
+
+def is_session_id(text: str) -> bool:
+    return _SESSION.fullmatch(text) is not None
+
+
+def is_run_id(text: str) -> bool:
+    return _RUN.fullmatch(text) is not None
+
+
+def session_id_of(randomness: bytes) -> SessionId:
+    return SessionId(SESSION_PREFIX + base32.of_digest(randomness, SESSION_BODY_LENGTH))
+
+
+def session_id_for_request(account: str, request_id: str) -> SessionId:
+    """The session that a start with this key makes; a second start meets the first by name."""
+    return session_id_of(_digest("session", account, request_id))
+
+
+def run_id_for(session_id: SessionId, key: str) -> RunId:
+    """The run of a session that this key (a request id, or a fresh random one) started."""
+    return RunId(RUN_PREFIX + base32.of_digest(_digest("run", session_id, key), 12))
+
+
+def first_node_of(run_id: RunId, salt: int = 0) -> NodeId:
+    return NodeId(NODE_PREFIX + base32.of_digest(_digest("node", run_id, str(salt)), 12))
+
+
+def node_after(node_id: NodeId, attempt_id: AttemptId, cause: str, salt: int = 0) -> NodeId:
+    """The node that this attempt creates; another `salt` gives another name when tags collide."""
+    return NodeId(NODE_PREFIX + base32.of_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12))
+
+
+def attempt_of(randomness: bytes) -> AttemptId:
+    """A fresh attempt, as rehydrate mints it."""
+    return AttemptId(base32.of_digest(randomness, ATTEMPT_LENGTH))
+
+
+def attempt_for_new(node_id: NodeId) -> AttemptId:
+    """The attempt minted with the reply that created the node, so a replay mints the same token."""
+    return AttemptId(base32.of_digest(_digest("attempt", node_id), ATTEMPT_LENGTH))
+
+
+def node_tag(digest: str) -> str:
+    """How a token names a node: the head of the chain digest of its `node_created` event."""
+    return base32.of_digest(bytes.fromhex(digest), NODE_TAG_LENGTH)
+
+
+def event_id(digest: str) -> EventId:
+    """An event is named by its place in the chain, so the id needs no bytes in the log."""
+    return EventId(EVENT_PREFIX + base32.of_digest(bytes.fromhex(digest), 20))
+
+
+def blob_ref(content: bytes) -> BlobRef:
+    return BlobRef("sha256:" + hashlib.sha256(content).hexdigest())
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(("handrail.id", *parts)).encode()).digest()

@@ -1,0 +1,133 @@
+"""What an operation returns before a surface renders it: Outcome = Success | Failure. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.catalogue import Kind
+
+Json: TypeAlias = Any
+"""A decoded JSON value: dict, list, str, int, float, bool or None."""
+
+MESSAGE_LIMIT = 1024
+HINT_LIMIT = 512
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """A window on a list. `items` are the rows of this page; the surface mints the cursor."""
+
+    items: tuple[Json, ...]
+    sort_keys: tuple[tuple[str, ...], ...] = ()
+    """One stable sort key per item, the id last; a cursor continues after the last one shown."""
+    style: Literal["cursor", "offset"] = "cursor"
+    limit: int = 50
+    offset: int = 0
+    has_more: bool = False
+    total: int | None = None
+    truncated: bool = False
+    next_cursor: str | None = None
+    """Minted after disclosure, when the last item that is really sent is known."""
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """An ambient or disclosure fact beside the payload: `meta.notices` or LAFS `_meta.warnings`."""
+
+    type: str
+    message: str
+    severity: Literal["info", "warning"] = "info"
+    extra: dict[str, Json] = {}
+
+
+class LedgerRef(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the run's context ledger stood when the outcome was recorded."""
+
+    ledger_id: str
+    version: int
+    previous_version: int
+
+
+class NextCall(msgspec.Struct, frozen=True, kw_only=True):
+    """The exact next call; each surface spells it as a tool call, a command line or a route."""
+
+    operation: str
+    params: dict[str, Json] = {}
+
+
+class Success(msgspec.Struct, frozen=True, kw_only=True):
+    """A payload. `data` keeps its key order and is never a scalar (LAFS section 6)."""
+
+    data: dict[str, Json] | list[Json]
+    page: Page | None = None
+    notices: tuple[Notice, ...] = ()
+    ledger: LedgerRef | None = None
+    disclosure: Literal["minimal", "standard", "full", "custom"] = "standard"
+    """Set by `disclose`: what LAFS reports as `_meta.mvi`."""
+    extensions: dict[str, Json] = {}
+    """LAFS `_extensions` of this outcome, `x-token-estimate` after a cut."""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Trouble with a row of the catalogue. It has no payload; partial facts go to `details`."""
+
+    kind: Kind
+    message: str
+    details: dict[str, Json] = {}
+    hint: str = ""
+    next_call: NextCall | None = None
+    retry_after_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        unknown = set(self.details) - set(self.kind.details)
+        assert not unknown, f"{self.kind.code} does not allow the detail keys {sorted(unknown)}"
+        assert 1 <= len(self.message) <= MESSAGE_LIMIT, "a failure message has 1 to 1024 characters"
+        assert len(self.hint) <= HINT_LIMIT, "a hint has at most 512 characters"
+
+
+Outcome: TypeAlias = Success | Failure
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about one call that the runtime adds; never part of an Outcome."""
+
+    operation: str
+    request_id: str
+    at: str
+    duration_ms: int = 0
+    transport: Literal["cli", "http", "grpc", "sdk"] = "cli"
+    session_id: str = ""
+
+
+class Fault(Exception):
+    """Trouble that a caller can cause or suffer; the runtime turns it into a Failure, once."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        message: str,
+        *,
+        details: dict[str, Json] | None = None,
+        hint: str = "",
+        next_call: NextCall | None = None,
+        retry_after_ms: int | None = None,
+    ) -> None:
+        super().__init__(f"{kind.code}: {message}")
+        self.kind = kind
+        self.message = message
+        self.details = details or {}
+        self.hint = hint
+        self.next_call = next_call
+        self.retry_after_ms = retry_after_ms
+
+
+def failure_of(fault: Fault) -> Failure:
+    """The Failure that a Fault stands for."""
+    return Failure(
+        kind=fault.kind,
+        message=fault.message,
+        details=fault.details,
+        hint=fault.hint,
+        next_call=fault.next_call,
+        retry_after_ms=fault.retry_after_ms,
+    )

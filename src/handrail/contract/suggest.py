@@ -1,0 +1,35 @@
+"""The nearest known name to a misspelt one: every refusal of a name offers it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Known names within a third of the length, closest first, then alphabetical; at most `most`."""
+    wanted = name.lower()[:64]
+    allowed = max(2, len(wanted) // 3)
+    scored = []
+    for candidate in set(known):
+        folded = candidate.lower()[:64]
+        if abs(len(folded) - len(wanted)) > allowed and wanted not in folded:
+            continue
+        distance = 1 if wanted and wanted in folded else _distance(wanted, folded)
+        if distance <= allowed:
+            scored.append((distance, candidate))
+    return [candidate for _, candidate in sorted(scored)[:most]]
+
+
+def _distance(left: str, right: str) -> int:
+    """Edits (insert, delete, replace, swap neighbours) from one to the other."""
+    before: list[int] = []
+    previous = list(range(len(right) + 1))
+    for row, a in enumerate(left, 1):
+        current = [row]
+        for column, b in enumerate(right, 1):
+            cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (a != b))
+            if row > 1 and column > 1 and a == right[column - 2] and left[row - 2] == b:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        before, previous = previous, current
+    return previous[-1]

@@ -1,0 +1,227 @@
+"""Every way Handrail touches the world, on one page. The docstrings are the promises.
+
+`tests/event_log/conformance.py` repeats the promises of the log in code; every adapter passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.vocabulary import ObservationKey, SourceKind
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as planned. `body` is one JSON object without a newline; the log never reads it."""
+
+    dedupe_key: str
+    body: bytes
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as committed. `digest` is the chain digest that includes it."""
+
+    index: int
+    dedupe_key: str
+    body: bytes
+    digest: str
+
+
+class Blob(msgspec.Struct, frozen=True, kw_only=True):
+    """Content that a plan introduces, stored by the digest of its bytes."""
+
+    ref: BlobRef
+    content: bytes
+
+
+HealthState: TypeAlias = Literal["healthy", "corrupt_tail", "corrupt_head", "unknown_version"]
+HealthReason: TypeAlias = Literal[
+    "",
+    "digest_mismatch",
+    "non_contiguous",
+    "missing_segment",
+    "missing_blob",
+    "undecodable",
+    "unsupported_version",
+    "history_lost",
+]
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log can prove about a session; `reason` is empty when healthy."""
+
+    state: HealthState = "healthy"
+    reason: HealthReason = ""
+    detail: str = ""
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The attested events of a session, in order, from `first_index` on, and how sound they are.
+
+    When the state is not healthy, `records` is the prefix that is still proven.
+    """
+
+    records: tuple[Record, ...]
+    head: int
+    """How many events the session has: the index the next one gets."""
+    health: Health = Health()
+
+
+class Committed(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole plan is durable."""
+
+    records: tuple[Record, ...]
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """The first dedupe key of the plan is known; nothing was written."""
+
+    record: Record
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """The log is not where the caller thought; nothing was written. Load, decide again."""
+
+    head: int
+
+
+Appended: TypeAlias = Committed | Replayed | Conflict
+
+
+class SessionStamp(msgspec.Struct, frozen=True, kw_only=True):
+    """One stored session in a listing. `order` sorts by last activity and is never shown as a time."""
+
+    session_id: SessionId
+    order: int
+
+
+class EventReader(Protocol):
+    """What rehydrate and every read get: it cannot append because it has no such method.
+
+    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
+    """
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        """All attested events; None when the session was never created here.
+
+        Never waits for a writer: it sees a committed prefix. Never changes a byte of the store.
+        Bytes that nothing attests are ignored, not salvaged.
+        """
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        """The same from event `index` on."""
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        """Every session with at least one commit, last activity first, then by id."""
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        """The content, checked against its ref.
+
+        Raises Fault STORE_CORRUPT when it is missing or does not match.
+        """
+
+
+class SessionHold(Protocol):
+    """The only way to append: handed out by `EventLog.hold`, dead after its scope ends."""
+
+    def load_since(self, index: int) -> Loaded | None:
+        """As `EventReader.load_since`, under the hold: nothing can be added before the scope ends."""
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        """Commit the whole plan or nothing, durably, before returning.
+
+        Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other
+        than `expected_head` is `Conflict`; else the blobs are durable before the events that name
+        them, the events before the record that attests them, and that record before `Committed`.
+        An empty plan is a broken assumption. After the hold's scope: AssertionError before any I/O.
+
+        Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
+        disk refuses; then nothing of the plan counts.
+        """
+
+
+class EventLog(EventReader, Protocol):
+    """The store: one append-only log per session plus content-addressed blobs."""
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        """Be the single writer of a session, existing or new, for the scope of the `with`.
+
+        Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold
+        ends with the process, however it dies. Holding alone creates nothing that `load` or
+        `list_sessions` would show.
+        """
+
+
+class Incidents(Protocol):
+    """Where a defect's traceback goes: a private file, never an answer."""
+
+    def record(self, traceback: str) -> str:
+        """Keep it and return a short id to quote; empty when it could not be kept. Never raises."""
+
+
+class Clock(Protocol):
+    """Time, only ever informational: nothing is ordered, compared or replayed by it."""
+
+    def now(self) -> str:
+        """UTC as `2026-11-15T09:30:00.123Z`."""
+
+    def unix_seconds(self) -> int:
+        """For expiries of cursor, confirm and continuation tokens."""
+
+    def monotonic_ms(self) -> int:
+        """For durations and bounded waits."""
+
+
+class Randomness(Protocol):
+    """The only source of chance."""
+
+    def bytes(self, count: int) -> bytes: ...
+
+
+class Keys(Protocol):
+    """The keyring, reduced to derived purpose keys: no caller ever sees a ring key."""
+
+    def signing_key(self, purpose: str) -> bytes:
+        """32 bytes for minting. Creates the keyring on first use.
+
+        Raises Fault KEYRING_INVALID when it cannot be read or created; never an unkeyed fallback.
+        """
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        """Current first, then previous if there is one. Empty when no keyring exists yet; never creates."""
+
+
+class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One workflow file as found; the language room reads it."""
+
+    source_kind: SourceKind
+    source_ref: str
+    """Where it came from, without a machine path: file name, or package resource."""
+    content: bytes
+
+
+class WorkflowLibrary(Protocol):
+    """Workflow files of every source, bundled first, then user, then project; sorted by name within one."""
+
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        """Every `*.json` found. An unreadable file is given with empty content, never left out."""
+
+
+class Workspace(Protocol):
+    """Facts about where the caller works. Never a subprocess."""
+
+    def project(self, asked: str) -> str:
+        """The project directory: as asked, then HANDRAIL_PROJECT, the git root, the working directory.
+
+        Raises Fault E_VALIDATION when the asked directory does not exist.
+        """
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
+
+    def account(self) -> str:
+        """Who is calling: the operating-system user."""
