@@ -1,0 +1,38 @@
+"""A run graph as plain lines for a terminal: the preferred path straight down, forks beside it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from handrail.contract.ids import NodeId
+from handrail.engine.history import Node
+from handrail.engine.state import Complete
+from handrail.projections.run_graph import RunGraph
+
+_MARKS = {"step": "o", "checkpoint": "#"}
+
+
+def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
+    """One line per node. `*` marks the preferred tip, `o` a step, `#` a checkpoint; a branch is indented."""
+    by_id = {node.node_id: node for node in graph.nodes}
+    lines: list[str] = []
+    stack: list[tuple[NodeId, str, str]] = [(graph.nodes[0].node_id, "", "")]
+    while stack:
+        node_id, rail, turn = stack.pop()
+        node = by_id[node_id]
+        mark = "*" if node_id == graph.preferred_tip else _MARKS[node.kind]
+        done = " (complete)" if isinstance(node.state, Complete) else ""
+        lines.append(f"{rail}{turn}{mark} {label(node)}{done}")
+        below = _preferred_last(graph, node_id)
+        inner = rail + ("   " if turn else "")
+        for place, child in enumerate(reversed(below)):
+            is_straight = place == 0
+            stack.append((child, inner, "" if is_straight else "|\\ "))
+    return lines
+
+
+def _preferred_last(graph: RunGraph, node_id: NodeId) -> list[NodeId]:
+    """Side branches first, so that the straight line continues below them."""
+    below = list(graph.children[node_id])
+    below.sort(key=lambda child: child in graph.preferred_path)
+    return below

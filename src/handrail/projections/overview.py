@@ -1,0 +1,74 @@
+"""A session in a few words: status, goal, where each run stands. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import NodeId, RunId
+from handrail.engine.history import History, Node
+from handrail.engine.state import Running, step_key
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
+
+SessionStatus: TypeAlias = Literal["empty", "in_progress", "complete"]
+
+
+class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one run stands."""
+
+    run_id: RunId
+    workflow_id: str
+    workflow_hash: str
+    status: RunStatus
+    tip: Node
+    graph: RunGraph
+    fork_count: int
+    ledger_version: int
+
+
+def run_overview(history: History, run_id: RunId) -> RunOverview:
+    """One run of the history."""
+    run = history.runs[run_id]
+    graph = run_graph(history, run_id)
+    forks = sum(1 for node in graph.nodes if history.causes.get(node.node_id) == "non_tip_advance")
+    return RunOverview(
+        run_id=run_id,
+        workflow_id=run.workflow_id,
+        workflow_hash=run.workflow_hash,
+        status=graph.status,
+        tip=history.nodes[graph.preferred_tip],
+        graph=graph,
+        fork_count=forks,
+        ledger_version=len(history.anchors[run_id]),
+    )
+
+
+def latest_run(history: History) -> RunId | None:
+    """The run with the latest activity."""
+    last: dict[RunId, int] = {run_id: run.index for run_id, run in history.runs.items()}
+    for node in history.nodes.values():
+        last[node.run_id] = max(last[node.run_id], history.last_index[node.node_id])
+    return max(last, key=lambda run_id: (last[run_id], run_id)) if last else None
+
+
+def session_status(history: History) -> SessionStatus:
+    """The status of the latest run; a session may have none yet."""
+    run_id = latest_run(history)
+    return "empty" if run_id is None else run_graph(history, run_id).status
+
+
+def last_notes(history: History, node_id: NodeId) -> str:
+    """The newest notes on the way to a node."""
+    current: NodeId | None = node_id
+    while current is not None:
+        notes = history.notes.get(current)
+        if notes is not None:
+            return notes.text
+        current = history.nodes[current].parent
+    return ""
+
+
+def pending_step(node: Node) -> str | None:
+    """The step instance that is pending at a node."""
+    return step_key(node.state) if isinstance(node.state, Running) else None

@@ -1,0 +1,63 @@
+"""The graph of a run: its nodes, tips, preferred tip and status. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import NodeId, RunId
+from handrail.engine.history import History, Node
+from handrail.engine.state import Complete
+
+RunStatus: TypeAlias = Literal["in_progress", "complete"]
+
+
+class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
+    """One run as a tree; nodes in the order of their creation."""
+
+    run_id: RunId
+    nodes: tuple[Node, ...]
+    children: dict[NodeId, tuple[NodeId, ...]]
+    tips: tuple[NodeId, ...]
+    preferred_tip: NodeId
+    preferred_path: frozenset[NodeId]
+    status: RunStatus
+
+
+def run_graph(history: History, run_id: RunId) -> RunGraph:
+    """The graph of one run of the history."""
+    nodes = tuple(node for node in history.nodes.values() if node.run_id == run_id)
+    reach: dict[NodeId, int] = {}
+    for node in nodes:  # a parent is created before its children, so its reach is known
+        own = history.last_index[node.node_id]
+        reach[node.node_id] = own if node.parent is None else max(own, reach[node.parent])
+    tips = tuple(node.node_id for node in nodes if not history.children.get(node.node_id))
+    preferred = max(tips, key=lambda tip: (reach[tip], history.nodes[tip].index, tip))
+    return RunGraph(
+        run_id=run_id,
+        nodes=nodes,
+        children={node.node_id: history.children.get(node.node_id, ()) for node in nodes},
+        tips=tips,
+        preferred_tip=preferred,
+        preferred_path=frozenset(_ancestors(history, preferred)),
+        status=status_at(history.nodes[preferred]),
+    )
+
+
+def status_at(node: Node) -> RunStatus:
+    return "complete" if isinstance(node.state, Complete) else "in_progress"
+
+
+def preferred_tip(history: History, run_id: RunId) -> Node:
+    """The leaf whose reachable history has the highest last event index; never chosen by clock."""
+    return history.nodes[run_graph(history, run_id).preferred_tip]
+
+
+def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:
+    path = []
+    current: NodeId | None = node_id
+    while current is not None:
+        path.append(current)
+        current = history.nodes[current].parent
+    return path
