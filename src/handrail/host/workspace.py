@@ -1,0 +1,108 @@
+"""Where the caller works: project, git facts, account. Reads a few small files, starts no process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+
+from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.outcome import Fault
+from handrail.contract.vocabulary import ObservationKey
+from handrail.contract.wording import quoted
+
+_SMALL_FILE_BYTES = 4_096
+
+
+class LocalWorkspace:
+    """`ports.Workspace` over the local file system."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def project(self, asked: str) -> str:
+        named = asked or self._environment.get("HANDRAIL_PROJECT", "")
+        if not named:
+            here = os.getcwd()
+            return _git_root(here) or here
+        path = os.path.abspath(os.path.expanduser(named))
+        if not os.path.isdir(path):
+            raise Fault(
+                E_VALIDATION,
+                f"The project directory {quoted(named)} does not exist.",
+                details={"param": "project"},
+                hint="Give an existing directory, or leave project out to use the git root here.",
+            )
+        return path
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        root = _git_root(project)
+        if root is None:
+            return {}
+        seen: dict[ObservationKey, str] = {"repo_root_hash": hashlib.sha256(root.encode()).hexdigest()[:32]}
+        directory = _git_directory(root)
+        head = _read_line(os.path.join(directory, "HEAD"))
+        if head.startswith("ref: "):
+            name = head.removeprefix("ref: ")
+            seen["git_branch"] = name.removeprefix("refs/heads/")[:200]
+            head = _commit_of(directory, name)
+        if head:
+            seen["git_head_sha"] = head[:64]
+        return seen
+
+    def account(self) -> str:
+        return self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
+
+
+def _git_root(start: str) -> str | None:
+    current = os.path.abspath(start)
+    while True:
+        if os.path.exists(os.path.join(current, ".git")):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return None
+        current = parent
+
+
+def _git_directory(root: str) -> str:
+    """The repository behind a checkout; a linked worktree has a `.git` file that points to it."""
+    marker = os.path.join(root, ".git")
+    if os.path.isdir(marker):
+        return marker
+    pointed = _read_line(marker).removeprefix("gitdir: ")
+    return os.path.normpath(os.path.join(root, pointed)) if pointed else marker
+
+
+def _commit_of(directory: str, ref: str) -> str:
+    """The commit of a branch: loose, packed, or kept by the main checkout of a worktree."""
+    shared = _read_line(os.path.join(directory, "commondir"))
+    for place in (directory, os.path.normpath(os.path.join(directory, shared))) if shared else (directory,):
+        loose = _read_line(os.path.join(place, ref))
+        if loose:
+            return loose
+        packed = _packed_commit(os.path.join(place, "packed-refs"), ref)
+        if packed:
+            return packed
+    return ""
+
+
+def _packed_commit(path: str, ref: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                commit, _, name = line.rstrip("\n").partition(" ")
+                if name == ref:
+                    return commit
+    except OSError:
+        return ""
+    return ""
+
+
+def _read_line(path: str) -> str:
+    """The first line of a small file; empty when there is none. Git facts are helpful, never required."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_SMALL_FILE_BYTES).partition("\n")[0].strip()
+    except OSError:
+        return ""

@@ -1,0 +1,68 @@
+"""One attempt, answered exactly once: look without the lock, then gate, decide and commit under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import assert_never
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION
+from handrail.contract.outcome import Fault
+from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims
+from handrail.engine.events import PlannedEvent
+from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
+from handrail.engine.history import Node, Recorded
+from handrail.ports import Blob
+from handrail.runtime.handles import history_lost, node_of, session_of
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+
+
+def answer_attempt(
+    rt: Runtime,
+    claims: AckClaims | CheckpointClaims,
+    use: AttemptUse,
+    decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
+    blobs: Sequence[Blob],
+) -> tuple[Session, Recorded]:
+    """The recorded answer of the attempt, made now if it had none.
+
+    `decide(session, node, salt)` plans it; it is not called for a replay.
+    """
+    session = session_of(rt.log, claims)
+    recorded = recorded_answer(session, claims, use)  # committed answers never change: a replay needs no lock
+    if recorded is not None:
+        return session, recorded
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=True) as (current, witness):
+            session = current
+            recorded = recorded_answer(session, claims, use)
+            if recorded is not None:
+                return session, recorded
+            node = node_of(current.history, claims)
+            committed = commit(rt, witness, current, partial(decide, current, node), blobs)
+        if committed is not None:
+            recorded = recorded_answer(committed, claims, use)
+            assert recorded is not None, "a committed answer is in the history"
+            return committed, recorded
+    raise Fault(
+        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": claims.session_id}
+    )
+
+
+def recorded_answer(
+    session: Session, claims: AckClaims | CheckpointClaims, use: AttemptUse
+) -> Recorded | None:
+    """The answer of the attempt, if it has one.
+
+    Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.
+    """
+    match gate(session.history, claims.node_tag, claims.attempt_id, use):
+        case Refused():
+            raise history_lost(session.history)
+        case Answered(recorded=recorded):
+            return recorded
+        case Open():
+            return None
+        case never:
+            assert_never(never)

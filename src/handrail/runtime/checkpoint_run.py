@@ -1,0 +1,72 @@
+"""`run.checkpoint`: keep notes at a node without moving the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.outcome import Success
+from handrail.engine.decide import decide_checkpoint
+from handrail.engine.events import PlannedEvent
+from handrail.engine.history import Node
+from handrail.engine.reply import Reply
+from handrail.runtime.attempts import answer_attempt
+from handrail.runtime.handles import read_checkpoint
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session
+from handrail.runtime.work import Output, blobs_of, work_done
+
+
+class CheckpointRun(Input, frozen=True, kw_only=True):
+    """Progress worth keeping before the step is done."""
+
+    checkpoint_token: Annotated[str, Meta(description="The checkpointToken of the newest reply.")]
+    state_token: Annotated[str | UnsetType, Meta(description="Optional; must come from the same reply.")] = (
+        UNSET
+    )
+    output: Annotated[Output, Meta(description="What is worth keeping.")]
+    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+
+
+def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success:
+    """Add a checkpoint once; the same token again gets the recorded reply."""
+    handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
+    work = work_done(request.output, UNSET)
+
+    def decide(_: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        return decide_checkpoint(node, handle.claims.attempt_id, work, salt)
+
+    session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
+    return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
+
+
+OPERATION = Operation(
+    name="run.checkpoint",
+    effect="ack",
+    summary="Save progress at the pending step without finishing it.",
+    input=CheckpointRun,
+    output=Reply,
+    perform=checkpoint_run,
+    shape=RUN_SHAPE,
+    tool="checkpoint_workflow",
+    tool_description=(
+        "Save notes in the middle of a step. The pending step stays the same; the reply has tokens to go on "
+        "with. Repeating the call adds nothing."
+    ),
+    tool_fields=("checkpointToken", "stateToken", "output", "project"),
+    errors=(
+        "VALIDATION_ERROR",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_SCOPE_MISMATCH",
+        "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+    ),
+)

@@ -1,0 +1,138 @@
+"""`run.continue`: advance with an ack, replay a known one, or rehydrate without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.engine.decide import decide_advance
+from handrail.engine.events import PlannedEvent
+from handrail.engine.history import Node
+from handrail.engine.reply import Reply, reply_at
+from handrail.projections.recap import recap_at
+from handrail.runtime.attempts import answer_attempt
+from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
+from handrail.runtime.runtime import Reading, Runtime
+from handrail.runtime.sessions import Session
+from handrail.runtime.work import Output, blobs_of, work_done
+
+
+class ContinueRun(Input, frozen=True, kw_only=True):
+    """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
+
+    ack_token: Annotated[
+        str | UnsetType, Meta(description="The ackToken of the newest reply: enough to continue.")
+    ] = UNSET
+    state_token: Annotated[
+        str | UnsetType,
+        Meta(description="Alone: show the pending step again, with a recap. Changes nothing."),
+    ] = UNSET
+    context: Annotated[
+        dict[str, Any] | UnsetType, Meta(description="External facts to set; null deletes a key.")
+    ] = UNSET
+    output: Annotated[Output | UnsetType, Meta(description="What this step produced.")] = UNSET
+    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+
+
+def continue_run(rt: Runtime, request: ContinueRun) -> Success:
+    """Advance, replay or rehydrate."""
+    if request.ack_token is UNSET:
+        return rehydrate(rt.reading(), request)
+    return advance(rt, request, request.ack_token)
+
+
+def rehydrate(reading: Reading, request: ContinueRun) -> Success:
+    """The pending step again, a recap and a fresh ack. Cannot write: it is given nothing that could."""
+    if request.state_token is UNSET:
+        raise Fault(
+            CONTEXT_MISSING,
+            "continue needs an ackToken, or a stateToken alone to read the pending step again.",
+            details={"missing": ["ackToken", "stateToken"]},
+            next_call=NextCall(operation="session.resume", params={}),
+        )
+    handle = read_state(reading.keys, request.state_token)
+    session = session_of(reading.reader, handle.claims)
+    node = node_of(session.history, handle.claims)
+    tokens = fresh_tokens(reading.keys, reading.randomness, session.history.session_id, node)
+    if request.output is not UNSET or request.context is not UNSET:
+        raise _nothing_stored(request, tokens.ack)
+    workflow = pinned_workflow(reading.reader, session.history.runs[node.run_id].workflow_hash)
+    reply = reply_at(
+        node,
+        session.history.session_id,
+        workflow,
+        tokens,
+        recap=recap_at(session.history, workflow, node.node_id),
+        warnings=handle.warnings,
+        is_healthy=session.health.state == "healthy",
+    )
+    return success_of(reply, current_ledger(session.history, node.run_id))
+
+
+def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success:
+    """Acknowledge the pending step once; the same ack again gets the recorded reply."""
+    handle = read_ack(rt.keys, ack_token, request.state_token)
+    claims = handle.claims
+    work = work_done(request.output, request.context)
+
+    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        return decide_advance(session.history, workflow, node, claims.attempt_id, work, salt)
+
+    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
+    return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
+
+
+def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
+    """output or context without an ack: reading and advancing differ, so it is never guessed."""
+    given = msgspec.to_builtins(request)
+    sent = [name for name in ("output", "context") if name in given]
+    params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
+    return Fault(
+        VALIDATION_ERROR,
+        f"{' and '.join(sent)} came without an ackToken: nothing was stored.",
+        details={
+            "problems": [{"param": "ackToken", "problem": "missing"}],
+            "not_stored": sent,
+        },
+        hint="Make the call in next_call if the pending step is done; it stores what you sent.",
+        next_call=NextCall(operation="run.continue", params=params),
+    )
+
+
+OPERATION = Operation(
+    name="run.continue",
+    effect="ack",
+    summary="Acknowledge the pending step and get the next one, or read the pending step again.",
+    input=ContinueRun,
+    output=Reply,
+    perform=continue_run,
+    shape=RUN_SHAPE,
+    tool="continue_workflow",
+    tool_description=(
+        "Report the pending step as done and get the next one. Pass the ackToken of the newest reply and "
+        "output.notesMarkdown. Repeating a call is safe and returns the recorded reply. With stateToken "
+        "alone it shows the pending step again with a recap and changes nothing: for after losing context."
+    ),
+    tool_fields=("ackToken", "stateToken", "context", "output", "project"),
+    errors=(
+        "CONTEXT_MISSING",
+        "VALIDATION_ERROR",
+        "CONTEXT_BUDGET_EXCEEDED",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_SCOPE_MISMATCH",
+        "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+    ),
+)

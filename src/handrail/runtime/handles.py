@@ -1,0 +1,172 @@
+"""Tokens in and out of a run operation: minting them for a node, reading the ones a caller brings."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import STORE_HISTORY_LOST, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE
+from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.tokens.reading import read_tokens
+from handrail.contract.tokens.workflow import (
+    AckClaims,
+    CheckpointClaims,
+    Claims,
+    StateClaims,
+    TokenKind,
+    mint,
+)
+from handrail.engine.history import History, Node, node_at
+from handrail.engine.reply import ReplyWarning, Tokens
+from handrail.engine.state import Complete
+from handrail.ports import EventReader, Keys, Randomness
+from handrail.runtime.sessions import Session, read_session
+
+WORKFLOW_PURPOSE = "workflow"
+
+
+_C = TypeVar("_C", bound=Claims)
+
+
+class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
+    """A token that verified, and what the reply must say about how it was read."""
+
+    claims: _C
+    warnings: tuple[ReplyWarning, ...] = ()
+
+
+def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
+    """Verify a stateToken.
+
+    Raises Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
+    """
+    found, warnings = _read(keys, text, "state")
+    claims = found["state"]
+    assert isinstance(claims, StateClaims), "a state token carries state claims"
+    return Handle(claims=claims, warnings=warnings)
+
+
+def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims]:
+    """Verify an ackToken, and that a stateToken given with it comes from the same reply."""
+    found, warnings = _read(keys, text, "ack")
+    claims = found["ack"]
+    assert isinstance(claims, AckClaims), "an ack token carries ack claims"
+    return Handle(
+        claims=claims, warnings=(*warnings, *_agreeing(keys, state_text, found.get("state"), claims))
+    )
+
+
+def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[CheckpointClaims]:
+    """Verify a checkpointToken, and that a stateToken given with it comes from the same reply."""
+    found, warnings = _read(keys, text, "checkpoint")
+    claims = found["checkpoint"]
+    assert isinstance(claims, CheckpointClaims), "a checkpoint token carries checkpoint claims"
+    return Handle(
+        claims=claims, warnings=(*warnings, *_agreeing(keys, state_text, found.get("state"), claims))
+    )
+
+
+def _read(
+    keys: Keys, text: str, expected: TokenKind
+) -> tuple[dict[TokenKind, Claims], tuple[ReplyWarning, ...]]:
+    """The tokens in one argument: agents paste two of them glued together."""
+    tokens = read_tokens(keys.verifying_keys(WORKFLOW_PURPOSE), text, (expected,))
+    warnings = tuple(
+        ReplyWarning(
+            code="TOKEN_REPAIRED",
+            message="One character of the token was wrong and was repaired; use the corrected token.",
+            corrected_token=token.text,
+        )
+        for token in tokens.values()
+        if token.repaired
+    )
+    return {kind: token.claims for kind, token in tokens.items()}, warnings
+
+
+def _agreeing(
+    keys: Keys, state_text: str | UnsetType, glued: Claims | None, other: AckClaims | CheckpointClaims
+) -> tuple[ReplyWarning, ...]:
+    """Check every stateToken that came with another token; return what must be said about them."""
+    if isinstance(glued, StateClaims):
+        require_same_node(glued, other)
+    if state_text is UNSET:
+        return ()
+    state = read_state(keys, state_text)
+    require_same_node(state.claims, other)
+    return state.warnings
+
+
+def require_same_node(state: StateClaims, other: AckClaims | CheckpointClaims) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless both tokens come from one reply."""
+    if (state.session_id, state.node_tag) == (other.session_id, other.node_tag):
+        return
+    same_session = state.session_id == other.session_id
+    what = "steps" if same_session else "sessions"
+    raise Fault(
+        TOKEN_SCOPE_MISMATCH,
+        f"The two tokens belong to different {what}; nothing was done.",
+        details={"session_id": other.session_id},
+        hint="Send the ackToken alone: it is enough. Or take both tokens from the newest reply.",
+        next_call=resume_call(other.session_id),
+    )
+
+
+def session_of(reader: EventReader, claims: Claims) -> Session:
+    """The session a token names.
+
+    Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store.
+    """
+    session = read_session(reader, claims.session_id)
+    if session is None:
+        raise Fault(
+            TOKEN_UNKNOWN_NODE,
+            f"Session {claims.session_id} is not in this store.",
+            details={"session_id": claims.session_id},
+        )
+    return session
+
+
+def node_of(history: History, claims: Claims) -> Node:
+    """The node a token names.
+
+    Raises Fault STORE_HISTORY_LOST: the token verified, so its commit was durable once.
+    """
+    node = node_at(history, claims.node_tag)
+    if node is None:
+        raise history_lost(history)
+    return node
+
+
+def history_lost(history: History) -> Fault:
+    return Fault(
+        STORE_HISTORY_LOST,
+        f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
+        details={"session_id": history.session_id, "event_count": history.head},
+    )
+
+
+def new_node_tokens(keys: Keys, session_id: SessionId, node: Node) -> Tokens:
+    """The tokens of the reply that created a node; a replay mints the same bytes."""
+    return _tokens(keys, session_id, node, attempt_for_new(node.node_id))
+
+
+def fresh_tokens(keys: Keys, randomness: Randomness, session_id: SessionId, node: Node) -> Tokens:
+    """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
+    return _tokens(keys, session_id, node, attempt_of(randomness.bytes(8)))
+
+
+def resume_call(session_id: SessionId) -> NextCall:
+    return NextCall(operation="session.resume", params={"query": session_id})
+
+
+def _tokens(keys: Keys, session_id: SessionId, node: Node, attempt_id: AttemptId) -> Tokens:
+    key = keys.signing_key(WORKFLOW_PURPOSE)
+    state = mint(key, StateClaims(session_id=session_id, node_tag=node.tag))
+    if isinstance(node.state, Complete):
+        return Tokens(state=state)
+    ack = AckClaims(session_id=session_id, node_tag=node.tag, attempt_id=attempt_id)
+    checkpoint = CheckpointClaims(session_id=session_id, node_tag=node.tag, attempt_id=attempt_id)
+    return Tokens(state=state, ack=mint(key, ack), checkpoint=mint(key, checkpoint))

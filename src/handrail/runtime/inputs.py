@@ -1,0 +1,83 @@
+"""Params into the operation's input: every problem at once, and the call repaired where that is sure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.suggest import nearest
+from handrail.runtime.operation import Operation
+
+_MOST_PROBLEMS = 20
+
+
+def decode_input(called: Operation, params: dict[str, Json]) -> Any:
+    """The input of an operation.
+
+    Raises Fault VALIDATION_ERROR with every problem; `next_call` is the caller's own call when all that
+    is wrong are names that have one nearest known name.
+    """
+    try:
+        return msgspec.convert(params, called.input, strict=True)
+    except msgspec.ValidationError as error:
+        problems, repaired = _problems(called, params)
+        if not problems:  # the whole is refused though every field alone is fine: say what msgspec said
+            problems = [{"param": "", "problem": _readable(str(error))}]
+        raise Fault(
+            VALIDATION_ERROR,
+            _summary(problems),
+            details={"problems": problems[:_MOST_PROBLEMS]},
+            next_call=None if repaired is None else NextCall(operation=called.name, params=repaired),
+        ) from error
+
+
+def _problems(
+    called: Operation, params: dict[str, Json]
+) -> tuple[list[dict[str, Json]], dict[str, Json] | None]:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(called.input)}
+    problems: list[dict[str, Json]] = []
+    repaired: dict[str, Json] | None = dict(params)
+    for name in params:
+        if name in fields:
+            continue
+        near = [known for known in nearest(name, fields) if known not in params]
+        problem: dict[str, Json] = {"param": name[:80], "problem": "unknown name", "expected": sorted(fields)}
+        if near:
+            problem["did_you_mean"] = near[0]
+        problems.append(problem)
+        repaired = _renamed(repaired, name, near[0]) if near else None
+    for name, field in fields.items():
+        given = repaired if repaired is not None else params
+        if name not in given:
+            if field.required:
+                problems.append({"param": name, "problem": "missing"})
+                repaired = None
+            continue
+        try:
+            msgspec.convert(given[name], field.type, strict=True)
+        except msgspec.ValidationError as error:
+            problems.append({"param": name, "problem": _readable(str(error))})
+            repaired = None
+    return problems, repaired
+
+
+def _renamed(params: dict[str, Json] | None, name: str, better: str) -> dict[str, Json] | None:
+    if params is None:
+        return None
+    return {better if key == name else key: value for key, value in params.items()}
+
+
+def _readable(error: str) -> str:
+    """msgspec's words without its path notation for the root."""
+    return error.replace(" - at `$`", "").replace("`$.", "`").replace("`$", "`")
+
+
+def _summary(problems: list[dict[str, Json]]) -> str:
+    first = problems[0]
+    where = f"{first['param']}: " if first["param"] else ""
+    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
+    return f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1024]

@@ -1,0 +1,101 @@
+"""`workflow.list`: every workflow the project can use, broken files included."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.outcome import Success
+from handrail.contract.payload import Payload
+from handrail.contract.shape import Shape
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.workflow_catalog import catalog_of, problem_row, project_of
+from handrail.workflows.catalog import CatalogEntry, catalog_order, suggested_id
+
+
+class ListWorkflows(Input, frozen=True, kw_only=True):
+    """Which workflows to list."""
+
+    query: Annotated[
+        str | UnsetType, Meta(description="Words that id, name or description hold.", max_length=200)
+    ] = UNSET
+    kind: Annotated[Literal["workflow", "routine"] | UnsetType, Meta(description="Only this kind.")] = UNSET
+    limit: Annotated[int | UnsetType, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] = UNSET
+    cursor: Annotated[str | UnsetType, Meta(description="next_cursor of the page before.")] = UNSET
+    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+
+
+class WorkflowRow(Payload, frozen=True, kw_only=True):
+    """One workflow. A file with problems is listed under its file name and cannot be started."""
+
+    id: str
+    name: str
+    description: str
+    kind: str
+    id_status: str
+    source_kind: str
+    suggested_id: str = ""
+    problems: list[dict[str, str]] = []
+
+
+class WorkflowList(Payload, frozen=True, kw_only=True):
+    """Beside the items: where was looked."""
+
+    project: str
+    scope: str
+
+
+def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
+    """One page of the catalog."""
+    project = project_of(rt, request.project)
+    words = "" if request.query is UNSET else request.query.lower()
+    entries = [
+        entry
+        for entry in catalog_of(rt, project)
+        if (request.kind is UNSET or entry.kind == request.kind) and _matches(entry, words.split())
+    ]
+    page = page_of(rt, OPERATION, request, entries, catalog_order, _row)
+    return Success(data={"project": project, "scope": "bundled, user and project workflows"}, page=page)
+
+
+def _matches(entry: CatalogEntry, words: list[str]) -> bool:
+    source = entry.workflow
+    text = entry.id if source is None else f"{entry.id} {source.name} {source.description}"
+    return all(word in text.lower() for word in words)
+
+
+def _row(entry: CatalogEntry) -> WorkflowRow:
+    source = entry.workflow
+    is_legacy = source is not None and entry.id_status == "legacy"
+    return WorkflowRow(
+        id=entry.id,
+        name=source.name if source else entry.id,
+        description=source.description if source else "This file has problems and cannot be used.",
+        kind=entry.kind,
+        id_status=entry.id_status,
+        source_kind=entry.source_kind,
+        suggested_id=suggested_id(entry.id, entry.source_kind) if is_legacy else "",
+        problems=[problem_row(problem) for problem in entry.problems[:20]],
+    )
+
+
+OPERATION = Operation(
+    name="workflow.list",
+    effect="read",
+    summary="List the workflows that can be started here.",
+    input=ListWorkflows,
+    output=WorkflowList,
+    item=WorkflowRow,
+    perform=list_workflows,
+    shape=Shape(
+        levels={"minimal": ("id", "name"), "standard": None, "full": None}, id_field="id", select="items"
+    ),
+    default_sort="namespace, kind (workflow first), name",
+    tool="list_workflows",
+    tool_description="List the workflows that can be started in this project and what they are for.",
+    tool_fields=("query", "cursor", "project"),
+    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
+)

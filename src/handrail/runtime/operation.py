@@ -1,0 +1,47 @@
+"""What an operation is: defined once, offered by every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.shape import Shape
+
+Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous"]
+"""read changes nothing; create takes an idempotency key; ack is gated by a token we minted."""
+
+
+class Input(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """Shared options of operation inputs: a typo is refused, absent and null stay different."""
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing a caller can ask for."""
+
+    name: str
+    effect: Effect
+    summary: str
+    """One line: what it does. Help, reference and tool description begin with it."""
+    input: type[Any]
+    output: type[Any]
+    """The payload, as every surface sends it (for a list: without the paging keys)."""
+    item: type[Any] | None = None
+    """Of a list: one row."""
+    perform: Callable[[Any, Any], Any]
+    """`(runtime, input) -> output or Success`."""
+    shape: Shape
+    default_sort: str = ""
+    """Of a list: the declared order, its last key the id."""
+    tool: str = ""
+    """The MCP tool that offers it; empty: none, because read models are not for agents."""
+    tool_description: str = ""
+    tool_fields: tuple[str, ...] = ()
+    """Which input fields the tool offers, by wire name."""
+    tool_choices: dict[str, tuple[str, ...]] = {}
+    """Where the tool offers fewer values of an enum than the operation takes."""
+    errors: tuple[str, ...] = ()
+    """Catalogue codes it can answer with, beside those every operation shares."""

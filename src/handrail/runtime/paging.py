@@ -1,0 +1,67 @@
+"""One window of a sorted list, continued by a signed cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from handrail.contract.outcome import Page
+from handrail.contract.tokens.cursor import cursor_scope, read_cursor
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+
+DEFAULT_LIMIT = 50
+MOST_ITEMS = 500
+CURSOR_PURPOSE = "cursor"
+
+_T = TypeVar("_T")
+
+
+def list_scope(called: Operation, request: Any) -> str:
+    """What a cursor is bound to: every filter of the request, without the window itself, and the order."""
+    filters = msgspec.to_builtins(request)
+    filters.pop("limit", None)
+    filters.pop("cursor", None)
+    return cursor_scope(filters, (called.default_sort,))
+
+
+def page_of(
+    runtime: Runtime,
+    called: Operation,
+    request: Any,
+    items: Iterable[_T],
+    sort_key: Callable[[_T], tuple[str, ...]],
+    row: Callable[[_T], Any],
+) -> Page:
+    """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
+    limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
+    after = _after(runtime, called, request)
+    window: list[_T] = []
+    has_more = False
+    for item in items:
+        if after is not None and sort_key(item) <= after:
+            continue
+        if len(window) == limit:
+            has_more = True
+            break
+        window.append(item)
+    return Page(
+        items=tuple(msgspec.to_builtins(row(item)) for item in window),
+        sort_keys=tuple(sort_key(item) for item in window),
+        limit=limit,
+        has_more=has_more,
+    )
+
+
+def _after(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
+    if request.cursor is msgspec.UNSET:
+        return None
+    return read_cursor(
+        runtime.keys.verifying_keys(CURSOR_PURPOSE),
+        request.cursor,
+        operation=called.name,
+        scope=list_scope(called, request),
+        now=runtime.clock.unix_seconds(),
+    )

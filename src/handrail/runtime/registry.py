@@ -1,0 +1,36 @@
+"""The operation registry: every operation by name, loaded one at a time.
+
+A command line runs one operation, so only that one's module and structs are paid for.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from handrail.runtime.operation import Operation
+
+_MODULES = {
+    "workflow.list": "handrail.runtime.list_workflows",
+    "workflow.inspect": "handrail.runtime.inspect_workflow",
+    "run.start": "handrail.runtime.start_run",
+    "run.continue": "handrail.runtime.continue_run",
+    "run.checkpoint": "handrail.runtime.checkpoint_run",
+    "session.list": "handrail.runtime.list_sessions",
+    "session.show": "handrail.runtime.show_session",
+    "session.resume": "handrail.runtime.resume_session",
+    "lafs.check": "handrail.runtime.check_lafs",
+}
+
+OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
+
+
+def operation(name: str) -> Operation:
+    """One operation. Its module is imported here, late, because each costs its structs at start-up."""
+    loaded = importlib.import_module(_MODULES[name]).OPERATION
+    assert isinstance(loaded, Operation), f"{_MODULES[name]} must define OPERATION"
+    return loaded
+
+
+def all_operations() -> tuple[Operation, ...]:
+    """Every operation, in the order of the table."""
+    return tuple(operation(name) for name in OPERATION_NAMES)

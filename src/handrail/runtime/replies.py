@@ -1,0 +1,103 @@
+"""From a recorded answer to the reply: shared by the first call and by every replay of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, RunId, WorkflowHash
+from handrail.contract.outcome import LedgerRef, Success
+from handrail.contract.shape import Shape
+from handrail.engine.history import History, Recorded, fold, ledger_version
+from handrail.engine.reply import Recap, Reply, ReplyWarning, reply_at
+from handrail.ports import EventReader, Keys
+from handrail.projections.recap import lost_branch
+from handrail.runtime.handles import new_node_tokens
+from handrail.runtime.sessions import Session
+from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
+
+RUN_SHAPE = Shape(
+    levels={
+        "minimal": ("kind", "pending", "nextIntent", "nextCall", "warnings", "recap"),
+        "standard": None,
+        "full": None,
+    },
+    select="top",
+    untrusted=("recap.entries.notes", "recap.children.notes", "recap.downstream.notes"),
+)
+"""How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
+
+
+def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+    """The compiled workflow a run is pinned to, whatever its source file says today."""
+    return decode_compiled(reader.get_blob(BlobRef(workflow_hash)))
+
+
+def reply_to_answer(
+    reader: EventReader,
+    keys: Keys,
+    session: Session,
+    recorded: Recorded,
+    input_digest: str,
+    *,
+    warnings: tuple[ReplyWarning, ...] = (),
+    project: str = "",
+) -> Success:
+    """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again."""
+    history = session.history
+    node = history.nodes[recorded.to_node_id]
+    workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    tokens = new_node_tokens(keys, history.session_id, node)
+    if recorded.input_digest != input_digest:
+        warnings = (*warnings, _input_mismatch())
+    notes = history.notes.get(node.node_id)
+    if notes is not None and notes.ref is not None:
+        warnings = (*warnings, _notes_truncated(notes.size_bytes))
+    reply = reply_at(
+        node,
+        history.session_id,
+        workflow,
+        tokens,
+        recap=_branches_before(session, recorded, workflow),
+        warnings=warnings,
+        project=project,
+    )
+    version = ledger_version(history, node.run_id, recorded.index)
+    return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def success_of(reply: Reply, ledger: LedgerRef) -> Success:
+    return Success(data=msgspec.to_builtins(reply), ledger=ledger)
+
+
+def current_ledger(history: History, run_id: RunId) -> LedgerRef:
+    """Where the ledger stands now; a read moves nothing."""
+    version = len(history.anchors[run_id])
+    return LedgerRef(ledger_id=run_id, version=version, previous_version=version)
+
+
+def _branches_before(session: Session, recorded: Recorded, workflow: CompiledWorkflow) -> Recap | None:
+    """What the agent lost when its advance forked, as the log stood right before it."""
+    history = session.history
+    node = history.nodes[recorded.to_node_id]
+    if history.causes.get(node.node_id) != "non_tip_advance" or node.parent is None:
+        return None
+    before = fold(history.session_id, session.records[: recorded.index])
+    return lost_branch(before, workflow, node.parent)
+
+
+def _input_mismatch() -> ReplyWarning:
+    return ReplyWarning(
+        code="REPLAY_INPUT_MISMATCH",
+        message=(
+            "This token was answered before with other content. You see the recorded reply; the notes and "
+            "context of this call were not stored. To record different work for the same step, call "
+            "continue_workflow with the stateToken of that step alone and use the fresh ackToken: it forks."
+        ),
+    )
+
+
+def _notes_truncated(size_bytes: int) -> ReplyWarning:
+    return ReplyWarning(
+        code="NOTES_TRUNCATED",
+        message=f"The notes ({size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them.",
+    )

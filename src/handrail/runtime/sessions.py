@@ -1,0 +1,155 @@
+"""Loading a session, and the gate to changing it: lock, health, and the witness that appending needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import assert_never
+
+import msgspec
+
+from handrail.contract.catalogue import (
+    INVARIANT_VIOLATION,
+    SESSION_LOCKED,
+    SESSION_NOT_HEALTHY,
+    TOKEN_SESSION_LOCKED,
+)
+from handrail.contract.chain import chain_digest
+from handrail.contract.ids import SessionId, node_tag
+from handrail.contract.outcome import Fault
+from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
+from handrail.engine.history import History, extend, fold
+from handrail.ports import (
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    EventReader,
+    Health,
+    Record,
+    Replayed,
+    SessionHold,
+)
+from handrail.runtime.runtime import Runtime
+
+LOCK_WAIT_MS = 5_000
+"""How long a call waits for another writer; a commit takes milliseconds, so this is a stuck disk."""
+COMMIT_TRIES = 20
+TAG_SALTS = 16
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A loaded session: its records, what they tell, and how sound they are."""
+
+    records: tuple[Record, ...]
+    history: History
+    health: Health = Health()
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """Proof that this caller holds the lock of a healthy session; only `healthy_session` makes one.
+
+    It dies with the hold inside it: after the scope the log refuses before any I/O.
+    """
+
+    hold: SessionHold
+
+
+def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The session as committed right now, without a lock; None when it is not in this store."""
+    loaded = reader.load(session_id)
+    if loaded is None:
+        return None
+    return Session(records=loaded.records, history=fold(session_id, loaded.records), health=loaded.health)
+
+
+def empty_session(session_id: SessionId) -> Session:
+    """A session that nobody has created yet."""
+    return Session(records=(), history=fold(session_id, ()))
+
+
+@contextmanager
+def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
+    """Hold the session, bring it up to date, and hand out the witness that committing needs.
+
+    Raises Fault SESSION_NOT_HEALTHY, and TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy.
+    """
+    try:
+        with rt.log.hold(session.history.session_id, LOCK_WAIT_MS) as hold:
+            current = _caught_up(hold, session)
+            require_healthy(current)
+            yield current, Witness(hold=hold)
+    except Fault as fault:
+        # Token-driven operations answer only TOKEN_* for lock trouble (the catalogue's token rule).
+        if fault.kind is SESSION_LOCKED and by_token:
+            raise Fault(TOKEN_SESSION_LOCKED, fault.message, details=fault.details) from fault
+        raise
+
+
+def require_healthy(session: Session) -> None:
+    """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
+    if session.health.state == "healthy":
+        return
+    raise Fault(
+        SESSION_NOT_HEALTHY,
+        f"Session {session.history.session_id} is readable up to event {session.history.head}, not more.",
+        details={
+            "session_id": session.history.session_id,
+            "health": session.health.state,
+            "reason": session.health.reason,
+            "event_index": session.history.head,
+        },
+    )
+
+
+def commit(
+    rt: Runtime,
+    witness: Witness,
+    session: Session,
+    plan_with: Callable[[int], Sequence[PlannedEvent]],
+    blobs: Sequence[Blob] = (),
+) -> Session | None:
+    """Append a plan and fold it in; None when another server was faster, so decide again.
+
+    `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
+    """
+    drafts = _drafts(session.history, plan_with, rt.clock.now())
+    match witness.hold.append(session.history.head, drafts, blobs):
+        case Committed(records=records):
+            return Session(
+                records=(*session.records, *records),
+                history=extend(session.history, records),
+                health=session.health,
+            )
+        case Conflict() | Replayed():
+            return None
+        case never:
+            assert_never(never)
+
+
+def _caught_up(hold: SessionHold, session: Session) -> Session:
+    """The session with what was committed between the unlocked look and the hold."""
+    tail = hold.load_since(session.history.head)
+    if tail is None:
+        return session
+    records = (*session.records, *tail.records)
+    return Session(records=records, history=extend(session.history, tail.records), health=tail.health)
+
+
+def _drafts(history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str) -> list[Draft]:
+    for salt in range(TAG_SALTS):
+        drafts = []
+        collides = False
+        digest = history.head_digest
+        for planned in plan_with(salt):
+            body = encode_event(planned, at)
+            digest = chain_digest(digest, planned.dedupe_key, body)
+            collides = collides or (
+                isinstance(planned.data, NodeCreated) and node_tag(digest) in history.by_tag
+            )
+            drafts.append(Draft(dedupe_key=planned.dedupe_key, body=body))
+        if not collides:
+            return drafts
+    raise Fault(
+        INVARIANT_VIOLATION, "No free node tag was found.", details={"session_id": history.session_id}
+    )

@@ -1,0 +1,227 @@
+"""`run.start`: pin a workflow, begin a run, and hand out its first step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.canonical import digest
+from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND
+from handrail.contract.ids import (
+    BlobRef,
+    RunId,
+    SessionId,
+    is_session_id,
+    run_id_for,
+    session_id_for_request,
+    session_id_of,
+)
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.wording import quoted
+from handrail.engine.decide import StartFacts, decide_start
+from handrail.engine.history import Recorded, Run
+from handrail.engine.reply import Reply, ReplyWarning
+from handrail.ports import Blob
+from handrail.runtime.handles import WORKFLOW_PURPOSE
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import (
+    COMMIT_TRIES,
+    Session,
+    commit,
+    empty_session,
+    healthy_session,
+    read_session,
+)
+from handrail.runtime.work import check_context
+from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.workflows.catalog import CatalogEntry, suggested_id
+from handrail.workflows.compiled import Pinned, compile_workflow
+from handrail.workflows.source import id_status
+
+REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
+
+
+class StartRun(Input, frozen=True, kw_only=True):
+    """Which workflow, for what, with which facts."""
+
+    workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    goal: Annotated[
+        str | UnsetType, Meta(description="What the user wants, in one line.", max_length=200)
+    ] = UNSET
+    context: Annotated[dict[str, Any] | UnsetType, Meta(description="External facts the steps need.")] = UNSET
+    request_id: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Your key for this start; a repeat returns the same run.", pattern=REQUEST_ID_PATTERN
+        ),
+    ] = UNSET
+    session: Annotated[
+        str | UnsetType, Meta(description="Session id or token to join; else a new session.")
+    ] = UNSET
+    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+
+
+def start_run(rt: Runtime, request: StartRun) -> Success:
+    """Begin a run once per request id; the same id again gets the recorded reply."""
+    project = project_of(rt, request.project)
+    asked = _asked(rt, request)
+    session = _session(rt, request)
+    run_id = run_id_for(session.history.session_id, asked.key)
+    recorded = _started(session, run_id)
+    if recorded is None:  # a replay answers even when the workflow's file is gone by now
+        session, recorded = _begin(rt, session, run_id, asked, project)
+    return reply_to_answer(
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        asked.input_digest,
+        warnings=_legacy_warning(session.history.runs[run_id]),
+        project=project,
+    )
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The request in the form that decisions take."""
+
+    key: str
+    workflow_id: str
+    goal: str
+    context: dict[str, Any]
+    input_digest: str
+
+
+def _asked(rt: Runtime, request: StartRun) -> _Asked:
+    context = {} if request.context is UNSET else request.context
+    check_context(context)
+    goal = "" if request.goal is UNSET else request.goal.strip()
+    return _Asked(
+        key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else "request:" + request.request_id,
+        workflow_id=request.workflow_id,
+        goal=goal,
+        context=context,
+        input_digest=digest({"workflowId": request.workflow_id, "goal": goal, "context": context}),
+    )
+
+
+def _session(rt: Runtime, request: StartRun) -> Session:
+    """The session the run joins, or a new one: named by the request id, else by chance."""
+    if request.session is not UNSET:
+        return _existing(rt, request.session)
+    if request.request_id is not UNSET:
+        session_id = session_id_for_request(rt.workspace.account(), request.request_id)
+        return read_session(rt.log, session_id) or empty_session(session_id)
+    return empty_session(session_id_of(rt.randomness.bytes(8)))
+
+
+def _existing(rt: Runtime, asked: str) -> Session:
+    if is_session_id(asked):
+        session_id = SessionId(asked)
+    else:
+        session_id = read_token(rt.keys.verifying_keys(WORKFLOW_PURPOSE), asked, ANY_KIND).claims.session_id
+    session = read_session(rt.log, session_id)
+    if session is None:
+        raise Fault(
+            SESSION_NOT_FOUND,
+            f"There is no session {quoted(session_id)} in this store.",
+            details={"session_id": session_id},
+            next_call=NextCall(operation="session.list", params={}),
+        )
+    return session
+
+
+def _begin(
+    rt: Runtime, session: Session, run_id: RunId, asked: _Asked, project: str
+) -> tuple[Session, Recorded]:
+    entry, source = find_workflow(catalog_of(rt, project), asked.workflow_id)
+    pinned = compile_workflow(source)
+    facts = _facts(rt, session.history.session_id, run_id, asked, entry, pinned, project)
+    blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (current, witness):
+            session = current
+            recorded = _started(session, run_id)
+            if recorded is not None:
+                return session, recorded
+            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), [blob])
+        if committed is not None:
+            recorded = _started(committed, run_id)
+            assert recorded is not None, "a committed start is in the history"
+            return committed, recorded
+    raise Fault(
+        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": facts.session_id}
+    )
+
+
+def _facts(
+    rt: Runtime,
+    session_id: SessionId,
+    run_id: RunId,
+    asked: _Asked,
+    entry: CatalogEntry,
+    pinned: Pinned,
+    project: str,
+) -> StartFacts:
+    seen = rt.workspace.observations(project)
+    if asked.goal:
+        seen = seen | {"goal": asked.goal}
+    return StartFacts(
+        session_id=session_id,
+        run_id=run_id,
+        workflow=pinned.workflow,
+        workflow_hash=pinned.workflow_hash,
+        source_kind=entry.source_kind,
+        source_ref=entry.source_ref,
+        input_digest=asked.input_digest,
+        context=asked.context,
+        observations=seen,
+    )
+
+
+def _started(session: Session, run_id: RunId) -> Recorded | None:
+    """The start as an answered attempt: its node is the run's first one."""
+    run = session.history.runs.get(run_id)
+    if run is None or run.first_node is None:
+        return None
+    return Recorded(to_node_id=run.first_node, input_digest=run.input_digest, index=run.index)
+
+
+def _legacy_warning(run: Run) -> tuple[ReplyWarning, ...]:
+    if id_status(run.workflow_id) == "namespaced":
+        return ()
+    better = suggested_id(run.workflow_id, run.source_kind)
+    message = f"The id {run.workflow_id} has no namespace; rename it to {better}."
+    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message),)
+
+
+OPERATION = Operation(
+    name="run.start",
+    effect="create",
+    summary="Start a workflow and get its first step.",
+    input=StartRun,
+    output=Reply,
+    perform=start_run,
+    shape=RUN_SHAPE,
+    tool="start_workflow",
+    tool_description=(
+        "Start a workflow and get its first step with the tokens to go on. Do what pending.prompt says, then "
+        "make the call in nextCall. Tokens live as long as the session is stored, in any chat."
+    ),
+    tool_fields=("workflowId", "goal", "context", "requestId", "session", "project"),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_NOT_FOUND",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
+        "CONTEXT_BUDGET_EXCEEDED",
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+    ),
+)

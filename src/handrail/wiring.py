@@ -1,0 +1,36 @@
+"""The only file that knows which adapters exist."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from handrail.event_log.files import FileLog
+from handrail.host.clock import SystemClock, SystemRandomness
+from handrail.host.incidents import IncidentFiles
+from handrail.host.keyring import FileKeyring
+from handrail.host.workflow_library import DirectoryLibrary
+from handrail.host.workspace import LocalWorkspace
+from handrail.runtime.runtime import Runtime
+
+
+def home_directory(environment: Mapping[str, str]) -> str:
+    """Where all state lives: HANDRAIL_HOME, or `.handrail` in the user's home."""
+    named = environment.get("HANDRAIL_HOME", "")
+    return os.path.abspath(os.path.expanduser(named or "~/.handrail"))
+
+
+def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
+    """A runtime on the local file system. Touches no file before an operation needs one."""
+    place = home or home_directory(environment)
+    randomness = SystemRandomness()
+    secret = environment.get("AI_NATIVE_CLI_SECRET", "")
+    return Runtime(
+        log=FileLog(os.path.join(place, "data")),
+        keys=FileKeyring(place, randomness, override=secret.encode() if secret else None),
+        clock=SystemClock(),
+        randomness=randomness,
+        library=DirectoryLibrary(place),
+        workspace=LocalWorkspace(environment),
+        incidents=IncidentFiles(place),
+    )

@@ -1,0 +1,131 @@
+"""Shared fixtures: a runtime on the memory log whose ids, keys and time are fixed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from handrail.contract.tokens.purpose_keys import purpose_key
+from handrail.contract.vocabulary import ObservationKey
+from handrail.event_log.memory import MemoryLog
+from handrail.ports import WorkflowFile
+from handrail.runtime.runtime import Runtime
+
+
+class CountingRandomness:
+    """Chance that repeats: the n-th call gives the n-th digest."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def bytes(self, count: int) -> bytes:
+        self.calls += 1
+        return hashlib.sha512(f"randomness {self.calls}".encode()).digest()[:count]
+
+
+class FixedClock:
+    """Time that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_800_000_000
+
+    def now(self) -> str:
+        return "2027-01-15T08:00:00.000Z"
+
+    def unix_seconds(self) -> int:
+        return self.seconds
+
+    def monotonic_ms(self) -> int:
+        return 0
+
+
+class FixedKeys:
+    """Purpose keys of rings that a test names; the first one signs."""
+
+    def __init__(self, *rings: bytes) -> None:
+        self.rings = rings or (b"k" * 32,)
+
+    def signing_key(self, purpose: str) -> bytes:
+        return purpose_key(self.rings[0], purpose)
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        return tuple(purpose_key(ring, purpose) for ring in self.rings)
+
+
+class GivenFiles:
+    """A library that holds what a test put there."""
+
+    def __init__(self, files: Sequence[WorkflowFile] = ()) -> None:
+        self.held = list(files)
+
+    def add(self, content: bytes, name: str = "given.json") -> None:
+        self.held.append(WorkflowFile(source_kind="project", source_ref=name, content=content))
+
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        return self.held
+
+
+class GivenWorkspace:
+    """A workspace without a disk behind it."""
+
+    def __init__(self) -> None:
+        self.seen: dict[ObservationKey, str] = {"git_branch": "main"}
+
+    def project(self, asked: str) -> str:
+        return asked or "/project"
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        return dict(self.seen)
+
+    def account(self) -> str:
+        return "tester"
+
+
+class KeptIncidents:
+    """Incidents a test can look at."""
+
+    def __init__(self) -> None:
+        self.tracebacks: list[str] = []
+
+    def record(self, traceback: str) -> str:
+        self.tracebacks.append(traceback)
+        return f"incident{len(self.tracebacks)}"
+
+
+THREE_STEPS = b"""{
+  "id": "project.three_steps", "name": "Three steps", "description": "A linear workflow for tests.",
+  "steps": [
+    {"id": "first", "title": "First", "prompt": "Do the first thing."},
+    {"id": "second", "title": "Second", "prompt": "Do the second thing."},
+    {"id": "third", "title": "Third", "prompt": "Do the third thing.", "requireConfirmation": true}
+  ]
+}"""
+
+
+def memory_runtime() -> Runtime:
+    """A runtime whose every answer is the same in every process."""
+    library = GivenFiles()
+    library.add(THREE_STEPS, "three_steps.json")
+    return Runtime(
+        log=MemoryLog(),
+        keys=FixedKeys(),
+        clock=FixedClock(),
+        randomness=CountingRandomness(),
+        library=library,
+        workspace=GivenWorkspace(),
+        incidents=KeptIncidents(),
+    )
+
+
+@pytest.fixture
+def runtime() -> Runtime:
+    return memory_runtime()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> str:
+    """A fresh home directory for file-backed tests."""
+    return str(tmp_path / "home")
