@@ -128,8 +128,11 @@ class EventReader(Protocol):
 class SessionHold(Protocol):
     """The only way to append: handed out by `EventLog.hold`, dead after its scope ends."""
 
+    def load(self) -> Loaded | None:
+        """As `EventReader.load`, under the hold: nothing can be added before the scope ends."""
+
     def load_since(self, index: int) -> Loaded | None:
-        """As `EventReader.load_since`, under the hold: nothing can be added before the scope ends."""
+        """The same from event `index` on."""
 
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
         """Commit the whole plan or nothing, durably, before returning.

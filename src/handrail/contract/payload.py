@@ -9,5 +9,5 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     """A payload whose names EXEC owns: camelCase on the wire; fields are only ever added."""
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Any other payload: snake_case."""
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Any other payload: snake_case, every key always there."""

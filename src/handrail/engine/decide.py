@@ -101,7 +101,7 @@ def decide_advance(
     work: WorkDone,
     salt: int = 0,
 ) -> list[PlannedEvent]:
-    """Acknowledge the pending step of a node. A node that already has a step child gets a sibling: a fork."""
+    """Acknowledge the pending step of a node. Where a step follows already, a second one is a fork."""
     cause: EdgeCause = "non_tip_advance" if step_children(history, node.node_id) else "advance"
     to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
     recorded = AdvanceRecorded(

@@ -165,8 +165,16 @@ def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
 
 
 def step_children(history: History, node_id: NodeId) -> tuple[NodeId, ...]:
-    """Children that moved the run on; a checkpoint alone never makes a fork."""
-    return tuple(child for child in history.children.get(node_id, ()) if history.nodes[child].kind == "step")
+    """The nodes that moved the run on from here, directly or by way of checkpoints.
+
+    A checkpoint keeps the pending step, so it is looked through and alone never makes a fork.
+    """
+    found: list[NodeId] = []
+    waiting = [node_id]
+    while waiting:
+        for child in history.children.get(waiting.pop(), ()):
+            (found if history.nodes[child].kind == "step" else waiting).append(child)
+    return tuple(found)
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from handrail.contract.ids import NodeId
 from handrail.engine.history import Node
-from handrail.engine.state import Complete
 from handrail.projections.run_graph import RunGraph
 
 _MARKS = {"step": "o", "checkpoint": "#"}
@@ -21,10 +20,9 @@ def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
         node_id, rail, turn = stack.pop()
         node = by_id[node_id]
         mark = "*" if node_id == graph.preferred_tip else _MARKS[node.kind]
-        done = " (complete)" if isinstance(node.state, Complete) else ""
-        lines.append(f"{rail}{turn}{mark} {label(node)}{done}")
+        lines.append(f"{rail}{turn}{mark} {label(node)}")
         below = _preferred_last(graph, node_id)
-        inner = rail + ("   " if turn else "")
+        inner = rail + ("|  " if turn else "")  # beside a branch the straight line goes on
         for place, child in enumerate(reversed(below)):
             is_straight = place == 0
             stack.append((child, inner, "" if is_straight else "|\\ "))

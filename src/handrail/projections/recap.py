@@ -13,7 +13,7 @@ from handrail.contract.ids import NodeId
 from handrail.engine.history import History, Node, path_to
 from handrail.engine.reply import BranchSummary, Recap, RecapEntry
 from handrail.engine.state import Running, step_key
-from handrail.projections.run_graph import run_graph, status_at
+from handrail.projections.run_graph import preferred_tip_below, run_graph, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 RECAP_BUDGET_BYTES = 12_288
@@ -51,12 +51,9 @@ def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, n
         )
         for child in below
     ]
-    downstream: list[RecapEntry] = []
-    omitted = 0
-    if node_id in graph.preferred_path:
-        path = path_to(history, graph.preferred_tip)
-        start = next(place for place, node in enumerate(path) if node.node_id == node_id)
-        downstream, omitted = _fitting(_entries(history, workflow, path[start + 1 :]), RECAP_BUDGET_BYTES)
+    path = path_to(history, preferred_tip_below(history, graph, node_id))
+    start = next(place for place, node in enumerate(path) if node.node_id == node_id)
+    downstream, omitted = _fitting(_entries(history, workflow, path[start + 1 :]), RECAP_BUDGET_BYTES)
     return msgspec.structs.replace(
         recap,
         children=children,

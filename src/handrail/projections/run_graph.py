@@ -23,6 +23,8 @@ class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
     preferred_tip: NodeId
     preferred_path: frozenset[NodeId]
     status: RunStatus
+    reach: dict[NodeId, int]
+    """The highest event index on the way to a node; the preferred tip has the highest of all."""
 
 
 def run_graph(history: History, run_id: RunId) -> RunGraph:
@@ -33,7 +35,7 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
         own = history.last_index[node.node_id]
         reach[node.node_id] = own if node.parent is None else max(own, reach[node.parent])
     tips = tuple(node.node_id for node in nodes if not history.children.get(node.node_id))
-    preferred = max(tips, key=lambda tip: (reach[tip], history.nodes[tip].index, tip))
+    preferred = max(tips, key=lambda tip: _rank(history, reach, tip))
     return RunGraph(
         run_id=run_id,
         nodes=nodes,
@@ -42,6 +44,7 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
         status=status_at(history.nodes[preferred]),
+        reach=reach,
     )
 
 
@@ -52,6 +55,23 @@ def status_at(node: Node) -> RunStatus:
 def preferred_tip(history: History, run_id: RunId) -> Node:
     """The leaf whose reachable history has the highest last event index; never chosen by clock."""
     return history.nodes[run_graph(history, run_id).preferred_tip]
+
+
+def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
+    """The same rule among the tips that a node leads to; itself when it is one."""
+    tips: list[NodeId] = []
+    waiting = [node_id]
+    while waiting:
+        current = waiting.pop()
+        below = graph.children[current]
+        waiting.extend(below)
+        if not below:
+            tips.append(current)
+    return max(tips, key=lambda tip: _rank(history, graph.reach, tip))
+
+
+def _rank(history: History, reach: dict[NodeId, int], tip: NodeId) -> tuple[int, int, str]:
+    return (reach[tip], history.nodes[tip].index, tip)
 
 
 def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:

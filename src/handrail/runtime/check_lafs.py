@@ -37,20 +37,23 @@ class CheckLafs(Input, frozen=True, kw_only=True):
     documents: Annotated[
         list[Document], Meta(description="The documents.", min_length=1, max_length=MOST_DOCUMENTS)
     ]
-    kind: Annotated[
-        DocumentKind | UnsetType, Meta(description="What they are; auto looks at their keys.")
-    ] = UNSET
-    tier: Annotated[
-        Literal["core", "standard", "complete"] | UnsetType,
-        Meta(description="Adoption tier; default complete."),
-    ] = UNSET
-    ndjson: Annotated[bool | UnsetType, Meta(description="Each line is a document of its own.")] = UNSET
-    expand_minimal: Annotated[
-        bool | UnsetType, Meta(description="Restore a minimal envelope before the check.")
-    ] = UNSET
-    report_only: Annotated[
-        bool | UnsetType, Meta(description="A negative verdict is an answer, not a failure.")
-    ] = UNSET
+    kind: (
+        Annotated[DocumentKind, Meta(description="What they are; auto looks at their keys.")] | UnsetType
+    ) = UNSET
+    tier: (
+        Annotated[
+            Literal["core", "standard", "complete"],
+            Meta(description="Adoption tier; default complete."),
+        ]
+        | UnsetType
+    ) = UNSET
+    ndjson: Annotated[bool, Meta(description="Each line is a document of its own.")] | UnsetType = UNSET
+    expand_minimal: (
+        Annotated[bool, Meta(description="Restore a minimal envelope before the check.")] | UnsetType
+    ) = UNSET
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
 
 
 class Verdict(Answer, frozen=True, kw_only=True):

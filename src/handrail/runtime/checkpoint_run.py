@@ -25,11 +25,11 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     """Progress worth keeping before the step is done."""
 
     checkpoint_token: Annotated[str, Meta(description="The checkpointToken of the newest reply.")]
-    state_token: Annotated[str | UnsetType, Meta(description="Optional; must come from the same reply.")] = (
+    state_token: Annotated[str, Meta(description="Optional; must come from the same reply.")] | UnsetType = (
         UNSET
     )
     output: Annotated[Output, Meta(description="What is worth keeping.")]
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success:

@@ -27,18 +27,21 @@ from handrail.runtime.work import Output, blobs_of, work_done
 class ContinueRun(Input, frozen=True, kw_only=True):
     """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
 
-    ack_token: Annotated[
-        str | UnsetType, Meta(description="The ackToken of the newest reply: enough to continue.")
-    ] = UNSET
-    state_token: Annotated[
-        str | UnsetType,
-        Meta(description="Alone: show the pending step again, with a recap. Changes nothing."),
-    ] = UNSET
-    context: Annotated[
-        dict[str, Any] | UnsetType, Meta(description="External facts to set; null deletes a key.")
-    ] = UNSET
-    output: Annotated[Output | UnsetType, Meta(description="What this step produced.")] = UNSET
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    ack_token: (
+        Annotated[str, Meta(description="The ackToken of the newest reply: enough to continue.")] | UnsetType
+    ) = UNSET
+    state_token: (
+        Annotated[
+            str,
+            Meta(description="Alone: show the pending step again, with a recap. Changes nothing."),
+        ]
+        | UnsetType
+    ) = UNSET
+    context: (
+        Annotated[dict[str, Any], Meta(description="External facts to set; null deletes a key.")] | UnsetType
+    ) = UNSET
+    output: Annotated[Output, Meta(description="What this step produced.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 def continue_run(rt: Runtime, request: ContinueRun) -> Success:

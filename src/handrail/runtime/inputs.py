@@ -37,37 +37,39 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
 def _problems(
     called: Operation, params: dict[str, Json]
 ) -> tuple[list[dict[str, Json]], dict[str, Json] | None]:
+    """Everything wrong, and the call with its names repaired if nothing else is."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(called.input)}
     problems: list[dict[str, Json]] = []
-    repaired: dict[str, Json] | None = dict(params)
-    for name in params:
+    meant = {}
+    for name, value in params.items():
         if name in fields:
+            meant[name] = value
             continue
-        near = [known for known in nearest(name, fields) if known not in params]
         problem: dict[str, Json] = {"param": name[:80], "problem": "unknown name", "expected": sorted(fields)}
+        near = [known for known in nearest(name, fields) if known not in params and known not in meant]
         if near:
             problem["did_you_mean"] = near[0]
+            meant[near[0]] = value
         problems.append(problem)
-        repaired = _renamed(repaired, name, near[0]) if near else None
+    wrong = _wrong_values(fields, meant)
+    is_repaired = not wrong and all("did_you_mean" in problem for problem in problems)
+    return problems + wrong, meant if is_repaired and problems else None
+
+
+def _wrong_values(
+    fields: dict[str, msgspec.structs.FieldInfo], params: dict[str, Json]
+) -> list[dict[str, Json]]:
+    problems: list[dict[str, Json]] = []
     for name, field in fields.items():
-        given = repaired if repaired is not None else params
-        if name not in given:
+        if name not in params:
             if field.required:
                 problems.append({"param": name, "problem": "missing"})
-                repaired = None
             continue
         try:
-            msgspec.convert(given[name], field.type, strict=True)
+            msgspec.convert(params[name], field.type, strict=True)
         except msgspec.ValidationError as error:
             problems.append({"param": name, "problem": _readable(str(error))})
-            repaired = None
-    return problems, repaired
-
-
-def _renamed(params: dict[str, Json] | None, name: str, better: str) -> dict[str, Json] | None:
-    if params is None:
-        return None
-    return {better if key == name else key: value for key, value in params.items()}
+    return problems
 
 
 def _readable(error: str) -> str:

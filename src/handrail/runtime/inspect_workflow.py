@@ -21,8 +21,8 @@ class InspectWorkflow(Input, frozen=True, kw_only=True):
     """Which workflow, and how much of it."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    part: Annotated[Part | UnsetType, Meta(description="summary (default), or steps with titles.")] = UNSET
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    part: Annotated[Part, Meta(description="summary (default), or steps with titles.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class StepOutline(Payload, frozen=True, kw_only=True):

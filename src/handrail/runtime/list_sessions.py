@@ -24,15 +24,19 @@ _FAR = 10**24
 class ListSessions(Input, frozen=True, kw_only=True):
     """Which sessions to list."""
 
-    status: Annotated[
-        Literal["in_progress", "complete", "unreadable"] | UnsetType, Meta(description="Only this status.")
-    ] = UNSET
-    workflow: Annotated[
-        str | UnsetType,
-        Meta(description="Only sessions whose latest run is of this workflow.", max_length=128),
-    ] = UNSET
-    limit: Annotated[int | UnsetType, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] = UNSET
-    cursor: Annotated[str | UnsetType, Meta(description="next_cursor of the page before.")] = UNSET
+    status: (
+        Annotated[Literal["in_progress", "complete", "unreadable"], Meta(description="Only this status.")]
+        | UnsetType
+    ) = UNSET
+    workflow: (
+        Annotated[
+            str,
+            Meta(description="Only sessions whose latest run is of this workflow.", max_length=128),
+        ]
+        | UnsetType
+    ) = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
 
 
 class SessionRow(Answer, frozen=True, kw_only=True):

@@ -19,13 +19,14 @@ from handrail.workflows.catalog import CatalogEntry, catalog_order, suggested_id
 class ListWorkflows(Input, frozen=True, kw_only=True):
     """Which workflows to list."""
 
-    query: Annotated[
-        str | UnsetType, Meta(description="Words that id, name or description hold.", max_length=200)
-    ] = UNSET
-    kind: Annotated[Literal["workflow", "routine"] | UnsetType, Meta(description="Only this kind.")] = UNSET
-    limit: Annotated[int | UnsetType, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] = UNSET
-    cursor: Annotated[str | UnsetType, Meta(description="next_cursor of the page before.")] = UNSET
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    query: (
+        Annotated[str, Meta(description="Words that id, name or description hold.", max_length=200)]
+        | UnsetType
+    ) = UNSET
+    kind: Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class WorkflowRow(Payload, frozen=True, kw_only=True):

@@ -31,11 +31,14 @@ SNIPPET_BYTES = 2_048
 class ResumeSession(Input, frozen=True, kw_only=True):
     """What is known about the work to resume."""
 
-    query: Annotated[
-        str | UnsetType,
-        Meta(description="Session or run id; without it the latest sessions.", max_length=200),
-    ] = UNSET
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    query: (
+        Annotated[
+            str,
+            Meta(description="Session or run id; without it the latest sessions.", max_length=200),
+        ]
+        | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class Candidate(Payload, frozen=True, kw_only=True):

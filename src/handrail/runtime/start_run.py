@@ -51,20 +51,24 @@ class StartRun(Input, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: Annotated[
-        str | UnsetType, Meta(description="What the user wants, in one line.", max_length=200)
-    ] = UNSET
-    context: Annotated[dict[str, Any] | UnsetType, Meta(description="External facts the steps need.")] = UNSET
-    request_id: Annotated[
-        str | UnsetType,
-        Meta(
-            description="Your key for this start; a repeat returns the same run.", pattern=REQUEST_ID_PATTERN
-        ),
-    ] = UNSET
-    session: Annotated[
-        str | UnsetType, Meta(description="Session id or token to join; else a new session.")
-    ] = UNSET
-    project: Annotated[str | UnsetType, Meta(description="Project directory.")] = UNSET
+    goal: (
+        Annotated[str, Meta(description="What the user wants, in one line.", max_length=200)] | UnsetType
+    ) = UNSET
+    context: Annotated[dict[str, Any], Meta(description="External facts the steps need.")] | UnsetType = UNSET
+    request_id: (
+        Annotated[
+            str,
+            Meta(
+                description="Your key for this start; a repeat returns the same run.",
+                pattern=REQUEST_ID_PATTERN,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    session: (
+        Annotated[str, Meta(description="Session id or token to join; else a new session.")] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 def start_run(rt: Runtime, request: StartRun) -> Success:
