@@ -1,0 +1,233 @@
+"""The key file: `data/keys/keyring.json`, two ring keys at most, and the purpose keys derived from them.
+
+The file is refused, not repaired, when others can read it: tightening it silently would hide that the
+key may be known. Reading never changes anything.
+"""
+
+from __future__ import annotations
+
+import binascii
+import errno
+import os
+import stat
+import sys
+from hashlib import sha256
+
+import msgspec
+
+from handrail.contract import catalogue
+from handrail.contract.outcome import Fault
+from handrail.contract.tokens.purpose_keys import KEY_LENGTH, purpose_key, ring_key_of_secret
+from handrail.host.private_files import create_private, ensure_private_directory, locked, replace_private
+from handrail.ports import Randomness
+
+_VERSION = 1
+_SIZE_LIMIT = 4096
+_SECRET_LIMIT = 16
+# Never through a link, and never waiting for the writer of a pipe that someone put there.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_MEANWHILE = "Tokens end with a lost key file, history does not."
+_NAME = "data/keys/keyring.json in the Handrail home"
+
+
+class _KeyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The file as stored. `check` tells a damaged key from a foreign token."""
+
+    v: int
+    current: str
+    previous: str = ""
+    check: str
+
+
+class _Ring(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of one state of the file, current first, and what was derived from them so far."""
+
+    stamp: tuple[int, ...]
+    keys: tuple[bytes, ...]
+    derived: dict[str, tuple[bytes, ...]]
+
+    def __repr__(self) -> str:
+        return f"_Ring({len(self.keys)} keys)"  # a key must not reach a log by way of a traceback
+
+
+class FileKeyring:
+    """Implements ports.Keys over one file; follows a rotation by another process.
+
+    With an `override`, the secret that someone set in place of the file, the file is neither read nor made.
+    """
+
+    def __init__(self, home: str, randomness: Randomness, override: bytes | None = None) -> None:
+        self._directory = os.path.join(home, "data", "keys")
+        self._path = os.path.join(self._directory, "keyring.json")
+        self._randomness = randomness
+        self._ring: _Ring | None = None
+        self._override: _Ring | None = None
+        if override is not None:
+            self._override = _Ring(stamp=(), keys=(ring_key_of_secret(override),), derived={})
+
+    def signing_key(self, purpose: str) -> bytes:
+        ring = self._override or self._current_ring() or self._create()
+        return _derived(ring, purpose)[0]
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        ring = self._override or self._current_ring()
+        return () if ring is None else _derived(ring, purpose)
+
+    def rotate(self) -> None:
+        """A new current key; the one before it becomes `previous`, the one before that ends.
+
+        Raises Fault KEYRING_INVALID.
+        """
+        if self._override is not None:
+            raise _invalid(
+                "overridden", "The keys come from AI_NATIVE_CLI_SECRET. Change that secret instead."
+            )
+        try:
+            ensure_private_directory(self._directory)
+            with locked(os.path.join(self._directory, "keyring.lock")):
+                ring = self._current_ring() or self._create()
+                content = _encoded(self._randomness.bytes(KEY_LENGTH), ring.keys[0])
+                replace_private(self._path, content)
+        except OSError as trouble:
+            raise _unwritable(trouble) from trouble
+
+    def _create(self) -> _Ring:
+        try:
+            ensure_private_directory(self._directory)
+            create_private(self._path, _encoded(self._randomness.bytes(KEY_LENGTH)))
+        except OSError as trouble:
+            raise _unwritable(trouble) from trouble
+        ring = self._current_ring()
+        if ring is None:
+            raise _invalid("unreadable", f"{_NAME} was removed while it was made. Send the same call again.")
+        return ring
+
+    def _current_ring(self) -> _Ring | None:
+        """What the file says now; read again only when the file is another one than last time."""
+        try:
+            stamp = _stamp(os.lstat(self._path))
+            if self._ring is None or self._ring.stamp != stamp:
+                self._ring = self._read()
+        except FileNotFoundError:
+            self._ring = None
+        except OSError as trouble:
+            raise _unreadable(trouble) from trouble
+        return self._ring
+
+    def _read(self) -> _Ring:
+        descriptor = os.open(self._path, _READ_FLAGS)
+        try:
+            status = os.fstat(descriptor)
+            _check_is_private(status, os.stat(self._directory))
+            content = os.read(descriptor, _SIZE_LIMIT + 1)
+        finally:
+            os.close(descriptor)
+        return _Ring(stamp=_stamp(status), keys=_decoded(content), derived={})
+
+
+def secret_of_setting(text: str) -> bytes:
+    """The secret in a setting such as AI_NATIVE_CLI_SECRET: plain text, or `base64:` and base64 (CONT 8.4).
+
+    Raises Fault KEYRING_INVALID when it is too short to be a secret.
+    """
+    secret = text.encode(errors="surrogateescape")
+    if text.startswith("base64:"):
+        try:
+            secret = binascii.a2b_base64(text.removeprefix("base64:"), strict_mode=True)
+        except ValueError as trouble:
+            says = "AI_NATIVE_CLI_SECRET is not valid base64. Correct or remove it."
+            raise _invalid("secret_malformed", says) from trouble
+    if len(secret) < _SECRET_LIMIT:
+        says = f"AI_NATIVE_CLI_SECRET has fewer than {_SECRET_LIMIT} bytes. Use a longer one, or remove it."
+        raise _invalid("secret_too_short", says)
+    return secret
+
+
+def _derived(ring: _Ring, purpose: str) -> tuple[bytes, ...]:
+    keys = ring.derived.get(purpose)
+    if keys is None:
+        keys = ring.derived[purpose] = tuple(purpose_key(key, purpose) for key in ring.keys)
+    return keys
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_mode,
+    )
+
+
+def _check_is_private(file: os.stat_result, directory: os.stat_result) -> None:
+    if not stat.S_ISREG(file.st_mode):
+        raise _invalid("not_a_regular_file", f"{_NAME} is not a regular file. Move it away. {_MEANWHILE}")
+    if sys.platform == "win32":
+        return  # access is a matter of lists there; the mode says nothing
+    if stat.S_IMODE(file.st_mode) & 0o077:
+        says = (
+            f"{_NAME} is open to other users. Run chmod 600 on it; if others could read it, rotate the keys."
+        )
+        raise _invalid("too_open", says)
+    if stat.S_IMODE(directory.st_mode) & 0o022:
+        says = f"Other users can replace {_NAME}. Run chmod 700 on its directory, then rotate the keys."
+        raise _invalid("directory_too_open", says)
+
+
+def _encoded(current: bytes, previous: bytes = b"") -> bytes:
+    assert len(current) == KEY_LENGTH, "a ring key has 32 bytes"
+    check = _checksum(current.hex(), previous.hex())
+    file = _KeyFile(v=_VERSION, current=current.hex(), previous=previous.hex(), check=check)
+    return msgspec.json.encode(file) + b"\n"
+
+
+def _decoded(content: bytes) -> tuple[bytes, ...]:
+    if not content:
+        says = f"{_NAME} is empty: it is being made, or was cut. Send the same call again; else move it away."
+        raise _invalid("incomplete", f"{says} {_MEANWHILE}")
+    try:
+        file = msgspec.json.decode(content, type=_KeyFile)
+        keys = tuple(bytes.fromhex(text) for text in (file.current, file.previous) if text)
+    except (msgspec.MsgspecError, ValueError) as trouble:
+        raise _damaged(content) from trouble
+    is_known = file.v == _VERSION and len(content) <= _SIZE_LIMIT
+    is_whole = file.current != "" and all(len(key) == KEY_LENGTH for key in keys)
+    if not (is_known and is_whole and file.check == _checksum(file.current, file.previous)):
+        raise _damaged(content)
+    return keys
+
+
+def _checksum(current: str, previous: str) -> str:
+    return sha256(f"handrail.keyring\0{current}\0{previous}".encode()).hexdigest()[:16]
+
+
+def _damaged(content: bytes) -> Fault:
+    """A file of a later release is not damaged; it says so in `v`."""
+    try:
+        version = msgspec.json.decode(content, type=dict).get("v")
+    except (msgspec.MsgspecError, RecursionError):
+        version = None
+    if isinstance(version, int) and version > _VERSION:
+        return _invalid("unsupported_version", f"{_NAME} was written by a later release. Update this one.")
+    return _invalid("damaged", f"{_NAME} is damaged. Restore it from a backup, or move it away. {_MEANWHILE}")
+
+
+def _unreadable(trouble: OSError) -> Fault:
+    if trouble.errno == errno.ELOOP:
+        return _invalid("not_a_regular_file", f"{_NAME} is a link. Put the file itself there. {_MEANWHILE}")
+    says = f"{_NAME} cannot be read: {os.strerror(trouble.errno or 0)}. Give this user access to it."
+    return _invalid("unreadable", says)
+
+
+def _unwritable(trouble: OSError) -> Fault:
+    reason = "disk_full" if trouble.errno in (errno.ENOSPC, errno.EDQUOT) else "unwritable"
+    says = (
+        f"{_NAME} cannot be written: {os.strerror(trouble.errno or 0)}. Free space or give this user access."
+    )
+    return _invalid(reason, says)
+
+
+def _invalid(reason: str, message: str) -> Fault:
+    return Fault(catalogue.KEYRING_INVALID, message, details={"reason": reason})

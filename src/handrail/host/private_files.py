@@ -1,0 +1,142 @@
+"""Files for this user's eyes only: 0600 in 0700 directories, written whole or not at all, durably."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_OTHERS = 0o077
+_BINARY = getattr(os, "O_BINARY", 0)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_FOLLOW
+_NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+def ensure_private_directory(path: str) -> None:
+    """Make the directory and its missing parents, 0700; an existing one is closed to others.
+
+    Raises OSError.
+    """
+    missing = []
+    parent = os.path.abspath(path)
+    while not os.path.isdir(parent):
+        missing.append(parent)
+        parent = os.path.dirname(parent)
+    for directory in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(directory, _DIRECTORY_MODE)
+        _sync_directory(os.path.dirname(directory))
+    if not os.path.isdir(path):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if sys.platform != "win32" and os.stat(path).st_mode & _OTHERS:
+        os.chmod(path, _DIRECTORY_MODE)
+
+
+def replace_private(path: str, content: bytes) -> None:
+    """Put the content at `path`, whatever was there; a reader sees the old or the new, never a part.
+
+    Raises OSError; then the old content is still there.
+    """
+    temporary = _write_beside(path, content)
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        _remove(temporary)
+        raise
+    _sync_directory(os.path.dirname(path))
+
+
+def create_private(path: str, content: bytes) -> bool:
+    """Put the content at `path` unless something is there; says whether it did. One of many callers wins.
+
+    Raises OSError.
+    """
+    temporary = _write_beside(path, content)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as trouble:
+        if trouble.errno not in _NO_HARD_LINKS:
+            raise
+        return _create_in_place(path, content)
+    finally:
+        _remove(temporary)
+    _sync_directory(os.path.dirname(path))
+    return True
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Be alone, among the callers that lock the same file, for the scope of the `with`.
+
+    The lock ends with the process, however it dies. Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_FOLLOW, _FILE_MODE)
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _create_in_place(path: str, content: bytes) -> bool:
+    """Where the file system has no hard links. A reader may find the file while it is still empty."""
+    try:
+        _write_new(path, content)
+    except FileExistsError:
+        return False
+    _sync_directory(os.path.dirname(path))
+    return True
+
+
+def _write_beside(path: str, content: bytes) -> str:
+    # Chance only names the file: two writers must not meet in one temporary.
+    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
+    _write_new(temporary, content)
+    return temporary
+
+
+def _write_new(path: str, content: bytes) -> None:
+    descriptor = os.open(path, _NEW, _FILE_MODE)
+    try:
+        if sys.platform != "win32":
+            os.fchmod(descriptor, _FILE_MODE)  # whatever the umask took away
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    except OSError:
+        _remove(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def _sync_directory(path: str) -> None:
+    """A new name is durable only when its directory is."""
+    if sys.platform == "win32":
+        return  # directories cannot be opened there; the file system journals names itself
+    descriptor = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,248 @@
+"""Continuation tokens, strictly: CONT's payload, size rules and seal."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import random
+import zlib
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.tokens.continuation import (
+    INFLATED_LIMIT,
+    Continuation,
+    ContinuationContext,
+    ContinuationMetadata,
+    NextAction,
+    mint_continuation,
+    mint_each,
+    missing_parameters,
+    open_continuation,
+    token_digest,
+    with_refetched,
+)
+from tests.contract.tokens.samples import KEY, OTHER_KEY
+
+NOW = 1_700_000_000
+ANALYZE = NextAction(id="analyze:0", label="Analyze first match", description="Show match #1")
+APPLY = NextAction(id="apply", label="Apply extraction", guard=True)
+CONTINUATION = Continuation(
+    issued_at=NOW,
+    expires_at=NOW + 3600,
+    command="js-scan",
+    action="search",
+    context=ContinuationContext(request_id="req_1", source_token="sha256:5e", results_digest="sha256:f1"),
+    parameters={"search": "processData", "scope": "src/", "limit": 20},
+    next_actions=(ANALYZE,),
+)
+RANDOM = random.Random(11)
+NOISE = "".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=4000))
+
+
+def with_parameters(**parameters: Any) -> Continuation:
+    return msgspec.structs.replace(CONTINUATION, parameters=parameters)
+
+
+def payload_of(token: str) -> bytes:
+    return base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))[:-32]
+
+
+def sealed(payload: bytes, key: bytes = KEY) -> str:
+    signature = hmac.new(key, payload, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(payload + signature).decode().rstrip("=")
+
+
+def test_the_payload_has_the_keys_of_the_specification() -> None:
+    token = mint_continuation(KEY, CONTINUATION)
+
+    assert json.loads(payload_of(token)) == {
+        "version": 1,
+        "issued_at": NOW,
+        "expires_at": NOW + 3600,
+        "command": "js-scan",
+        "action": "search",
+        "context": {"request_id": "req_1", "source_token": "sha256:5e", "results_digest": "sha256:f1"},
+        "parameters": {"search": "processData", "scope": "src/", "limit": 20},
+        "next_actions": [{"id": "analyze:0", "label": "Analyze first match", "description": "Show match #1"}],
+        "metadata": {"ttl_seconds": 3600, "replayable": True, "idempotent": True, "file_safe": True},
+    }
+
+
+def test_a_token_is_the_payload_and_its_hmac_in_base64url() -> None:
+    token = mint_continuation(KEY, CONTINUATION)
+
+    assert sealed(payload_of(token)) == token
+
+
+@pytest.mark.parametrize("keys", [[KEY], [OTHER_KEY, KEY]])
+def test_a_token_opens_to_what_was_minted(keys: list[bytes]) -> None:
+    assert open_continuation(keys, mint_continuation(KEY, CONTINUATION)) == CONTINUATION
+
+
+@pytest.mark.parametrize("keys", [[], [OTHER_KEY]])
+def test_a_token_of_another_checkout_does_not_open(keys: list[bytes]) -> None:
+    assert open_continuation(keys, mint_continuation(KEY, CONTINUATION)) is None
+
+
+def test_each_action_gets_a_token_that_allows_nothing_else() -> None:
+    tokens = mint_each(KEY, CONTINUATION, [ANALYZE, APPLY])
+    opened = {name: open_continuation([KEY], token) for name, token in tokens.items()}
+
+    assert {name: one.next_actions for name, one in opened.items() if one} == {
+        "analyze:0": (ANALYZE,),
+        "apply": (APPLY,),
+    }
+
+
+def test_a_guarded_action_is_neither_replayable_nor_idempotent() -> None:
+    tokens = mint_each(KEY, CONTINUATION, [ANALYZE, APPLY])
+
+    metadata = [json.loads(payload_of(token))["metadata"] for token in tokens.values()]
+    assert [(one["replayable"], one["idempotent"]) for one in metadata] == [(True, True), (False, False)]
+
+
+def test_a_large_payload_is_deflated_and_comes_back_whole() -> None:
+    large = with_parameters(search="process" * 500)
+
+    token = mint_continuation(KEY, large)
+
+    assert len(token) < 2048
+    assert zlib.decompress(payload_of(token)).startswith(b'{"action":"search"')
+    assert open_continuation([KEY], token) == large
+
+
+def test_what_cannot_be_deflated_enough_is_left_as_a_digest_largest_first() -> None:
+    noisy = with_parameters(search="processData", changes=NOISE, spans=NOISE[:300])
+
+    opened = open_continuation([KEY], mint_continuation(KEY, noisy))
+
+    digest = hashlib.sha256(json.dumps(NOISE).encode()).hexdigest()
+    assert opened is not None
+    assert opened.context.can_refetch
+    assert opened.parameters == noisy.parameters | {"changes": {"$digest": f"sha256:{digest}"}}
+    assert missing_parameters(opened) == ("changes",)
+
+
+def test_the_left_out_parameters_are_taken_back_only_as_they_were() -> None:
+    noisy = with_parameters(search="processData", changes=NOISE)
+    opened = open_continuation([KEY], mint_continuation(KEY, noisy))
+    assert opened is not None
+
+    restored = with_refetched(opened, {"changes": NOISE, "search": "ignored"})
+
+    assert restored is not None
+    assert restored.parameters == noisy.parameters
+    assert with_refetched(opened, {"changes": NOISE + "x"}) is None
+    assert with_refetched(opened, {}) is None
+
+
+def test_a_token_that_needs_nothing_is_taken_as_it_is() -> None:
+    assert missing_parameters(CONTINUATION) == ()
+    assert with_refetched(CONTINUATION, {"search": "other"}) == CONTINUATION
+
+
+def test_a_lean_token_can_be_minted_again_without_losing_its_digests() -> None:
+    noisy = with_parameters(changes=NOISE, spans=NOISE[::-1])
+    opened = open_continuation([KEY], mint_continuation(KEY, noisy))
+    assert opened is not None
+
+    again = open_continuation([KEY], mint_continuation(KEY, opened))
+
+    assert again == opened
+
+
+def test_descriptions_go_last() -> None:
+    talkative = msgspec.structs.replace(ANALYZE, description=NOISE)
+    continuation = msgspec.structs.replace(CONTINUATION, next_actions=(talkative,))
+
+    opened = open_continuation([KEY], mint_continuation(KEY, continuation))
+
+    assert opened is not None
+    assert opened.next_actions == (msgspec.structs.replace(ANALYZE, description=""),)
+    assert opened.parameters == CONTINUATION.parameters  # a digest would be no shorter
+
+
+def test_next_actions_that_can_never_fit_are_a_broken_assumption() -> None:
+    endless = msgspec.structs.replace(ANALYZE, label=NOISE)
+
+    with pytest.raises(AssertionError):
+        mint_continuation(KEY, msgspec.structs.replace(CONTINUATION, next_actions=(endless,)))
+
+
+TOKEN = mint_continuation(KEY, CONTINUATION)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "A",
+        "AAAA",
+        "A" * 43,
+        TOKEN + "=",
+        TOKEN[:-1],
+        TOKEN[4:],
+        TOKEN[:100] + "AAAA" + TOKEN[104:],
+        "A" * 2048,
+        "A" * 1_000_000,
+        "\0" * 60,
+        "😀" * 20,
+        base64.urlsafe_b64encode(TOKEN.encode()).decode().rstrip("="),
+    ],
+)
+def test_garbage_does_not_open(token: str) -> None:
+    assert open_continuation([KEY], token) is None
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"{}",
+        b"[]",
+        b"{",
+        b"\xff" * 40,
+        b"x\x9c" + b"\x00" * 40,
+        zlib.compress(b"not json"),
+        zlib.compress(payload_of(TOKEN)) + b"more",
+        zlib.compress(payload_of(TOKEN))[:-4],
+        zlib.compress(payload_of(TOKEN))[:-40],
+        zlib.compress(b"0" * 1_000_000, 9),
+        zlib.compress(payload_of(TOKEN) + b" " * INFLATED_LIMIT, 9),
+        b'{"parameters":' + b"[" * 1000,
+        zlib.compress(b'{"parameters":{"a":' + b"[" * 60_000, 9),
+        payload_of(TOKEN).replace(b'"version":1', b'"version":2'),
+        payload_of(TOKEN).replace(b'"expires_at":1700003600', b'"expires_at":"soon"'),
+    ],
+)
+def test_a_strange_payload_does_not_open_even_when_it_is_signed(payload: bytes) -> None:
+    token = sealed(payload)
+
+    assert open_continuation([KEY], token) is None
+
+
+def test_nothing_is_inflated_before_the_signature_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("an unproven payload was inflated")
+
+    monkeypatch.setattr(zlib, "decompressobj", fail)
+    bomb = zlib.compress(b"0" * 1_000_000, 9)
+
+    assert open_continuation([KEY], sealed(bomb, OTHER_KEY)) is None
+
+
+def test_a_parent_is_named_by_the_digest_of_its_token() -> None:
+    assert token_digest("abc") == "sha256:" + hashlib.sha256(b"abc").hexdigest()
+
+
+def test_metadata_defaults_are_those_of_the_specification() -> None:
+    assert msgspec.to_builtins(ContinuationMetadata()) == {
+        "ttl_seconds": 3600,
+        "replayable": True,
+        "idempotent": True,
+        "file_safe": True,
+    }
