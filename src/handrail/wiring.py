@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from handrail.event_log.files import FileLog
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.incidents import IncidentFiles
-from handrail.host.keyring import FileKeyring
+from handrail.host.keyring import FileKeyring, secret_of_setting
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workspace import LocalWorkspace
 from handrail.runtime.runtime import Runtime
@@ -27,7 +27,7 @@ def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
     secret = environment.get("AI_NATIVE_CLI_SECRET", "")
     return Runtime(
         log=FileLog(os.path.join(place, "data")),
-        keys=FileKeyring(place, randomness, override=secret.encode() if secret else None),
+        keys=FileKeyring(place, randomness, override=secret_of_setting(secret) if secret else None),
         clock=SystemClock(),
         randomness=randomness,
         library=DirectoryLibrary(place),

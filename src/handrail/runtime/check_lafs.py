@@ -134,5 +134,5 @@ OPERATION = Operation(
         drop_order=("reports",),
         windows=("reports",),
     ),
-    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "E_VALIDATION", "REQUEST_TOO_LARGE"),
+    errors=("VALIDATION_ERROR", "NOT_CONFORMANT", "REQUEST_TOO_LARGE"),
 )

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import STORE_HISTORY_LOST, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import read_tokens
 from handrail.contract.tokens.workflow import (
     AckClaims,
@@ -24,8 +25,6 @@ from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.state import Complete
 from handrail.ports import EventReader, Keys, Randomness
 from handrail.runtime.sessions import Session, read_session
-
-WORKFLOW_PURPOSE = "workflow"
 
 
 _C = TypeVar("_C", bound=Claims)
@@ -73,7 +72,7 @@ def _read(
     keys: Keys, text: str, expected: TokenKind
 ) -> tuple[dict[TokenKind, Claims], tuple[ReplyWarning, ...]]:
     """The tokens in one argument: agents paste two of them glued together."""
-    tokens = read_tokens(keys.verifying_keys(WORKFLOW_PURPOSE), text, (expected,))
+    tokens = read_tokens(keys.verifying_keys(WORKFLOW), text, (expected,))
     warnings = tuple(
         ReplyWarning(
             code="TOKEN_REPAIRED",
@@ -163,7 +162,7 @@ def resume_call(session_id: SessionId) -> NextCall:
 
 
 def _tokens(keys: Keys, session_id: SessionId, node: Node, attempt_id: AttemptId) -> Tokens:
-    key = keys.signing_key(WORKFLOW_PURPOSE)
+    key = keys.signing_key(WORKFLOW)
     state = mint(key, StateClaims(session_id=session_id, node_tag=node.tag))
     if isinstance(node.state, Complete):
         return Tokens(state=state)

@@ -13,9 +13,10 @@ from handrail.contract.disclose import disclose
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
+from handrail.contract.tokens.purpose_keys import CURSOR
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.operation import Operation
-from handrail.runtime.paging import CURSOR_PURPOSE, list_scope
+from handrail.runtime.paging import list_scope
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
 
@@ -67,6 +68,6 @@ def _with_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Out
         after=outcome.page.sort_keys[-1],
         expires_at=runtime.clock.unix_seconds() + LIFETIME_SECONDS,
     )
-    cursor = mint_cursor(runtime.keys.signing_key(CURSOR_PURPOSE), claims)
+    cursor = mint_cursor(runtime.keys.signing_key(CURSOR), claims)
     page = msgspec.structs.replace(outcome.page, next_cursor=cursor)
     return msgspec.structs.replace(outcome, page=page)

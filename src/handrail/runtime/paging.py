@@ -9,12 +9,12 @@ import msgspec
 
 from handrail.contract.outcome import Page
 from handrail.contract.tokens.cursor import cursor_scope, read_cursor
+from handrail.contract.tokens.purpose_keys import CURSOR
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
-CURSOR_PURPOSE = "cursor"
 
 _T = TypeVar("_T")
 
@@ -59,7 +59,7 @@ def _after(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...]
     if request.cursor is msgspec.UNSET:
         return None
     return read_cursor(
-        runtime.keys.verifying_keys(CURSOR_PURPOSE),
+        runtime.keys.verifying_keys(CURSOR),
         request.cursor,
         operation=called.name,
         scope=list_scope(called, request),

@@ -20,13 +20,13 @@ from handrail.contract.ids import (
     session_id_of,
 )
 from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.wording import quoted
 from handrail.engine.decide import StartFacts, decide_start
 from handrail.engine.history import Recorded, Run
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
-from handrail.runtime.handles import WORKFLOW_PURPOSE
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
 from handrail.runtime.runtime import Runtime
@@ -128,7 +128,7 @@ def _existing(rt: Runtime, asked: str) -> Session:
     if is_session_id(asked):
         session_id = SessionId(asked)
     else:
-        session_id = read_token(rt.keys.verifying_keys(WORKFLOW_PURPOSE), asked, ANY_KIND).claims.session_id
+        session_id = read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims.session_id
     session = read_session(rt.log, session_id)
     if session is None:
         raise Fault(
