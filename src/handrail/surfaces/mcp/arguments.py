@@ -1,0 +1,287 @@
+"""A tool call's arguments, checked by name before an operation sees them. Pure.
+
+Lossy agents invent argument names and send objects as text. Every refusal here carries the
+caller's own call with the fault repaired, so one copied retry is enough.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.canonical import decode_json
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.outcome import Failure, Fault, Json, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.surfaces.mcp.limits import MAX_BYTES, MAX_DEPTH, too_large
+from handrail.surfaces.mcp.tools import Tool, fields_of
+
+MOST_FLAWS = 20
+"""More are not looked for, and such a call is not worth repairing."""
+OFFERED_CALL_BYTES = 4096
+"""A longer call is not sent back: the agent has it, and the sentence says what to rename."""
+_INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "notes": ("output.notesMarkdown",),
+    "note": ("output.notesMarkdown",),
+    "markdown": ("output.notesMarkdown",),
+    "summary": ("output.notesMarkdown",),
+    "result": ("output.notesMarkdown",),
+    "text": ("output.notesMarkdown", "query"),
+    "message": ("output.notesMarkdown",),
+    "content": ("output.notesMarkdown",),
+    "comment": ("output.notesMarkdown",),
+    "outputs": ("output",),
+    "token": ("ackToken", "checkpointToken"),
+    "ack": ("ackToken",),
+    "continuetoken": ("ackToken",),
+    "retryacktoken": ("ackToken",),
+    "choicetoken": ("ackToken",),
+    "state": ("stateToken",),
+    "resumetoken": ("stateToken",),
+    "checkpoint": ("checkpointToken",),
+    "workspacepath": ("project",),
+    "workspace": ("project",),
+    "workingdirectory": ("project",),
+    "projectpath": ("project",),
+    "directory": ("project",),
+    "cwd": ("project",),
+    "path": ("project",),
+    "repo": ("project",),
+    "workflow": ("workflowId",),
+    "id": ("workflowId",),
+    "name": ("workflowId",),
+    "inputs": ("context",),
+    "variables": ("context",),
+    "parameters": ("context",),
+    "params": ("context",),
+    "objective": ("goal",),
+    "task": ("goal",),
+    "title": ("goal",),
+    "idempotencykey": ("requestId",),
+    "sessionid": ("session", "query"),
+    "sessiontoken": ("session",),
+    "search": ("query",),
+    "q": ("query",),
+    "page": ("cursor",),
+    "nextcursor": ("cursor",),
+    "mode": ("part",),
+    "view": ("part",),
+    "section": ("part",),
+}
+"""Folded name → where the value belongs; the first place that the tool has. Beats similarity of spelling."""
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments with known names, and what had to be read with good will."""
+
+    params: dict[str, Json]
+    warnings: tuple[dict[str, Json], ...] = ()
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """The value belongs elsewhere."""
+
+    to: tuple[str, ...]
+
+
+class Put(msgspec.Struct, frozen=True, kw_only=True):
+    """The name is right and this value is meant."""
+
+    value: Json
+
+
+class Drop(msgspec.Struct, frozen=True, kw_only=True):
+    """There is no place for it."""
+
+
+class Unclear(msgspec.Struct, frozen=True, kw_only=True):
+    """Only the caller knows what was meant, and leaving it out would lose it."""
+
+
+Repair: TypeAlias = Move | Put | Drop | Unclear
+
+
+class Flaw(msgspec.Struct, frozen=True, kw_only=True):
+    """One wrong argument and how the call would be right."""
+
+    path: tuple[str, ...]
+    problem: str
+    fix: str
+    repair: Repair
+
+
+def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure:
+    """The params for the tool's operation, or the refusal with the repaired call.
+
+    Types are the operation's business; here it is about names, narrowed choices and size.
+    """
+    refusal = too_large(arguments)
+    if refusal is not None:
+        return refusal
+    params, read_as_text = _parsed(tool, arguments)
+    refusal = too_large(params) if read_as_text else None
+    if refusal is not None:
+        return refusal
+    flaws = list(islice(_flaws(tool, fields_of(tool), params, ()), MOST_FLAWS + 1))
+    if flaws:
+        return _refused(tool, params, flaws)
+    return Accepted(params=params, warnings=tuple(map(_repair_warning, read_as_text)))
+
+
+def _parsed(tool: Tool, arguments: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    """Objects that were sent as JSON text, read once; and their names."""
+    params = dict(arguments)
+    read_as_text = []
+    for name, schema in fields_of(tool).items():
+        value = params.get(name)
+        if schema.get("type") == "object" and isinstance(value, str) and value.lstrip().startswith("{"):
+            try:
+                params[name] = decode_json(value, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
+            except Fault:  # not JSON after all; the flaw is reported with the field
+                continue
+            read_as_text.append(name)
+    return params, read_as_text
+
+
+def _repair_warning(name: str) -> dict[str, Json]:
+    return {
+        "code": "INPUT_REPAIRED",
+        "message": f"{name} was sent as text and read as JSON; send it as an object next time.",
+    }
+
+
+def _flaws(
+    tool: Tool, fields: dict[str, Any], given: dict[str, Json], above: tuple[str, ...]
+) -> Iterator[Flaw]:
+    for name, value in given.items():
+        path = (*above, name)
+        schema = fields.get(name)
+        if schema is None:
+            yield _unknown(tool, path)
+        elif value is None:
+            yield Flaw(path=path, problem="null is not a value here", fix="leave it out", repair=Drop())
+        elif schema.get("type") == "object" and not isinstance(value, dict):
+            yield _not_an_object(schema, path, value)
+        elif "properties" in schema:
+            yield from _flaws(tool, schema["properties"], value, path)
+        elif isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
+            yield _not_offered(schema["enum"], path, value)
+
+
+def _unknown(tool: Tool, path: tuple[str, ...]) -> Flaw:
+    meant = _meant(tool, path[-1])
+    if meant is None:
+        fix = f"leave it out; {tool.name} takes {', '.join(fields_of(tool))}"
+        return Flaw(path=path, problem="unknown name", fix=fix, repair=Drop())
+    return Flaw(path=path, problem="unknown name", fix=f"send it as {_dotted(meant)}", repair=Move(to=meant))
+
+
+def _meant(tool: Tool, name: str) -> tuple[str, ...] | None:
+    places = {_dotted(path): path for path in _places(fields_of(tool), ())}
+    for place in SYNONYMS.get(_folded(name), ()):
+        if place in places:
+            return places[place]
+    by_leaf = {path[-1]: path for path in reversed(places.values())}
+    similar = nearest(name, by_leaf, most=1)
+    if similar:
+        return by_leaf[similar[0]]
+    # A start call with a free name almost always means an input of the workflow.
+    is_plain = _INPUT_NAME.fullmatch(name) is not None and quoted(name) == f'"{name}"'
+    return ("context", name) if tool.operation == "run.start" and is_plain else None
+
+
+def _places(fields: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for name, schema in fields.items():
+        yield (*above, name)
+        yield from _places(schema.get("properties", {}), (*above, name))
+
+
+def _not_an_object(schema: dict[str, Any], path: tuple[str, ...], value: Json) -> Flaw:
+    if isinstance(value, str) and "notesMarkdown" in schema.get("properties", {}):
+        fix = f"send the text as {_dotted(path)}.notesMarkdown"
+        return Flaw(path=path, problem="not an object", fix=fix, repair=Put(value={"notesMarkdown": value}))
+    return Flaw(path=path, problem="not an object", fix="send a JSON object", repair=Unclear())
+
+
+def _not_offered(choices: list[str], path: tuple[str, ...], value: str) -> Flaw:
+    similar = nearest(value, choices, most=1)
+    return Flaw(
+        path=path,
+        problem=f"{quoted(value)} is not offered",
+        fix=f"use one of {', '.join(choices)}",
+        repair=Put(value=similar[0]) if similar else Drop(),
+    )
+
+
+def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
+    repaired = _repaired(params, flaws)
+    first = flaws[0]
+    more = "" if len(flaws) == 1 else f" {len(flaws) - 1} more in details.problems."
+    stored = "" if tool.definition["annotations"]["readOnlyHint"] else " Nothing was stored."
+    meant = [_dotted(flaw.repair.to) for flaw in flaws if isinstance(flaw.repair, Move)]
+    return Failure(
+        kind=VALIDATION_ERROR,
+        message=f"{tool.name}, {quoted(_dotted(first.path))}: {first.problem}; {first.fix}.{more}{stored}",
+        details={
+            "problems": [
+                {"param": quoted(_dotted(flaw.path))[1:-1], "problem": flaw.problem, "fix": flaw.fix}
+                for flaw in flaws
+            ],
+            **({"did_you_mean": meant} if meant else {}),
+        },
+        hint="Make the call in next_call." if repaired is not None else "Correct what the problems name.",
+        next_call=None if repaired is None else NextCall(operation=tool.operation, params=repaired),
+    )
+
+
+def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
+    """The caller's own call without its flaws; None when that would lose a value or is too long."""
+    if len(flaws) > MOST_FLAWS:
+        return None
+    call = copy.deepcopy(params)
+    for flaw in flaws:
+        holder = call
+        for name in flaw.path[:-1]:
+            holder = holder[name]
+        value = holder.pop(flaw.path[-1])
+        match flaw.repair:
+            case Unclear():
+                return None
+            case Drop():
+                continue
+            case Put(value=meant):
+                holder[flaw.path[-1]] = meant
+            case Move(to=to):
+                if not _placed(call, to, value):
+                    return None
+            case never:
+                assert_never(never)
+    return call if len(msgspec.json.encode(call)) <= OFFERED_CALL_BYTES else None
+
+
+def _placed(call: dict[str, Json], to: tuple[str, ...], value: Json) -> bool:
+    holder: Json = call
+    for name in to[:-1]:
+        holder = holder.setdefault(name, {})
+        if not isinstance(holder, dict):
+            return False
+    if to[-1] in holder:
+        return False
+    holder[to[-1]] = value
+    return True
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _dotted(path: tuple[str, ...]) -> str:
+    return ".".join(path)

@@ -1,0 +1,67 @@
+"""One tool call from its arguments to its result."""
+
+from __future__ import annotations
+
+import traceback
+from typing import assert_never
+
+import msgspec
+
+from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR
+from handrail.contract.cli_envelope import payload_of
+from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.shape import Ask, Budget, Level
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.arguments import read_arguments
+from handrail.surfaces.mcp.misplaced_token import with_token_moved
+from handrail.surfaces.mcp.results import Rendered, render, with_warnings
+from handrail.surfaces.mcp.tools import Tool
+
+LIST_BYTES = 8_192
+"""A list goes on with a cursor after this much; an agent rarely needs more at once."""
+
+
+def answer_call(
+    runtime: Runtime, tools: dict[str, Tool], tool: Tool, arguments: dict[str, Json], mvi: Level
+) -> Rendered:
+    """What the tool answers to these arguments; trouble is an answer too, also a defect of this surface."""
+    try:
+        return _answer(runtime, tools, tool, arguments, mvi)
+    except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
+        incident = runtime.incidents.record(traceback.format_exc())
+        failure = Failure(
+            kind=INTERNAL_ERROR,
+            message="Handrail met an error that it does not know.",
+            details={"incident": incident} if incident else {},
+        )
+        return render(tools, tool, {}, failure)
+
+
+def _answer(
+    runtime: Runtime, tools: dict[str, Tool], tool: Tool, arguments: dict[str, Json], mvi: Level
+) -> Rendered:
+    read = read_arguments(tool, arguments)
+    if isinstance(read, Failure):
+        return render(tools, tool, {}, read)
+    match _performed(runtime, tool, read.params, mvi):
+        case Failure() as failure:
+            return render(tools, tool, read.params, with_token_moved(failure, tool.operation, read.params))
+        case Success() as success:
+            return render(tools, tool, read.params, with_warnings(success, read.warnings))
+        case never:
+            assert_never(never)
+
+
+def _performed(runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level) -> Outcome:
+    if tool.operation != "workflow.list":
+        return perform(runtime, tool.operation, params, Ask(mvi=mvi))
+    short = Ask(mvi=mvi, budget=Budget(max_bytes=LIST_BYTES))
+    outcome = perform(runtime, tool.operation, params, short, _payload_bytes)
+    if isinstance(outcome, Failure) and outcome.kind is BUDGET_EXCEEDED:
+        return perform(runtime, tool.operation, params, Ask(mvi=mvi))  # one long item beats no answer
+    return outcome
+
+
+def _payload_bytes(success: Success) -> int:
+    return len(msgspec.json.encode(payload_of(success)))

@@ -1,0 +1,99 @@
+"""What is listed or looked at, as text that is complete without its structured copy. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.mcp.fence import fenced, one_line
+from handrail.surfaces.mcp.reply_text import call_text
+
+_ID_TO_FILL_IN = "<id>"
+
+
+def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
+    """The answer of list_workflows."""
+    lines = [_count(listed, "workflow")]
+    for row in listed["items"]:
+        lines.extend(_workflow_row(row))
+    lines.extend(_next_page("list_workflows", listed, params))
+    if listed["items"]:
+        lines.append(f"Start one: {call_text('start_workflow', {'workflowId': _ID_TO_FILL_IN})}")
+    else:
+        lines.append("No workflow fits; call list_workflows without a query to see all.")
+    return "\n".join(lines)
+
+
+def workflow_text(inspected: dict[str, Any]) -> str:
+    """The answer of inspect_workflow."""
+    workflow = inspected["workflow"]
+    facts = [workflow[key] for key in ("kind", "sourceKind") if key in workflow]
+    if workflow.get("version"):
+        facts.append(f"version {one_line(workflow['version'])}")
+    lines = [f"{workflow['id']}: {one_line(workflow['name'])}{_bracketed(facts)}"]
+    if workflow.get("description"):
+        lines.append(one_line(workflow["description"]))
+    if "stepCount" in workflow:
+        lines.append(f"{workflow['stepCount']} steps, workflowHash {workflow['workflowHash']}")
+    for number, step in enumerate(workflow.get("steps", ()), 1):
+        waits = " (the user confirms)" if step["requireConfirmation"] else ""
+        lines.append(f"{number}. {one_line(step['title'])} ({step['id']}){waits}")
+    lines.append(f"Start it: {call_text('start_workflow', {'workflowId': workflow['id']})}")
+    if "project" in inspected:
+        lines.append(f"Project {one_line(inspected['project'])}")
+    return "\n".join(lines)
+
+
+def candidates_text(listed: dict[str, Any]) -> str:
+    """The answer of resume_session."""
+    lines = [_count(listed, "session")]
+    for candidate in listed["items"]:
+        lines.extend(_candidate(candidate))
+    if not listed["items"]:
+        lines.append("Nothing to resume here; call resume_session without a query, or start_workflow.")
+    return "\n".join(lines)
+
+
+def _count(listed: dict[str, Any], noun: str) -> str:
+    count = f"{listed['count']} {noun}{'' if listed['count'] == 1 else 's'}"
+    looked = f" ({one_line(listed['scope'])})" if "scope" in listed else ""
+    place = f", project {one_line(listed['project'])}" if "project" in listed else ""
+    return count + looked + place
+
+
+def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
+    facts = [row[key] for key in ("kind", "sourceKind", "idStatus") if key in row]
+    if "suggestedId" in row:
+        facts.append(f"better id {row['suggestedId']}")
+    yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(facts)}"
+    if row.get("description"):
+        yield f"  {one_line(row['description'])}"
+    for problem in row.get("problems", ()):
+        yield "  problem: " + "; ".join(f"{key} {one_line(value)}" for key, value in problem.items())
+
+
+def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
+    facts = [candidate[key] for key in ("workflowId", "status") if key in candidate]
+    if candidate.get("pendingTitle"):
+        facts.append(f"pending: {candidate['pendingTitle']}")
+    if candidate.get("whyMatched"):
+        facts.append(f"found by {', '.join(candidate['whyMatched'])}")
+    run = f", run {candidate['runId']}" if "runId" in candidate else ""
+    yield f"- session {candidate['sessionId']}{run}: {one_line(', '.join(facts))}"
+    if candidate.get("goal"):
+        yield fenced(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("snippet"):
+        yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
+    call = candidate["nextCall"]
+    yield f"  Go on: {call_text(call['tool'], call['params'])}"
+
+
+def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
+    """The same question with the cursor: a cursor is bound to the filters it was made for."""
+    if listed.get("next_cursor"):
+        yield f"More: {call_text(tool, {**params, 'cursor': listed['next_cursor']})}"
+
+
+def _bracketed(facts: list[str]) -> str:
+    return f" [{one_line(', '.join(facts))}]" if facts else ""

@@ -1,0 +1,44 @@
+"""A genuine token in the wrong argument: the refusal gets the caller's own call with the token moved. Pure.
+
+The call is offered, never made: reading and advancing differ, so the agent decides.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
+from handrail.contract.outcome import Failure, Json, NextCall
+from handrail.surfaces.mcp.arguments import OFFERED_CALL_BYTES
+
+_TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
+_FIELD_BY_PREFIX = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
+_AROUND = " \t\r\n\"'`<>[](){}"
+
+
+def with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
+    """The failure with a call to copy, where it complains about a misplaced token and offers none."""
+    if failure.kind is not TOKEN_SCOPE_MISMATCH or failure.next_call is not None:
+        return failure
+    call = _corrected(operation, params)
+    if call is None or len(msgspec.json.encode(call.params)) > OFFERED_CALL_BYTES:
+        return failure
+    return msgspec.structs.replace(failure, next_call=call)
+
+
+def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
+    tokens = {}
+    for name in _TOKEN_FIELDS:
+        prefix = str(params.get(name, "")).strip(_AROUND).lower()[:2]
+        if prefix in _FIELD_BY_PREFIX:
+            tokens[_FIELD_BY_PREFIX[prefix]] = params[name]
+    rest = {name: value for name, value in params.items() if name not in _TOKEN_FIELDS}
+    if operation == "run.continue" and "ackToken" in tokens:
+        tokens.pop("checkpointToken", None)
+        return NextCall(operation="run.continue", params={**tokens, **rest})
+    if "checkpointToken" in tokens and "output" in rest and "context" not in rest:
+        tokens.pop("ackToken", None)
+        return NextCall(operation="run.checkpoint", params={**tokens, **rest})
+    if "stateToken" in tokens:  # reads the pending step again, which brings the token that is missing
+        return NextCall(operation="run.continue", params={"stateToken": tokens["stateToken"]})
+    return None

@@ -1,0 +1,268 @@
+"""Arguments with wrong names are refused with the caller's own call repaired; text is read as an object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.contract.outcome import Failure, NextCall
+from handrail.surfaces.mcp.arguments import MOST_FLAWS, SYNONYMS, Accepted, read_arguments
+from handrail.surfaces.mcp.tools import fields_of, offered_tools
+
+TOOLS = offered_tools()
+
+
+def accepted(tool: str, arguments: dict[str, Any]) -> Accepted:
+    result = read_arguments(TOOLS[tool], arguments)
+    assert isinstance(result, Accepted), result
+    return result
+
+
+def refused(tool: str, arguments: dict[str, Any]) -> Failure:
+    result = read_arguments(TOOLS[tool], arguments)
+    assert isinstance(result, Failure), result
+    assert result.kind.code == "VALIDATION_ERROR"
+    return result
+
+
+def check_repaired(tool: str, arguments: dict[str, Any], repaired: dict[str, Any]) -> Failure:
+    """The refusal offers this call, and this call is taken."""
+    refusal = refused(tool, arguments)
+
+    assert refusal.next_call == NextCall(operation=TOOLS[tool].operation, params=repaired)
+    assert accepted(tool, repaired).params == repaired
+    return refusal
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "repaired"),
+    [
+        # the synonym table comes first
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "notes": "done"},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "done"}},
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "notesMarkdown": "done"},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "done"}},
+        ),
+        (
+            "checkpoint_workflow",
+            {"checkpointToken": "ck1", "text": "half"},
+            {"checkpointToken": "ck1", "output": {"notesMarkdown": "half"}},
+        ),
+        ("list_workflows", {"text": "review"}, {"query": "review"}),
+        ("continue_workflow", {"continueToken": "ak1"}, {"ackToken": "ak1"}),
+        ("continue_workflow", {"token": "ak1"}, {"ackToken": "ak1"}),
+        ("list_workflows", {"workspacePath": "/p"}, {"project": "/p"}),
+        ("checkpoint_workflow", {"token": "ck1"}, {"checkpointToken": "ck1"}),
+        ("start_workflow", {"workflow": "wr.x"}, {"workflowId": "wr.x"}),
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "sessionId": "ses_1"},
+            {"workflowId": "wr.x", "session": "ses_1"},
+        ),
+        ("resume_session", {"sessionId": "ses_1"}, {"query": "ses_1"}),
+        # then spelling
+        ("continue_workflow", {"ack_token": "ak1"}, {"ackToken": "ak1"}),
+        ("start_workflow", {"workflow-id": "wr.x"}, {"workflowId": "wr.x"}),
+        ("continue_workflow", {"akToken": "ak1"}, {"ackToken": "ak1"}),
+        ("inspect_workflow", {"workflowld": "wr.x"}, {"workflowId": "wr.x"}),
+        # inside an object
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "output": {"notes": "done"}},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "done"}},
+        ),
+        (
+            "continue_workflow",
+            {"output": {"notesMarkdown": "done", "ackToken": "ak1"}},
+            {"output": {"notesMarkdown": "done"}, "ackToken": "ak1"},
+        ),
+        # a free name in a start is an input of the workflow
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "ticketNumber": 7, "context": {"a": 1}},
+            {"workflowId": "wr.x", "context": {"a": 1, "ticketNumber": 7}},
+        ),
+        # no place for it
+        ("continue_workflow", {"ackToken": "ak1", "verbose": True}, {"ackToken": "ak1"}),
+        ("resume_session", {"ticketNumber": 7}, {}),
+        # null, a value that is not offered, plain text for an object
+        ("continue_workflow", {"ackToken": "ak1", "stateToken": None}, {"ackToken": "ak1"}),
+        (
+            "inspect_workflow",
+            {"workflowId": "wr.x", "part": "step"},
+            {"workflowId": "wr.x", "part": "steps"},
+        ),
+        ("inspect_workflow", {"workflowId": "wr.x", "part": "source"}, {"workflowId": "wr.x"}),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "output": "I did it."},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "I did it."}},
+        ),
+        # several at once
+        (
+            "continue_workflow",
+            {"token": "ak1", "notes": "done", "workspace": "/p"},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "done"}, "project": "/p"},
+        ),
+    ],
+)
+def test_one_copied_retry_repairs_the_call(
+    tool: str, arguments: dict[str, Any], repaired: dict[str, Any]
+) -> None:
+    check_repaired(tool, arguments, repaired)
+
+
+def test_a_refusal_names_the_argument_its_place_and_that_nothing_was_stored() -> None:
+    refusal = refused("continue_workflow", {"ackToken": "ak1", "notes": "done"})
+
+    assert refusal.message == (
+        'continue_workflow, "notes": unknown name; send it as output.notesMarkdown. Nothing was stored.'
+    )
+    assert refusal.details == {
+        "problems": [{"param": "notes", "problem": "unknown name", "fix": "send it as output.notesMarkdown"}],
+        "did_you_mean": ["output.notesMarkdown"],
+    }
+    assert refusal.hint == "Make the call in next_call."
+
+
+def test_a_read_does_not_speak_of_storing() -> None:
+    refusal = refused("list_workflows", {"zzz": 1})
+
+    assert refusal.message == (
+        'list_workflows, "zzz": unknown name; leave it out; list_workflows takes query, cursor, project.'
+    )
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    refusal = refused("inspect_workflow", {"id": "wr.x", "part": "all", "project": None})
+
+    assert [problem["param"] for problem in refusal.details["problems"]] == ["id", "part", "project"]
+    assert "2 more in details.problems" in refusal.message
+
+
+def test_a_repair_never_overwrites_what_the_caller_said() -> None:
+    arguments = {"ackToken": "ak1", "notes": "new", "output": {"notesMarkdown": "old"}}
+
+    refusal = refused("continue_workflow", arguments)
+
+    assert refusal.next_call is None
+    assert refusal.hint == "Correct what the problems name."
+    assert arguments == {"ackToken": "ak1", "notes": "new", "output": {"notesMarkdown": "old"}}
+
+
+def test_a_long_call_is_not_sent_back() -> None:
+    refusal = refused("continue_workflow", {"ackToken": "ak1", "notes": "x" * 5_000})
+
+    assert refusal.next_call is None
+    assert "send it as output.notesMarkdown" in refusal.message
+
+
+def test_a_flood_of_unknown_names_is_bounded() -> None:
+    refusal = refused("start_workflow", {f"name{number}": number for number in range(5_000)})
+
+    assert len(refusal.details["problems"]) == MOST_FLAWS + 1
+    assert refusal.next_call is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x" * 100_000, "\x1b[2J\u202eevil", "a\nb", "ak1" + "0" * 53, ""],
+    ids=["long", "control and bidi", "line break", "a token", "empty"],
+)
+def test_a_hostile_name_is_not_echoed_raw(name: str) -> None:
+    refusal = refused("start_workflow", {"workflowId": "wr.x", name: 1})
+
+    told = json.dumps([refusal.message, refusal.details], ensure_ascii=False)
+    assert len(told) < 1_000
+    assert all(sign not in told for sign in ("\x1b", "\u202e", "\n", "0" * 53))
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "sent", "read"),
+    [
+        ("start_workflow", "context", '{"ticket": "A-1", "n": null}', {"ticket": "A-1", "n": None}),
+        ("continue_workflow", "output", ' {"notesMarkdown": "done"}', {"notesMarkdown": "done"}),
+        ("continue_workflow", "context", "{}", {}),
+    ],
+)
+def test_an_object_sent_as_text_is_read_once_and_named(
+    tool: str, field: str, sent: str, read: dict[str, Any]
+) -> None:
+    result = accepted(tool, {"project": "/p", field: sent})
+
+    assert result.params == {"project": "/p", field: read}
+    assert result.warnings == (
+        {
+            "code": "INPUT_REPAIRED",
+            "message": f"{field} was sent as text and read as JSON; send it as an object next time.",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1',
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        '{"a": "\\ud800"}',
+        "[1]",
+        '"{}"',
+        '{"a":' * 5_000 + "1" + "}" * 5_000,
+    ],
+    ids=["torn", "double key", "nan", "surrogate", "array", "text in text", "deep"],
+)
+def test_text_that_is_no_object_is_refused_and_never_left_out_for_the_caller(text: str) -> None:
+    refusal = refused("start_workflow", {"workflowId": "wr.x", "context": text})
+
+    assert refusal.details["problems"] == [
+        {"param": "context", "problem": "not an object", "fix": "send a JSON object"}
+    ]
+    assert refusal.next_call is None
+
+
+def test_names_inside_a_read_text_are_checked_too() -> None:
+    refusal = check_repaired(
+        "continue_workflow",
+        {"ackToken": "ak1", "output": '{"notes": "done"}'},
+        {"ackToken": "ak1", "output": {"notesMarkdown": "done"}},
+    )
+
+    assert refusal.details["problems"][0]["param"] == "output.notes"
+
+
+def test_keys_of_context_are_free() -> None:
+    arguments = {"workflowId": "wr.x", "context": {"notes": "free", "ackToken": None, "deep": {"x": [1]}}}
+
+    assert accepted("start_workflow", arguments) == Accepted(params=arguments)
+
+
+def test_a_ten_megabyte_argument_is_refused_by_its_size() -> None:
+    result = read_arguments(TOOLS["continue_workflow"], {"ackToken": "x" * 10_000_000})
+
+    assert isinstance(result, Failure)
+    assert result.kind.code == "REQUEST_TOO_LARGE"
+
+
+def test_wrong_types_are_left_to_the_operation() -> None:
+    arguments = {"workflowId": 7, "goal": ["x"]}
+
+    assert accepted("start_workflow", arguments).params == arguments
+
+
+def test_every_synonym_leads_to_a_place_that_some_tool_has() -> None:
+    places = set()
+    for tool in TOOLS.values():
+        for name, schema in fields_of(tool).items():
+            places.add(name)
+            places.update(f"{name}.{inner}" for inner in schema.get("properties", {}))
+
+    assert {place for targets in SYNONYMS.values() for place in targets} <= places
+    assert not set(SYNONYMS) & {place.lower() for place in places if "." not in place}

@@ -1,0 +1,125 @@
+"""Outcomes become results: the payload unchanged, errors with their call, warnings at their place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SESSION_LOCKED
+from handrail.contract.outcome import Failure, NextCall, Page, Success
+from handrail.surfaces.mcp.results import render, with_warnings
+from handrail.surfaces.mcp.tools import offered_tools
+
+TOOLS = offered_tools()
+WARNING = {"code": "INPUT_REPAIRED", "message": "output was text."}
+
+
+def test_a_failure_reads_as_code_fix_retry_and_the_call_that_helps() -> None:
+    failure = Failure(
+        kind=TOKEN_BAD_SIGNATURE,
+        message="The ackToken was changed.",
+        hint="Resume the session to get fresh tokens.",
+        next_call=NextCall(operation="session.resume", params={"query": "ses_7k2"}),
+    )
+
+    rendered = render(TOOLS, TOOLS["continue_workflow"], {}, failure)
+
+    assert rendered.is_error
+    assert rendered.text == (
+        "TOKEN_BAD_SIGNATURE: The ackToken was changed.\n"
+        "fix: Resume the session to get fresh tokens.\n"
+        "retry: not_retryable\n"
+        'resume_session {"query":"ses_7k2"}'
+    )
+    assert list(rendered.structured) == ["code", "message", "retry", "suggestion", "details"]
+    assert rendered.structured["details"]["next_call"] == {
+        "tool": "resume_session",
+        "params": {"query": "ses_7k2"},
+    }
+
+
+def test_a_failure_that_may_pass_says_how_long_to_wait() -> None:
+    rendered = render(
+        TOOLS,
+        TOOLS["continue_workflow"],
+        {},
+        Failure(kind=TOKEN_SESSION_LOCKED, message="Busy.", retry_after_ms=250),
+    )
+
+    assert "\nretry: retryable_after_ms 250" in rendered.text
+    assert rendered.structured["retry"] == {"kind": "retryable_after_ms", "afterMs": 250}
+
+
+def test_the_structured_copy_is_the_payload_with_its_paging_keys() -> None:
+    success = Success(
+        data={"project": "/p", "scope": "here"},
+        page=Page(items=({"id": "a.b", "name": "B"},), has_more=True, next_cursor="cu1x"),
+    )
+
+    rendered = render(TOOLS, TOOLS["list_workflows"], {"query": "b"}, success)
+
+    assert not rendered.is_error
+    assert json.dumps(rendered.structured) == json.dumps(
+        {
+            "items": [{"id": "a.b", "name": "B"}],
+            "count": 1,
+            "next_cursor": "cu1x",
+            "has_more": True,
+            "project": "/p",
+            "scope": "here",
+        }
+    )
+    assert 'list_workflows {"query":"b","cursor":"cu1x"}' in rendered.text
+
+
+def test_what_a_connection_cannot_carry_is_replaced_in_both_channels() -> None:
+    """A folder name that is not UTF-8 arrives as lone surrogates; an integer can be too long for a client."""
+    success = Success(data={"project": "/p\udcff", "scope": "x", "big": 2**60}, page=Page(items=()))
+
+    rendered = render(TOOLS, TOOLS["list_workflows"], {}, success)
+
+    rendered.text.encode()
+    json.dumps(rendered.structured, ensure_ascii=False).encode()
+    assert rendered.structured["project"] == "/p\ufffd"
+    assert rendered.structured["big"] == str(2**60)
+
+
+def test_a_hostile_message_cannot_break_the_connection() -> None:
+    rendered = render(TOOLS, TOOLS["resume_session"], {}, Failure(kind=TOKEN_BAD_SIGNATURE, message="\udcff"))
+
+    rendered.text.encode()
+    assert rendered.structured["message"] == "\ufffd"
+
+
+def check_order(data: dict[str, Any], expected: list[str]) -> Success:
+    told = with_warnings(Success(data=data), (WARNING,))
+
+    assert isinstance(told.data, dict)
+    assert list(told.data) == expected
+    return told
+
+
+def test_a_warning_stands_after_the_call_and_before_the_recap() -> None:
+    told = check_order(
+        {"kind": "ok", "pending": None, "nextCall": None, "recap": {}, "session": {}},
+        ["kind", "pending", "nextCall", "warnings", "recap", "session"],
+    )
+
+    assert told.data["warnings"] == [WARNING]  # type: ignore[call-overload]  # data is an object here
+
+
+def test_a_warning_joins_those_that_are_there() -> None:
+    before = {"code": "TOKEN_REPAIRED", "message": "m"}
+
+    told = check_order(
+        {"kind": "ok", "retryable": True, "warnings": [before], "session": {}},
+        ["kind", "retryable", "warnings", "session"],
+    )
+
+    assert told.data["warnings"] == [before, WARNING]  # type: ignore[call-overload]  # data is an object here
+
+
+def test_without_warnings_nothing_changes() -> None:
+    success = Success(data={"kind": "ok"})
+
+    assert with_warnings(success, ()) is success

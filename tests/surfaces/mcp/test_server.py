@@ -1,0 +1,188 @@
+"""The protocol around the tools, in both eras, without a process in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types
+import pytest
+from mcp import Client
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from handrail import __version__
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.server import INSTRUCTIONS, Results, build_server
+from handrail.surfaces.mcp.tools import tool_definitions
+
+ERAS = ("legacy", "auto")
+VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+WORKFLOW = "project.three_steps"
+
+
+@asynccontextmanager
+async def connected(server: Server[Any], era: str) -> AsyncIterator[Client]:
+    async with Client(server, mode=era) as client:
+        yield client
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        with anyio.fail_after(30):
+            await test()
+
+    anyio.run(bounded)
+
+
+def text_of(result: mcp_types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, mcp_types.TextContent)
+    return block.text
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_server_introduces_itself_and_declares_tools_alone(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            assert client.protocol_version == VERSIONS[era]
+            assert client.instructions == INSTRUCTIONS
+            assert client.server_info is not None
+            assert (client.server_info.name, client.server_info.version) == ("handrail", __version__)
+            declared = client.server_capabilities.model_dump(exclude_none=True)
+            assert list(declared) == ["tools"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_listing_is_the_definitions_byte_for_byte(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            listing = await client.list_tools()
+            sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
+            keys = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+            assert [{key: tool[key] for key in keys} for tool in sent] == tool_definitions()
+            assert all(set(tool) == set(keys) for tool in sent)
+
+    run(test)
+
+
+def test_the_listing_may_be_kept_for_an_hour_by_this_client(runtime: Runtime) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), "auto") as client:
+            listing = await client.list_tools()
+            assert (listing.ttl_ms, listing.cache_scope) == (3_600_000, "private")
+
+    run(test)
+
+
+def test_the_instructions_are_short() -> None:
+    assert len(INSTRUCTIONS) <= 1_500
+    assert INSTRUCTIONS.startswith("Handrail gives you a process one step at a time.")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("continue_workflw", 'There is no tool "continue_workflw". Did you mean continue_workflow?'),
+        ("rm", 'There is no tool "rm". The tools are list_workflows, '),
+        ("x\x1b" * 100, 'There is no tool "x�x�'),
+    ],
+)
+def test_an_unknown_tool_is_a_protocol_error(runtime: Runtime, era: str, name: str, advice: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.call_tool(name, {})
+            assert caught.value.code == mcp_types.INVALID_PARAMS
+            assert caught.value.message.startswith(advice)
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+            while (following := reply.structured_content["nextCall"]) is not None:
+                call = following["tool"], {**following["params"], "output": {"notesMarkdown": "done"}}
+                reply = await client.call_tool(*call)
+                again = await client.call_tool(*call)
+                assert json.dumps(again.structured_content) == json.dumps(reply.structured_content)
+                assert text_of(again) == text_of(reply)
+            assert reply.structured_content["isComplete"] is True
+            assert reply.structured_content["pending"] is None
+            assert not reply.is_error
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_error_is_a_result_that_clients_accept(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            await client.list_tools()
+            result = await client.call_tool("continue_workflow", {"notes": "done"})
+            assert result.is_error
+            assert text_of(result).startswith("VALIDATION_ERROR: ")
+            await client.session.validate_tool_result("continue_workflow", result)
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    ("results", "has_text", "has_structured", "has_schema"),
+    [("both", True, True, True), ("text", True, False, False), ("structured", False, True, True)],
+)
+def test_odd_clients_can_be_given_one_channel(
+    runtime: Runtime, results: Results, has_text: bool, has_structured: bool, has_schema: bool
+) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime, results=results), "auto") as client:
+            listing = await client.list_tools()
+            result = await client.call_tool("list_workflows", {})
+            failed = await client.call_tool("continue_workflow", {})
+            assert all((tool.output_schema is not None) == has_schema for tool in listing.tools)
+            assert bool(result.content) == has_text
+            assert (result.structured_content is not None) == has_structured
+            assert text_of(failed).startswith("CONTEXT_MISSING: ")
+
+    run(test)
+
+
+def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime, mvi="minimal"), "auto") as client:
+            reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+            assert list(reply.structured_content) == ["kind", "pending", "nextIntent", "nextCall"]
+
+    run(test)
+
+
+def test_answers_never_mix_between_clients(runtime: Runtime) -> None:
+    """Two connections, many calls at once: every answer belongs to the session that asked."""
+
+    async def test() -> None:
+        server = build_server(runtime)
+        async with connected(server, "legacy") as one, connected(server, "auto") as other:
+
+            async def work(client: Client, name: str) -> None:
+                goal = f"goal of {name}"
+                first = await client.call_tool("start_workflow", {"workflowId": WORKFLOW, "goal": goal})
+                session = first.structured_content["session"]["sessionId"]
+                for _ in range(10):
+                    found = await client.call_tool("resume_session", {"query": session})
+                    (item,) = found.structured_content["items"]
+                    assert (item["sessionId"], item["goal"]) == (session, goal)
+
+            async with anyio.create_task_group() as group:
+                for number in range(10):
+                    group.start_soon(work, one if number % 2 else other, f"client {number}")
+
+    run(test)
