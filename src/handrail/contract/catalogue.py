@@ -44,7 +44,7 @@ E_VALIDATION = Kind(
     code="E_VALIDATION", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
     hint="Correct the value named in details and send the call again.",
-    details=("problems", "param", "valid", "expected", "got", "usage"),
+    details=("problems", "param", "valid", "expected", "got", "usage", "line", "column"),
 )
 E_NOT_FOUND = Kind(
     code="E_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
@@ -78,7 +78,8 @@ E_CONFIRMATION_REQUIRED = Kind(
 )
 E_CONFLICT = Kind(
     code="E_CONFLICT", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True,
     hint="Read the current state, then decide again.",
     details=("reason", "expected", "actual"),
 )
@@ -89,7 +90,8 @@ E_NETWORK = Kind(
     details=("stage",),
 )
 E_RATE_LIMITED = Kind(
-    code="E_RATE_LIMITED", native="E_RATE_LIMITED", exit_status=7, http_status=429, is_retryable=True, wait_ms=5000,
+    code="E_RATE_LIMITED", native="E_RATE_LIMITED", exit_status=7, http_status=429,
+    is_retryable=True, wait_ms=5000,
     lafs_code="E_RATE_LIMITED", category="RATE_LIMIT", agent_action="wait", is_lafs_retryable=True,
     hint="Wait as long as retry_after_ms says, then send the same call again.",
 )
@@ -131,7 +133,8 @@ E_UNKNOWN = Kind(
 )
 E_HUMAN_REQUIRED = Kind(
     code="E_HUMAN_REQUIRED", native="E_HUMAN_REQUIRED", exit_status=9, http_status=403,
-    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate", needs_escalation=True, is_reserved=True,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate",
+    needs_escalation=True, is_reserved=True,
     hint="Ask the person named in details to act, then run resume.",
     details=("action", "resume"),
 )
@@ -161,7 +164,8 @@ EXPAND_UNKNOWN = Kind(
 )
 BUDGET_EXCEEDED = Kind(
     code="BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
-    lafs_code="E_MVI_BUDGET_EXCEEDED", category="VALIDATION", agent_action="retry_modified", is_lafs_retryable=True,
+    lafs_code="E_MVI_BUDGET_EXCEEDED", category="VALIDATION", agent_action="retry_modified",
+    is_lafs_retryable=True,
     hint="Raise the budget to details.minimum, or ask for fewer fields.",
     details=("constraint", "budget", "measured", "minimum", "estimated_tokens", "excess_tokens"),
 )
@@ -173,7 +177,8 @@ CONTEXT_MISSING = Kind(
 )
 CONTEXT_STALE = Kind(
     code="CONTEXT_STALE", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True, is_reserved=True,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True, is_reserved=True,
     hint="Fetch the current context, then decide again.",
     details=("version",),
 )
@@ -232,7 +237,8 @@ WORKFLOW_ID_LEGACY = Kind(
     details=("workflow_id", "suggested_id"),
 )
 WORKFLOW_SOURCE_UNAVAILABLE = Kind(
-    code="WORKFLOW_SOURCE_UNAVAILABLE", native="E_NETWORK", exit_status=7, http_status=502, is_retryable=True, wait_ms=1000,
+    code="WORKFLOW_SOURCE_UNAVAILABLE", native="E_NETWORK", exit_status=7, http_status=502,
+    is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Wait, then send the same call again.",
     details=("source",),
@@ -269,12 +275,14 @@ TOKEN_UNKNOWN_NODE = Kind(
 )
 TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
     code="TOKEN_WORKFLOW_HASH_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
-    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True, is_reserved=True,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True, is_reserved=True,
     hint="Resume the session to get current tokens.",
     details=("token_kind", "session_id", "run_id", "position", "length", "found"),
 )
 TOKEN_SESSION_LOCKED = Kind(
-    code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503, is_retryable=True, wait_ms=1000,
+    code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
+    is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Another process is writing; wait, then send the same call again.",
     details=("session_id", "waited_ms"),
@@ -310,7 +318,8 @@ SESSION_NOT_FOUND = Kind(
     details=("session_id", "did_you_mean"),
 )
 SESSION_LOCKED = Kind(
-    code="SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503, is_retryable=True, wait_ms=1000,
+    code="SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
+    is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Another process is writing; wait, then send the same call again.",
     details=("session_id", "waited_ms"),
@@ -352,7 +361,8 @@ STORE_PERMISSION_DENIED = Kind(
     details=("reason",),
 )
 STORE_UNAVAILABLE = Kind(
-    code="STORE_UNAVAILABLE", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=2000,
+    code="STORE_UNAVAILABLE", native="E_SERVER", exit_status=7, http_status=503,
+    is_retryable=True, wait_ms=2000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Wait, then send the same call again.",
     details=("reason",),
@@ -371,7 +381,8 @@ STORE_HISTORY_LOST = Kind(
 )
 STORE_UNSUPPORTED_VERSION = Kind(
     code="STORE_UNSUPPORTED_VERSION", native="E_CONFIG", exit_status=4, http_status=500,
-    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop", needs_escalation=True,
+    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+    needs_escalation=True,
     hint="Update handrail: a newer version wrote this store.",
     details=("found", "supported"),
 )
@@ -481,7 +492,8 @@ SERVER_BUSY = Kind(
     hint="Wait, then send the same call again.",
 )
 SERVER_DRAINING = Kind(
-    code="SERVER_DRAINING", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
+    code="SERVER_DRAINING", native="E_SERVER", exit_status=7, http_status=503,
+    is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Wait for the restart, then send the same call again.",
 )
@@ -491,7 +503,6 @@ UPSTREAM_OPEN = Kind(
     hint="Wait as long as retry_after_ms says, then send the same call again.",
     details=("upstream",),
 )
-# fmt: on
 
 KINDS: dict[str, Kind] = {
     kind.code: kind
@@ -515,3 +526,53 @@ KINDS: dict[str, Kind] = {
     )
 }
 """Every row by its code, in the order of the table."""
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """What the LAFS registry says about one of its codes; a row above may say it more precisely."""
+
+    category: str
+    is_retryable: bool = False
+    agent_action: str
+    title: str
+    """Ours: the fixed title of problem details."""
+
+
+REGISTRY: dict[str, Registered] = {
+    "E_FORMAT_CONFLICT": Registered(
+        category="CONTRACT", agent_action="stop", title="Two output formats were asked for"),
+    "E_FIELD_CONFLICT": Registered(
+        category="CONTRACT", agent_action="stop", title="Two field selections were asked for"),
+    "E_CONTEXT_MISSING": Registered(
+        category="CONTRACT", agent_action="retry_modified", title="Required context is missing"),
+    "E_VALIDATION_SCHEMA": Registered(
+        category="VALIDATION", agent_action="retry_modified", title="The request is not valid"),
+    "E_DISCLOSURE_UNKNOWN_FIELD": Registered(
+        category="VALIDATION", agent_action="retry_modified", title="A field name is unknown"),
+    "E_MVI_BUDGET_EXCEEDED": Registered(
+        category="VALIDATION", agent_action="retry_modified", title="The answer does not fit the budget"),
+    "E_NOT_FOUND_RESOURCE": Registered(
+        category="NOT_FOUND", agent_action="stop", title="Not found"),
+    "E_CONFLICT_VERSION": Registered(
+        category="CONFLICT", is_retryable=True, agent_action="refresh_context", title="The state moved on"),
+    "E_CONTEXT_STALE": Registered(
+        category="CONFLICT", is_retryable=True, agent_action="refresh_context", title="The context is stale"),
+    "E_RATE_LIMITED": Registered(
+        category="RATE_LIMIT", is_retryable=True, agent_action="wait", title="Too many requests"),
+    "E_TRANSIENT_UPSTREAM": Registered(
+        category="TRANSIENT", is_retryable=True, agent_action="retry", title="Temporarily unavailable"),
+    "E_INTERNAL_UNEXPECTED": Registered(
+        category="INTERNAL", agent_action="escalate", title="The request could not be carried out"),
+    "E_MIGRATION_UNSUPPORTED_VERSION": Registered(
+        category="MIGRATION", agent_action="stop", title="The version is not supported"),
+}
+"""The 13 registered LAFS codes."""
+# fmt: on
+
+BUDGET_TRUNCATED_WARNING = "E_MVI_BUDGET_TRUNCATED"
+"""LAFS 9.5.2 names this warning itself; every other one begins with `W_`."""
+
+
+def type_uri(lafs_code: str) -> str:
+    """The registry's address of a code, the `type` of problem details."""
+    return "https://lafs.dev/errors/v1/" + lafs_code.removeprefix("E_").lower().replace("_", "-")

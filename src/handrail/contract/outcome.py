@@ -19,6 +19,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A window on a list. `items` are the rows of this page; the surface mints the cursor."""
 
     items: tuple[Json, ...]
+    list_key: str = "items"
+    """The rows' name in the payload. Another one means a document with its own shape: no `count` is added."""
     sort_keys: tuple[tuple[str, ...], ...] = ()
     """One stable sort key per item, the id last; a cursor continues after the last one shown."""
     style: Literal["cursor", "offset"] = "cursor"

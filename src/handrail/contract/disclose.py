@@ -1,0 +1,125 @@
+"""Progressive disclosure: the one step between an operation's outcome and any renderer. Pure.
+
+Order: level, expand, fields, window, budget. `select_field` then takes one bare value from what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from handrail.contract.budget import fit
+from handrail.contract.catalogue import BUDGET_EXCEEDED, EXPAND_UNKNOWN, FIELD_CONFLICT
+from handrail.contract.fields import Object, path_of, project, stamped, tree_of, without
+from handrail.contract.named_fields import keep_fields, select_field
+from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.selection import over_selected
+from handrail.contract.shape import LONGEST_NAME, Ask, Budget, Level, Shape, parse_budget, parse_fields
+
+__all__ = [
+    "Ask",
+    "Budget",
+    "Level",
+    "Shape",
+    "disclose",
+    "parse_budget",
+    "parse_fields",
+    "select_field",
+]
+
+MAX_EXPANSION_DEPTH = 3
+
+
+def disclose(outcome: Outcome, shape: Shape | None, ask: Ask, measure: Callable[[Success], int]) -> Outcome:
+    """What the caller may and wants to see of an outcome; a Failure is never reduced.
+
+    `measure` gives the bytes of the whole document as it would be written, with everything that is not
+    yet known (cursor, duration) at its widest.
+    """
+    if isinstance(outcome, Failure):
+        return outcome
+    refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
+    if refusal is not None:
+        return refusal
+    expanded = _with_parents(ask.expand)
+    plain = _without_relations(_at_level(outcome, shape, ask, expanded), shape, expanded)
+    shown = plain if ask.fields is None else keep_fields(plain, outcome, shape, ask.fields, expanded)
+    if isinstance(shown, Failure):
+        return shown
+    shown = _windowed(_stamped(shown, shape))
+    return fit(shown, shape, ask.budget, measure) if ask.budget is not None else shown
+
+
+def _field_conflict(ask: Ask) -> Failure | None:
+    if ask.field is None or ask.fields is None:
+        return None
+    details: dict[str, Json] = {"field": ask.field[:LONGEST_NAME], "fields": _cut(ask.fields)}
+    message = "One bare field and a list of fields cannot both be asked for."
+    return Failure(kind=FIELD_CONFLICT, message=message, details=details)
+
+
+def _expansion_refused(names: Sequence[str], shape: Shape | None) -> Failure | None:
+    offered = shape.relations if shape is not None else ()
+    roots = {path_of(name)[0] for name in offered}
+    deep = [name for name in names if len(path_of(name)) > MAX_EXPANSION_DEPTH and path_of(name)[0] in roots]
+    unknown = [name for name in names if name not in offered and name not in deep]
+    if unknown:
+        details: dict[str, Json] = {"unknown": _cut(unknown), "valid": list(offered)}
+        message = f"{len(unknown)} of the {len(names)} names to expand are not offered here."
+        return Failure(kind=EXPAND_UNKNOWN, message=message, details=details)
+    if deep:
+        depth = max(len(path_of(name)) for name in deep)
+        details = {"constraint": "depth", "budget": MAX_EXPANSION_DEPTH, "measured": depth}
+        message = f"The expansion reaches {depth} relations deep; the limit is {MAX_EXPANSION_DEPTH}."
+        hint = "Expand fewer relations in one call, and ask for the inner ones by their ids."
+        return Failure(kind=BUDGET_EXCEEDED, message=message, details=details, hint=hint)
+    return None
+
+
+def _with_parents(names: Sequence[str]) -> tuple[str, ...]:
+    """The names and what they lie in: expanding `runs.nodes` shows `runs` too."""
+    paths = [path_of(name) for name in names]
+    return tuple(dict.fromkeys(".".join(path[:end]) for path in paths for end in range(1, len(path) + 1)))
+
+
+def _at_level(success: Success, shape: Shape | None, ask: Ask, expanded: Sequence[str]) -> Success:
+    """The fields of the level. Fields that are asked for by name are not bound to a level (LAFS 9.2)."""
+    success = msgspec.structs.replace(success, disclosure=ask.mvi)
+    names = shape.levels.get(ask.mvi) if shape is not None else None
+    if shape is None or names is None or ask.fields is not None or ask.field is not None:
+        return success
+    tree = tree_of([*names, *expanded, *([shape.id_field] if shape.id_field else [])])
+    return over_selected(success, shape, lambda holder: project(holder, tree))
+
+
+def _without_relations(success: Success, shape: Shape | None, expanded: Sequence[str]) -> Success:
+    hidden = [path_of(name) for name in (shape.relations if shape else ()) if name not in expanded]
+
+    def plain(holder: Object) -> Object:
+        for path in hidden:
+            holder = without(holder, path)
+        return holder
+
+    return over_selected(success, shape, plain) if hidden else success
+
+
+def _stamped(success: Success, shape: Shape | None) -> Success:
+    if shape is None or not shape.untrusted:
+        return success
+    return over_selected(success, shape, lambda holder: stamped(holder, shape.untrusted))
+
+
+def _windowed(success: Success) -> Success:
+    """A page never shows more than its limit, however many rows the operation handed over."""
+    page = success.page
+    if page is None or len(page.items) <= page.limit:
+        return success
+    window = msgspec.structs.replace(
+        page, items=page.items[: page.limit], sort_keys=page.sort_keys[: page.limit], has_more=True
+    )
+    return msgspec.structs.replace(success, page=window)
+
+
+def _cut(names: Sequence[str]) -> list[str]:
+    return [name[:LONGEST_NAME] for name in names]

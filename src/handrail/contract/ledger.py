@@ -1,0 +1,181 @@
+"""The context ledger of a run as LAFS section 8 wants it: documents, checksum chain, folded view. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.canonical import digest
+from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import quoted
+
+MAX_ENTRIES = 1_000_000
+"""Nothing is ever compacted; the number says so in the form that LAFS asks for."""
+
+
+class ListChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One step of a list. Nothing leaves a list except by its own `remove`."""
+
+    action: Literal["append", "remove"]
+    id: str
+    value: Json = None
+
+
+class ContextDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What one accepted mutation changed, and nothing else."""
+
+    objective: str | UnsetType = UNSET
+    constraints: tuple[ListChange, ...] = ()
+    references: tuple[ListChange, ...] = ()
+    decisions: tuple[ListChange, ...] = ()
+    open_issues: tuple[ListChange, ...] = ()
+    state: dict[str, Json] | UnsetType = UNSET
+
+
+class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One accepted mutation; `entry_id` is the id of the event that opens it."""
+
+    entry_id: str
+    version: int
+    timestamp: str
+    operation: str
+    context_delta: ContextDelta
+
+
+class LedgerDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`mode=full`: the ledger itself."""
+
+    ledger_id: str
+    version: int
+    created_at: str
+    updated_at: str
+    entries: tuple[LedgerEntry, ...]
+    checksum: str | UnsetType = UNSET
+    max_entries: int = MAX_ENTRIES
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that a list holds, or held until a `remove`."""
+
+    id: str
+    value: Json = None
+
+
+class LedgerDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`mode=delta`: what happened after `from_version`; `to_version` and `checksum` are those it reaches."""
+
+    ledger_id: str
+    mode: Literal["delta"] = "delta"
+    from_version: int
+    to_version: int
+    entries: tuple[LedgerEntry, ...]
+    removed_constraints: tuple[Held, ...] = ()
+    checksum: str | UnsetType = UNSET
+
+
+class LedgerSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`mode=summary`: enough to see whether anything changed."""
+
+    ledger_id: str
+    version: int
+    checksum: str | UnsetType = UNSET
+    entry_count: int
+
+
+class LedgerView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`view=state`: the fold of the deltas, with the seven fields of LAFS section 8."""
+
+    objective: str = ""
+    constraints: tuple[Held, ...] = ()
+    references: tuple[Held, ...] = ()
+    decisions: tuple[Held, ...] = ()
+    open_issues: tuple[Held, ...] = ()
+    state: dict[str, Json] = {}
+    version: int = 0
+
+
+Entry: TypeAlias = LedgerEntry | dict[str, Json]
+"""An entry as we make it, or as a caller decoded it."""
+
+
+def checksum_start(ledger_id: str) -> str:
+    """The checksum of a ledger without entries; binds the chain to its run."""
+    return digest({"ledgerId": ledger_id})
+
+
+def checksum_next(previous: str, entry: Entry) -> str:
+    """The checksum after one more entry: constant work, and a delta can be verified from what is known."""
+    return digest([previous, msgspec.to_builtins(entry)])
+
+
+def fold_ledger(entries: Iterable[Entry], view: LedgerView | None = None) -> LedgerView:
+    """The view after these entries, starting from a known one or from nothing.
+
+    Full entries and any split of them into deltas give the same view.
+
+    Raises: Fault E_VALIDATION when an entry is malformed, or is not the one after the version reached.
+    """
+    reached = LedgerView() if view is None else view
+    for entry in entries:
+        reached = _after(reached, entry if isinstance(entry, LedgerEntry) else _typed(entry))
+    return reached
+
+
+def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
+    """The constraints that these entries removed and did not bring back."""
+    removed: dict[str, Held] = {}
+    for entry in entries:
+        for change in entry.context_delta.constraints:
+            if change.action == "remove":
+                removed[change.id] = Held(id=change.id, value=change.value)
+            else:
+                removed.pop(change.id, None)
+    return tuple(removed.values())
+
+
+def _after(view: LedgerView, entry: LedgerEntry) -> LedgerView:
+    if entry.version != view.version + 1:
+        raise Fault(
+            E_VALIDATION,
+            f"Ledger entry {entry.version} does not follow version {view.version}.",
+            details={"expected": view.version + 1, "got": entry.version},
+            hint="Fetch the entries again from the last version you have, in order and without a filter.",
+        )
+    delta = entry.context_delta
+    return LedgerView(
+        objective=view.objective if delta.objective is UNSET else delta.objective,
+        constraints=_changed(view.constraints, delta.constraints),
+        references=_changed(view.references, delta.references),
+        decisions=_changed(view.decisions, delta.decisions),
+        open_issues=_changed(view.open_issues, delta.open_issues),
+        state=view.state if delta.state is UNSET else delta.state,
+        version=entry.version,
+    )
+
+
+def _changed(held: tuple[Held, ...], changes: tuple[ListChange, ...]) -> tuple[Held, ...]:
+    by_id = {one.id: one for one in held}
+    for change in changes:
+        match change.action:
+            case "append":  # an id that is already held keeps its place and takes the new value
+                by_id[change.id] = Held(id=change.id, value=change.value)
+            case "remove":
+                by_id.pop(change.id, None)
+            case never:
+                assert_never(never)
+    return tuple(by_id.values())
+
+
+def _typed(entry: dict[str, Json]) -> LedgerEntry:
+    try:
+        return msgspec.convert(entry, LedgerEntry)
+    except msgspec.ValidationError as error:
+        raise Fault(
+            E_VALIDATION,
+            f"A ledger entry is malformed: {quoted(str(error))}.",
+            hint="Pass the entries as the ledger gave them.",
+        ) from None

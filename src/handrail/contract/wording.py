@@ -1,0 +1,38 @@
+"""Outside text inside our own sentences: quoted, short, and unable to hide or reorder anything. Pure."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_QUOTE = 80
+"""Characters of outside text that a message shows at most."""
+
+_LOOKED_AT = 4 * LONGEST_QUOTE
+"""Only so much is cleaned: what could not be shown anyway must not cost time."""
+
+_SPACES = re.compile(r"[\t-\r\x1c-\x20\x85\u2028\u2029]+")
+
+# Controls, direction marks, everything Unicode lets a reader ignore (zero width, fillers, variation
+# selectors, tags), annotation marks and halves of surrogate pairs.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]+"
+)
+
+# A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
+_TOKEN = re.compile(r"(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}", re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
+
+    White space becomes one space, invisible characters become U+FFFD so that their presence shows,
+    inner double quotes become single ones, and a cut is marked by an ellipsis.
+    """
+    clean = _HIDDEN.sub("\ufffd", _SPACES.sub(" ", text[:_LOOKED_AT]))
+    clean = _TOKEN.sub(r"\1…", clean).replace('"', "'")
+    if len(clean) > LONGEST_QUOTE or len(text) > _LOOKED_AT:
+        clean = clean[: LONGEST_QUOTE - 1] + "…"
+    return f'"{clean}"'

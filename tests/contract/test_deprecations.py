@@ -1,0 +1,75 @@
+"""What is going away says so on every use, and nothing stays past its day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from handrail.contract.deprecations import (
+    DEPRECATIONS,
+    Deprecation,
+    deprecation_warning,
+    notice_of,
+    overdue,
+)
+from handrail.contract.outcome import Notice
+
+
+def entry(remove_by: str = "2027-03-01", name: str = "flag.max") -> Deprecation:
+    return Deprecation(id=name, what="--max", since="1.4", remove_by=remove_by, replacement="--limit")
+
+
+def test_each_use_gives_a_notice_with_the_whole_entry() -> None:
+    assert notice_of(entry()) == Notice(
+        type="deprecated",
+        severity="warning",
+        message="--max goes away by 2027-03-01; use --limit instead.",
+        extra={
+            "id": "flag.max",
+            "what": "--max",
+            "since": "1.4",
+            "remove_by": "2027-03-01",
+            "replacement": "--limit",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("max", "W_DEPRECATED_MAX"), ("flag.old-limit_2", "W_DEPRECATED_FLAG_OLD_LIMIT_2")],
+)
+def test_lafs_names_the_entry_in_the_code(name: str, code: str) -> None:
+    assert deprecation_warning(notice_of(entry(name=name)))["code"] == code
+
+
+def test_an_entry_is_overdue_the_day_after_its_day() -> None:
+    entries = [entry("2026-12-31"), entry("2027-01-01"), entry("2027-01-02")]
+
+    assert overdue(entries, "2027-01-01") == entries[:1]
+    assert overdue(entries, "2027-01-03") == entries
+    assert overdue(entries, "2026-12-31") == []
+
+
+@pytest.mark.parametrize("day", ["2027-3-1", "01.03.2027", "2027-03-01T00:00:00Z", "٢٠٢٧-03-01"])
+def test_a_day_is_written_in_one_way_only(day: str) -> None:
+    with pytest.raises(AssertionError):
+        entry(day)
+    with pytest.raises(AssertionError):
+        overdue([], day)
+
+
+@pytest.mark.parametrize("name", ["", "Max", "a b", "a.", "ä"])
+def test_an_id_that_would_not_make_a_code_is_refused(name: str) -> None:
+    with pytest.raises(AssertionError, match="lower-case words"):
+        entry(name=name)
+
+
+def test_nothing_that_should_be_gone_is_still_here() -> None:
+    assert overdue(DEPRECATIONS, datetime.now(UTC).date().isoformat()) == []
+
+
+def test_no_two_entries_share_an_id() -> None:
+    ids = [one.id for one in DEPRECATIONS]
+
+    assert len(set(ids)) == len(ids)

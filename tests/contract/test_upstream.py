@@ -1,0 +1,64 @@
+"""An upstream's status becomes a kind by number alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.upstream import kind_of_upstream, wait_ms_of_header
+
+# CLI section 6; the last two are answers that no rule covers.
+KIND_OF = {
+    400: "E_VALIDATION",
+    401: "E_AUTH",
+    403: "E_FORBIDDEN",
+    404: "E_NOT_FOUND",
+    408: "E_TIMEOUT",
+    409: "E_CONFLICT",
+    410: "E_VALIDATION",
+    418: "E_VALIDATION",
+    422: "E_VALIDATION",
+    429: "E_RATE_LIMITED",
+    499: "E_VALIDATION",
+    500: "E_SERVER",
+    502: "E_SERVER",
+    503: "E_SERVER",
+    504: "E_SERVER",
+    599: "E_SERVER",
+    302: "E_UNKNOWN",
+    600: "E_UNKNOWN",
+}
+
+
+@pytest.mark.parametrize("status", KIND_OF)
+def test_a_status_has_its_kind(status: int) -> None:
+    assert kind_of_upstream(status).code == KIND_OF[status]
+
+
+def test_no_answer_at_all_is_a_network_trouble() -> None:
+    assert kind_of_upstream(None).code == "E_NETWORK"
+
+
+def test_a_refusal_of_ours_to_retry_holds_for_every_other_client_error() -> None:
+    retryable = {status for status in range(400, 500) if kind_of_upstream(status).is_retryable}
+
+    assert retryable == {408, 429}
+
+
+@pytest.mark.parametrize(
+    ("header", "wait_ms"),
+    [
+        ("5", 5000),
+        (" 120 ", 120_000),
+        ("0", 0),
+        (None, None),
+        ("", None),
+        ("soon", None),
+        ("-1", None),
+        ("1.5", None),
+        ("٣", None),
+        ("9" * 5000, None),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", None),
+    ],
+)
+def test_a_wait_is_read_only_from_whole_seconds(header: str | None, wait_ms: int | None) -> None:
+    assert wait_ms_of_header(header) == wait_ms

@@ -1,0 +1,59 @@
+"""Outside text in our sentences: quoted, short, visible, and never a whole token."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+
+from handrail.contract.wording import quoted
+
+QUOTED: list[tuple[str, str]] = [
+    ("", '""'),
+    ("wr.review", '"wr.review"'),
+    ("Überprüfung 検査 🚀", '"Überprüfung 検査 🚀"'),
+    ('say "hi"', "\"say 'hi'\""),
+    ("a\n\r\tb\u2028c", '"a b c"'),
+    ("\x1b[31mred", '"\ufffd[31mred"'),
+    ("user\u202etxt.exe", '"user\ufffdtxt.exe"'),
+    ("in\u200b\u200d\ufeffvisible", '"in\ufffdvisible"'),
+    ("half\ud800", '"half\ufffd"'),
+    ("tag\U000e0041\U000e007f", '"tag\ufffd"'),
+    ("x" * 80, '"' + "x" * 80 + '"'),
+    ("x" * 81, '"' + "x" * 79 + '…"'),
+    ("\u200b" * 1000 + "x", '"\ufffd…"'),
+]
+TOKENS = [
+    "ak1" + "0123456789abcdefghjkmnpqrs" * 2,
+    "AK1" + "0123456789ABCDEFGHJKMNPQRS" * 2,
+    "st1" + "7k2m" * 11,
+    "ct_eyJhIjoxfQ.c2lnbmF0dXJl-_",
+    "cu1" + "eyJvIjoxfQ" * 4,
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), QUOTED)
+def test_outside_text_is_quoted_short_and_visible(text: str, expected: str) -> None:
+    assert quoted(text) == expected
+
+
+def test_no_character_that_hides_or_reorders_survives() -> None:
+    hiding = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    suspects = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in hiding]
+
+    survivors = [f"U+{ord(one):04X}" for one in suspects if one in quoted(f"a{one}b")]
+
+    assert survivors == []
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_a_token_is_shortened_to_its_kind(token: str) -> None:
+    assert quoted(f"continue --ack={token} now") == f'"continue --ack={token[:3]}… now"'
+
+
+@pytest.mark.parametrize(
+    "text", ["st1", "stable", "ch1 and ch2", "checkpoint_workflow", "act_as_somebody_else_now"]
+)
+def test_ordinary_words_are_not_taken_for_tokens(text: str) -> None:
+    assert quoted(text) == f'"{text}"'
