@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 
 from handrail.contract.catalogue import E_VALIDATION
@@ -12,6 +13,7 @@ from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import quoted
 
 _SMALL_FILE_BYTES = 4_096
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class LocalWorkspace:
@@ -39,19 +41,34 @@ class LocalWorkspace:
         root = _git_root(project)
         if root is None:
             return {}
-        seen: dict[ObservationKey, str] = {"repo_root_hash": hashlib.sha256(root.encode()).hexdigest()[:32]}
+        seen: dict[ObservationKey, str] = {"repo_root_hash": hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}
         directory = _git_directory(root)
         head = _read_line(os.path.join(directory, "HEAD"))
         if head.startswith("ref: "):
-            name = head.removeprefix("ref: ")
+            name = head.removeprefix("ref: ").strip()
+            if not _is_ref(name):
+                return seen
             seen["git_branch"] = name.removeprefix("refs/heads/")[:200]
             head = _commit_of(directory, name)
-        if head:
-            seen["git_head_sha"] = head[:64]
+        if _COMMIT.fullmatch(head):
+            seen["git_head_sha"] = head
         return seen
 
     def account(self) -> str:
         return self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
+
+
+def _is_ref(name: str) -> bool:
+    """Whether git would allow the name. The file may be anyone's, so it must not lead out of the repository.
+
+    A repository with a ref table says `refs/heads/.invalid`: its branch is not in any file we read.
+    """
+    parts = name.split("/")
+    return (
+        len(parts) > 2
+        and parts[0] == "refs"
+        and not any(part == "" or part.startswith(".") for part in parts)
+    )
 
 
 def _git_root(start: str) -> str | None:

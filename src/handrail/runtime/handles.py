@@ -26,7 +26,6 @@ from handrail.engine.state import Complete
 from handrail.ports import EventReader, Keys, Randomness
 from handrail.runtime.sessions import Session, read_session
 
-
 _C = TypeVar("_C", bound=Claims)
 
 
