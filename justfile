@@ -1,0 +1,32 @@
+# The verbs of this repository; CI runs the same ones through .ci/run.
+
+# List the verbs.
+default:
+    @just --list
+
+# Make the environment.
+setup:
+    .ci/run setup
+
+# Lint, types, import rules, generated files.
+check:
+    .ci/run check
+
+# Every test, with the command of the README.
+test:
+    .ci/run test
+
+# Write the reference pages and the outputs that the docs show.
+docs:
+    uv run python tools/generate.py
+    uv run python -m tests.house.shown_commands
+
+# Measure; each figure stands beside its reference.
+bench:
+    for file in bench/*.py; do uv run python "$file"; done
+
+# Everything CI does; leaves the wheel in dist/ when all is green.
+release:
+    .ci/run
+    uv build --wheel
+    @echo "Next: move Unreleased to the new version in CHANGELOG.md, tag it, and publish dist/."

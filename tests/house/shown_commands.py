@@ -1,0 +1,137 @@
+"""The commands that pages show, run as they stand, and the pages with their real output.
+
+A `console` block holds lines that begin with `$ ` and what each printed. `python -m
+tests.house.shown_commands` writes the outputs into the pages; the house test compares them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+
+from tests.house.markdown import FENCE
+from tests.house.tree import ROOT
+
+PAGES = ("README.md", "docs/tutorial/first-run.md")
+DEADLINE_SECONDS = 60
+FROM_A_CLONE = "uv run --no-dev "
+SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
+
+TOKEN = re.compile(r"\b(st1|ak1|ck1)[0-9a-z]{46,53}\b")
+PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1)…")
+DIFFERS_EACH_TIME = (
+    (TOKEN, r"\1…"),
+    (re.compile(r"\b(cu1)[\w.-]+"), r"\1…"),
+    (re.compile(r"\b(ses|run|nod)_[0-9a-z]{12}\b"), r"\1_0123456789ab"),
+    (re.compile(r'("duration_ms": ?)[0-9]+'), r"\g<1>0"),
+    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"), "2026-11-15T09:30:00.000Z"),
+)
+
+
+class ScratchShell:
+    """Runs a page's commands in a folder of its own, and remembers the newest token of each kind."""
+
+    def __init__(self, folder: str) -> None:
+        self.project = os.path.join(folder, "project")
+        os.makedirs(self.project)
+        scripts = os.path.dirname(sys.executable)
+        self._environment = {
+            "PATH": os.pathsep.join([scripts, os.environ.get("PATH", os.defpath)]),
+            "HOME": folder,
+            "HANDRAIL_HOME": os.path.join(folder, "home"),
+        }
+        self._folder = folder
+        self._tokens: dict[str, str] = {}
+
+    def save(self, path: str, content: str) -> None:
+        full = os.path.join(self.project, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(content)
+
+    def run(self, command: str) -> str:
+        """What the command printed, with everything that differs each time replaced by a fixed text."""
+        line = PLACEHOLDER.sub(self._newest, command.removeprefix(FROM_A_CLONE))
+        finished = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.project,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+        self._tokens |= {found[1]: found[0] for found in TOKEN.finditer(finished.stdout)}
+        printed = finished.stdout + finished.stderr
+        if finished.returncode:
+            printed += f"(exit {finished.returncode})\n"
+        return steady(printed.replace(self._folder, "~"))
+
+    def _newest(self, placeholder: re.Match[str]) -> str:
+        kind = placeholder[1]
+        assert kind in self._tokens, f"no command above has printed a token that begins with {kind}"
+        return self._tokens[kind]
+
+
+def steady(text: str) -> str:
+    """The same text on every machine and at every time."""
+    for pattern, replacement in DIFFERS_EACH_TIME:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def filled(text: str, save: Callable[[str, str], None], run: Callable[[str], str]) -> str:
+    """The page with the real output below each command."""
+    return "".join(line + "\n" for line in _filled_lines(text.splitlines(), save, run))
+
+
+def _filled_lines(
+    lines: list[str], save: Callable[[str, str], None], run: Callable[[str], str]
+) -> Iterator[str]:
+    language: str | None = None
+    file_name = ""
+    content: list[str] = []
+    for line in lines:
+        fence = FENCE.match(line)
+        if fence and language is None:
+            language, content = fence[2], []
+        elif fence:
+            if file_name:
+                save(file_name, "\n".join(content) + "\n")
+            language, file_name = None, ""
+        elif language is None:
+            named = SAVE_AS.search(line)
+            file_name = named[1] if named else file_name
+        elif language == "console":
+            if line.startswith("$ "):
+                yield line
+                yield from run(line.removeprefix("$ ")).splitlines()
+            continue
+        else:
+            content.append(line)
+        yield line
+
+
+def filled_page(text: str) -> str:
+    """The page with what its commands print here and now."""
+    with tempfile.TemporaryDirectory() as folder:
+        shell = ScratchShell(os.path.realpath(folder))
+        return filled(text, shell.save, shell.run)
+
+
+def main() -> None:
+    for path in PAGES:
+        full = os.path.join(ROOT, path)
+        with open(full, encoding="utf-8") as file:
+            text = file.read()
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(filled_page(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""An import inside a function hides an arrow between rooms, so each place that may do it is listed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+
+ALLOWED = {
+    "src/handrail/main.py": "the front door imports only what the command needs",
+    "src/handrail/runtime/registry.py": "a command line pays for one operation",
+    "src/handrail/__init__.py": "the public library loads its names on first use",
+    "src/handrail/contract/__init__.py": "the public library loads its names on first use",
+    "src/handrail/contract/estimate.py": "regex is needed only for text with grapheme clusters",
+}
+
+
+def late_imports(sources: Sequence[Source]) -> list[str]:
+    return [
+        f"{source.path}:{line}: {what} inside a function; move it to the top, or list the file here"
+        for source in sources
+        if source.path not in ALLOWED
+        for line, what in _late(source)
+    ]
+
+
+def _late(source: Source) -> Iterator[tuple[int, str]]:
+    tree = syntax(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {inner for function in functions for inner in ast.walk(function)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() | ast.ImportFrom() if node in inside:
+                yield node.lineno, "an import"
+            case ast.Call(func=ast.Name(id="import_module" | "__import__" as name)):
+                yield node.lineno, f"a call of {name}"
+            case ast.Call(func=ast.Attribute(attr="import_module" as name)):
+                yield node.lineno, f"a call of {name}"
+            case _:
+                pass
+
+
+def test_imports_inside_functions_stand_only_where_listed() -> None:
+    check(late_imports(python_files("src/")))
+
+
+def test_every_listed_place_exists_and_still_needs_its_listing() -> None:
+    """A listing that nothing uses would let the next late import pass unseen."""
+    used = {source.path for source in python_files("src/") if any(_late(source))}
+
+    assert set(ALLOWED) - used == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("src/handrail/host/clock.py", "def now():\n    import time\n", "an import inside"),
+        ("src/handrail/host/clock.py", "async def now():\n    from time import time\n", "an import inside"),
+        ("src/handrail/host/clock.py", "m = importlib.import_module('time')\n", "import_module"),
+        ("src/handrail/host/clock.py", "m = __import__('time')\n", "__import__"),
+        ("src/handrail/host/clock.py", "import time\n\ndef now():\n    return time.time()\n", ""),
+        ("src/handrail/main.py", "def main():\n    import handrail.surfaces\n", ""),
+    ],
+)
+def test_a_late_import_is_reported(path: str, text: str, expected: str) -> None:
+    check_planted(late_imports, plant(path, text), expected)

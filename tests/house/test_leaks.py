@@ -1,0 +1,75 @@
+"""Nothing in the repository names somebody's machine or the host packages came from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from tests.house.tree import Source, check, check_planted, plant, text_files
+
+# A class of one character keeps the patterns from finding themselves.
+MACHINE_PATH = re.compile(r"(?<![\w.~$}-])/(?:home|root|work|tmp|Users)/")
+PACKAGE_HOST = re.compile(
+    r"[p]ypi\b|[p]ythonhosted|[n]pmjs|[d]eb\.debian|[d]eb\.nodesource|[a]rchive\.ubuntu|[s]ecurity\.ubuntu"
+)
+
+
+def machine_paths(sources: Sequence[Source]) -> list[str]:
+    """Tests may invent such paths as data."""
+    return _found(
+        [source for source in sources if not source.path.startswith("tests/")],
+        MACHINE_PATH,
+        "names a place on one machine; use a relative path, an environment variable or a placeholder",
+    )
+
+
+def package_hosts(sources: Sequence[Source]) -> list[str]:
+    return _found(sources, PACKAGE_HOST, "names a package host; leave it to the reader's own configuration")
+
+
+def _found(sources: Sequence[Source], pattern: re.Pattern[str], advice: str) -> list[str]:
+    what, todo = advice.split("; ")
+    return [
+        f"{source.path}:{number}: {match.group()} {what}; {todo}"
+        for source in sources
+        for number, line in enumerate(source.text.splitlines(), start=1)
+        if (match := pattern.search(line))
+    ]
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    check(machine_paths(text_files()))
+
+
+def test_no_file_names_a_package_host() -> None:
+    check(package_hosts(text_files()))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("docs/how-to/x.md", "Run /root/bin/tool.\n", "/root/"),
+        ("src/handrail/host/clock.py", "PATH = '/home/me/x'\n", "/home/"),
+        ("src/handrail/host/clock.py", "PATH = '/tmp/x'\n", "/tmp/"),
+        ("tests/host/test_clock.py", "PATH = '/tmp/x'\n", ""),
+        ("docs/how-to/x.md", "See https://example.org/home/page and ~/work/notes.\n", ""),
+    ],
+)
+def test_a_machine_path_is_reported(path: str, text: str, expected: str) -> None:
+    check_planted(machine_paths, plant(path, text), expected)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("https://py" + "pi.org/simple", "package host"),
+        ("files.python" + "hosted.org", "package host"),
+        ("registry.npm" + "js.org", "package host"),
+        ("deb.deb" + "ian.org", "package host"),
+        ("https://example.org", ""),
+    ],
+)
+def test_a_package_host_is_reported(host: str, expected: str) -> None:
+    check_planted(package_hosts, plant("docs/how-to/x.md", f"From {host}.\n"), expected)

@@ -1,0 +1,70 @@
+"""Handrail opens no port, calls no host and starts no program, as SECURITY.md says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
+
+NETWORK = frozenset(
+    {
+        *("socket", "socketserver", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc"),
+        *("requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
+    }
+)
+CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
+STARTERS = ("src/handrail/demo/processes.py",)
+"""The demo runs this same program in processes of its own, in order to kill them."""
+CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
+
+
+def ways_out(sources: Sequence[Source]) -> list[str]:
+    return [
+        f"{source.path}:{line}: {what}; do without, or change SECURITY.md by a decision"
+        for source in sources
+        if source.path.startswith("src/")
+        for line, what in _ways_out(source)
+    ]
+
+
+def _ways_out(source: Source) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(syntax(source)):
+        match node:
+            case ast.Import(names=names):
+                modules = [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module)):
+                modules = [module]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr=name)):
+                if name.startswith(CHILD_CALLS):
+                    yield node.lineno, f"os.{name} starts a program"
+                continue
+            case _:
+                continue
+        for top in (module.split(".")[0] for module in modules):
+            if top in NETWORK:
+                yield node.lineno, f"{top} reaches the network"
+            elif top in CHILDREN and source.path not in STARTERS:
+                yield node.lineno, f"{top} starts a program"
+
+
+def test_the_package_opens_no_connection_and_starts_no_program() -> None:
+    check(ways_out(python_files("src/")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import socket\n", "socket reaches the network"),
+        ("from urllib.request import urlopen\n", "urllib reaches the network"),
+        ("def f():\n    import subprocess\n", "subprocess starts a program"),
+        ("import os\nos.system('ls')\n", "os.system starts a program"),
+        ("import os\nos.execv('ls', [])\n", "os.execv starts a program"),
+        ("import os\nos.read(0, 1)\n", ""),
+        ("import handrail.contract\n", ""),
+    ],
+)
+def test_a_way_out_is_reported(text: str, expected: str) -> None:
+    check_planted(ways_out, plant("src/handrail/host/update.py", text), expected)

@@ -1,0 +1,202 @@
+"""Markdown stands where readers expect it, one sentence per line, and everything it points at exists."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.house.markdown import anchors, code_spans, links, prose_lines
+from tests.house.tree import (
+    ROOT,
+    Source,
+    check,
+    check_planted,
+    is_generated,
+    markdown_files,
+    plant,
+    python_files,
+)
+
+ROOT_PAGES = "README ARCHITECTURE STYLE CONTRIBUTING SECURITY CHANGELOG AGENTS CLAUDE"
+ALLOWED = re.compile(
+    rf"(?:{ROOT_PAGES.replace(' ', '|')})\.md"
+    r"|docs/glossary\.md"
+    r"|docs/(?:tutorial|how-to|reference|explanation|decisions)/[a-z0-9-]+\.md"
+    r"|(?:tests|bench)/README\.md"
+    r"|skills/.+\.md"
+)
+LIST_MARK = re.compile(r"^\s*(?:[-*]|[0-9]+\.)\s+")
+TWO_SENTENCES = re.compile(r"[a-z0-9)`\"][.?] +[A-Z`]")
+PATH = re.compile(r"(?:src|tests|docs|tools|bench|schemas)/[\w./-]*\w/?")
+TEST = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
+
+
+def misplaced_pages(sources: Sequence[Source]) -> list[str]:
+    return [
+        f"{source.path}:1: a page outside the documented trees; move it under docs/, or leave it out"
+        for source in sources
+        if source.path.endswith(".md") and not ALLOWED.fullmatch(source.path)
+    ]
+
+
+def crowded_lines(sources: Sequence[Source]) -> list[str]:
+    """Two sentences on one line make a change look larger than it is. Tables, quotes and headings may."""
+    return [
+        f"{source.path}:{number}: two sentences on one line; start the second on its own line"
+        for source in sources
+        if not is_generated(source)
+        for number, line in prose_lines(source.text)
+        if not line.lstrip().startswith(("|", ">", "#")) and TWO_SENTENCES.search(LIST_MARK.sub("", line))
+    ]
+
+
+def dead_links(sources: Sequence[Source], read: Callable[[str], str | None]) -> list[str]:
+    problems = []
+    for source in sources:
+        for number, target in links(source.text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(os.path.dirname(source.path), path)) if path else source.path
+            text = source.text if full == source.path else read(full)
+            if text is None or (anchor and anchor not in anchors(text)):
+                problems.append(f"{source.path}:{number}: {target} leads nowhere; correct the link")
+    return problems
+
+
+def missing_files(sources: Sequence[Source], exists: Callable[[str], bool]) -> list[str]:
+    """A path in a code span, such as `src/handrail/ports.py`, is a promise too."""
+    return [
+        f"{source.path}:{number}: {span} does not exist; correct the path"
+        for source in sources
+        for number, span in code_spans(source.text)
+        if PATH.fullmatch(span) and not exists(span)
+    ]
+
+
+def missing_tests(sources: Sequence[Source], tests: Sequence[Source]) -> list[str]:
+    """A claim that names its test (`tests/x.py::test_y`) stands only as long as the test does."""
+    text = {test.path: test.text for test in tests}
+    return [
+        f"{source.path}:{number}: no test {span}; name the one that shows it"
+        for source in sources
+        for number, span in code_spans(source.text)
+        if (found := TEST.fullmatch(span))
+        if not re.search(rf"^\s*(?:async )?def {found['name']}\(", text.get(found["path"], ""), re.MULTILINE)
+    ]
+
+
+def _read(path: str) -> str | None:
+    full = os.path.join(ROOT, path)
+    if os.path.isdir(full):
+        return ""
+    if not os.path.isfile(full):
+        return None
+    with open(full, encoding="utf-8") as file:
+        return file.read()
+
+
+def _exists(path: str) -> bool:
+    return os.path.exists(os.path.join(ROOT, path))
+
+
+def test_pages_stand_only_in_the_documented_trees() -> None:
+    check(misplaced_pages(markdown_files()))
+
+
+def test_every_sentence_has_its_own_line() -> None:
+    check(crowded_lines(markdown_files()))
+
+
+def test_every_link_leads_somewhere() -> None:
+    check(dead_links(markdown_files(), _read))
+
+
+def test_every_path_in_a_page_exists() -> None:
+    check(missing_files(markdown_files(), _exists))
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    check(missing_tests(markdown_files(), python_files("tests/")))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("docs/plan.md", "outside the documented trees"),
+        ("NOTES.md", "outside the documented trees"),
+        ("src/handrail/engine/README.md", "outside the documented trees"),
+        ("docs/explanation/one-call.md", ""),
+        ("docs/glossary.md", ""),
+        ("README.md", ""),
+    ],
+)
+def test_a_misplaced_page_is_reported(path: str, expected: str) -> None:
+    check_planted(misplaced_pages, plant(path, "# A page\n"), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One thing is true. Another follows.\n", "two sentences"),
+        ("Ask `session.show`. `run.start` follows.\n", "two sentences"),
+        ("One thing is true.\nAnother follows.\n", ""),
+        ("| One. | Two. Three. |\n", ""),
+        ("1. `main` sees a command.\n", ""),
+        ("```\nOne. Two.\n```\n", ""),
+        ("Python 3.11 and uv 0.8 are enough.\n", ""),
+    ],
+)
+def test_a_crowded_line_is_reported(text: str, expected: str) -> None:
+    check_planted(crowded_lines, plant("docs/glossary.md", text), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[there](../glossary.md#one-word)\n", ""),
+        ("[there](../glossary.md#two-words)\n", "leads nowhere"),
+        ("[there](missing.md)\n", "leads nowhere"),
+        ("# Here it is\n[here](#here-it-is)\n", ""),
+        ("[here](#elsewhere)\n", "leads nowhere"),
+        ("[outside](https://example.org/x)\n", ""),
+        ("`[not a link](missing.md)`\n", ""),
+    ],
+)
+def test_a_dead_link_is_reported(text: str, expected: str) -> None:
+    pages = {"docs/glossary.md": "# One word\n"}
+
+    check_planted(lambda sources: dead_links(sources, pages.get), plant("docs/how-to/x.md", text), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Read `src/handrail/ports.py` first.\n", ""),
+        ("Read `src/handrail/gone.py` first.\n", "does not exist"),
+        ("Look into `tests/engine/`.\n", "does not exist"),
+        ("Write `docs/reference/*.md`.\n", ""),
+    ],
+)
+def test_a_path_that_does_not_exist_is_reported(text: str, expected: str) -> None:
+    present = {"src/handrail/ports.py"}
+
+    check_planted(
+        lambda sources: missing_files(sources, present.__contains__), plant("STYLE.md", text), expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("test_it_holds", ""), ("test_it_hold", "no test"), ("test_gone", "no test")],
+)
+def test_a_claim_whose_test_is_gone_is_reported(name: str, expected: str) -> None:
+    tests = [
+        plant("tests/engine/test_gate.py", "class TestGate:\n    def test_it_holds(self) -> None: ...\n")
+    ]
+    claim = plant("README.md", f"Shown by `tests/engine/test_gate.py::{name}`.\n")
+
+    check_planted(lambda sources: missing_tests(sources, tests), claim, expected)
