@@ -76,16 +76,6 @@ def test_using_the_renderers_loads_nothing_heavy() -> None:
     assert not loaded & NEVER_LOADED
 
 
-@pytest.mark.parametrize(
-    "before",
-    ["", "import handrail.contract.disclose", "from handrail.contract.disclose import Shape"],
-)
-def test_a_file_of_the_same_name_never_hides_a_public_function(before: str) -> None:
-    program = f"{before}\nfrom handrail.contract import disclose\nprint(callable(disclose))"
-
-    assert run(program) == "True"
-
-
 def test_files_of_the_package_can_still_be_imported_by_name() -> None:
     assert run("from handrail.contract import catalogue; print(catalogue.__name__)") == (
         "handrail.contract.catalogue"

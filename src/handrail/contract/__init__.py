@@ -6,14 +6,12 @@ loaded on first use: a command that prints one small answer must not pay for the
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from handrail.contract.catalogue import KINDS
     from handrail.contract.cli_envelope import to_cli
-    from handrail.contract.disclose import disclose
+    from handrail.contract.disclosure import disclose
     from handrail.contract.estimate import estimate_tokens
     from handrail.contract.lafs_check import (
         FlagInput,
@@ -57,7 +55,7 @@ __all__ = [
 _HOMES = {
     "catalogue": ("KINDS",),
     "cli_envelope": ("to_cli",),
-    "disclose": ("disclose",),
+    "disclosure": ("disclose",),
     "estimate": ("estimate_tokens",),
     "lafs_check": ("FlagInput", "NotConformant", "Report", "assert_conformant", "check", "check_flags"),
     "lafs_envelope": ("expand_minimal", "to_lafs"),
@@ -75,15 +73,3 @@ def __getattr__(name: str) -> object:
     value = getattr(__import__(f"{__name__}.{_HOME_OF[name]}", fromlist=(name,)), name)
     globals()[name] = value
     return value
-
-
-class _Library(ModuleType):
-    """A package whose public names are never shadowed by a file of the same name (`disclose`)."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        is_own_file = isinstance(value, ModuleType) and name in _HOME_OF
-        if not is_own_file:  # importing a file binds it to its package; here the function keeps the name
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Library

@@ -41,7 +41,8 @@ class LocalWorkspace:
         root = _git_root(project)
         if root is None:
             return {}
-        seen: dict[ObservationKey, str] = {"repo_root_hash": hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}
+        root_hash = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
+        seen: dict[ObservationKey, str] = {"repo_root_hash": root_hash}
         directory = _git_directory(root)
         head = _read_line(os.path.join(directory, "HEAD"))
         if head.startswith("ref: "):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
-from handrail.contract.disclose import disclose
+from handrail.contract.disclosure import disclose
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor

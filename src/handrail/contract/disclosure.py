@@ -1,6 +1,6 @@
 """Progressive disclosure: the one step between an operation's outcome and any renderer. Pure.
 
-Order: level, expand, fields, window, budget. `select_field` then takes one bare value from what is left.
+Order: level, expand, fields, window, budget.
 """
 
 from __future__ import annotations
@@ -12,21 +12,10 @@ import msgspec
 from handrail.contract.budget import fit
 from handrail.contract.catalogue import BUDGET_EXCEEDED, EXPAND_UNKNOWN, FIELD_CONFLICT
 from handrail.contract.fields import Object, path_of, project, stamped, tree_of, without
-from handrail.contract.named_fields import keep_fields, select_field
+from handrail.contract.named_fields import keep_fields
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.selection import over_selected
-from handrail.contract.shape import LONGEST_NAME, Ask, Budget, Level, Shape, parse_budget, parse_fields
-
-__all__ = [
-    "Ask",
-    "Budget",
-    "Level",
-    "Shape",
-    "disclose",
-    "parse_budget",
-    "parse_fields",
-    "select_field",
-]
+from handrail.contract.shape import LONGEST_NAME, Ask, Shape
 
 MAX_EXPANSION_DEPTH = 3
 

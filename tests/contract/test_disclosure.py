@@ -14,8 +14,10 @@ from handrail.contract.catalogue import (
     Kind,
 )
 from handrail.contract.cli_envelope import payload_of
-from handrail.contract.disclose import Ask, Shape, disclose, select_field
+from handrail.contract.disclosure import disclose
+from handrail.contract.named_fields import select_field
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Page, Success
+from handrail.contract.shape import Ask, Shape
 
 LISTING = Shape(
     levels={
