@@ -1,0 +1,131 @@
+"""The front door: picks a surface and imports only what the command needs.
+
+Only the interpreter's own modules are imported at the top: `handrail --version` pays for nothing else.
+"""
+
+# ruff: noqa: PLC0415 - the front door imports only what the command needs
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from handrail.contract.outcome import Outcome, Success
+    from handrail.contract.shape import Ask
+    from handrail.runtime.runtime import Runtime
+    from handrail.surfaces.cli.parse import Parsed
+    from handrail.surfaces.cli.process import Process
+    from handrail.surfaces.cli.run import Doors
+
+
+def main() -> int:
+    """The console script; the exit status."""
+    arguments = sys.argv[1:]
+    if arguments == ["--version"] and _told_version():
+        return 0
+    from handrail.surfaces.cli.process import Process
+
+    process = Process()
+    process.take_over()  # before the larger imports: from here on every signal gets an answer
+    _import_msgspec()
+    from handrail.surfaces.cli.run import run
+
+    return run(process, arguments, os.environ, _doors())
+
+
+def _import_msgspec() -> None:
+    """msgspec prefers typing_extensions, which costs an interpreter start; plain typing does as well."""
+    name = "typing_extensions"
+    if name in sys.modules:
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # how the import system spells "not there"
+    import msgspec
+
+    del msgspec, sys.modules[name]
+
+
+def _told_version() -> bool:
+    """Write the version; False when stdout does not take it, so that the long way tells why."""
+    from handrail import __version__
+
+    try:
+        os.write(1, f"handrail {__version__}\n".encode())
+    except OSError:
+        return False
+    return True
+
+
+def _doors() -> "Doors":
+    from handrail.surfaces.cli.run import Doors
+
+    return Doors(
+        help_text=_help_text,
+        help_document=_help_document,
+        answer=_answer,
+        serve=_serve_mcp,
+        demo=_demo,
+        record_defect=_record_defect,
+    )
+
+
+def _help_text(words: str) -> str:
+    from handrail.surfaces.cli.help import help_text
+
+    return help_text(words)
+
+
+def _help_document(words: str) -> "Success":
+    from handrail.surfaces.cli.help import help_document
+
+    return help_document(words)
+
+
+def _answer(
+    process: "Process", parsed: "Parsed", ask: "Ask", measure: "Callable[[Success], int]"
+) -> "Outcome | str":
+    from handrail.surfaces.cli.call import answer
+
+    return answer(_runtime, process, parsed, ask, measure)
+
+
+def _runtime() -> "Runtime":
+    from handrail.wiring import build_runtime
+
+    return build_runtime(os.environ)
+
+
+def _serve_mcp(parsed: "Parsed") -> int:
+    """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
+    from handrail.surfaces.mcp.server import serve_stdio
+    from handrail.wiring import build_runtime, home_directory
+
+    project = parsed.options.get("project")
+    environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
+    options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
+    if "mvi" in parsed.options:
+        options["mvi"] = parsed.options["mvi"]
+    serve_stdio(build_runtime(environment), store=home_directory(environment), **options)
+    return 0
+
+
+def _demo(parsed: "Parsed") -> int:
+    """The demo talks to people, so text is its default."""
+    from handrail.demo.main import main as demo
+
+    arguments = [f"--{param['name']}={value}" for param, value in parsed.values]
+    if parsed.formats:
+        arguments.append("--format=" + ("json" if "json" in parsed.formats else "text"))
+    return demo(arguments)
+
+
+def _record_defect(defect: Exception) -> str:
+    import traceback
+
+    return _runtime().incidents.record("".join(traceback.format_exception(defect)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

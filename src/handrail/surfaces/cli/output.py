@@ -1,0 +1,166 @@
+"""How the answer shall look: format, dialect and disclosure, from flags and environment. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, cast
+
+import msgspec
+
+from handrail.contract.catalogue import E_CONFIG, FIELD_CONFLICT, VERSION_UNSUPPORTED
+from handrail.contract.format import FORMATS, FlagInput, Format, resolve_format
+from handrail.contract.outcome import Fault
+from handrail.contract.shape import Ask, Level, parse_budget, parse_fields
+from handrail.contract.wording import quoted
+from handrail.surfaces.cli.parse import Parsed
+from handrail.surfaces.cli.values import Problem, shown
+
+TIMEOUT_SECONDS = 30
+MOST_SECONDS = 3600
+SERVED_VERSIONS = ("1", "1.0", "1.0.0")
+
+_VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}", re.ASCII)
+_SECONDS = re.compile("[0-9]{1,4}", re.ASCII)
+_SWITCH = {"": False, "0": False, "1": True}
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What the renderer must know."""
+
+    format: Format = "json"
+    envelope: Literal["cli", "lafs"] = "cli"
+    is_compact: bool = False
+    is_quiet: bool = False
+    mvi: Level = "standard"
+    is_selected: bool = False
+    """`--field` or `--fields` chose a part of the payload."""
+    is_json_asked: bool = False
+    """By a flag, not by default: then `--help` and `--version` answer with a document."""
+
+
+def output_of(parsed: Parsed, environment: Mapping[str, str]) -> tuple[Output, list[Fault]]:
+    """The output, and what is wrong with the wish; the refusal is rendered with what was understood."""
+    troubles: list[Fault] = []
+    chosen: Format = "json"
+    try:
+        chosen = resolve_format(_flag_input(parsed.formats, environment)).format
+    except Fault as fault:
+        troubles.append(fault)
+    envelope = parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or "cli"
+    if envelope not in ("cli", "lafs"):
+        troubles.append(_bad_setting("HANDRAIL_ENVELOPE", str(envelope), "cli or lafs"))
+        envelope = "cli"
+    compact = environment.get("HANDRAIL_COMPACT", "")
+    if compact not in _SWITCH:
+        troubles.append(_bad_setting("HANDRAIL_COMPACT", compact, "1 or 0"))
+    output = Output(
+        format=chosen,
+        envelope=cast(Literal["cli", "lafs"], envelope),
+        is_compact="compact" in parsed.options or _SWITCH.get(compact, False),
+        is_quiet="quiet" in parsed.options,
+        mvi=cast(Level, parsed.options.get("mvi", "standard")),
+        is_selected="field" in parsed.options or "fields" in parsed.options,
+        is_json_asked=chosen == "json" and bool(parsed.formats),
+    )
+    return output, troubles
+
+
+def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
+    """What to disclose; texts that cannot be read are added to the problems.
+
+    Raises Fault FIELD_CONFLICT.
+    """
+    fields, field = parsed.options.get("fields"), parsed.options.get("field")
+    if fields is not None and field is not None:
+        raise Fault(
+            FIELD_CONFLICT,
+            "--field and --fields exclude each other.",
+            details={"field": field, "fields": fields},
+        )
+    ask = Ask(
+        mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
+    )
+    for flag, read in (("fields", parse_fields), ("budget", parse_budget)):
+        text = parsed.options.get(flag)
+        try:
+            if text is not None:
+                ask = msgspec.structs.replace(ask, **{flag: read(str(text))})
+        except Fault as fault:
+            problems.append(Problem(param=f"--{flag}", problem=f"is refused: {fault.message}"))
+    if field == "":
+        problems.append(Problem(param="--field", problem="names no field"))
+    return ask
+
+
+def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """Raw bytes have no envelope and no fields, and few commands have them."""
+    if output.format != "raw" or parsed.command is None:
+        return []
+    problems = []
+    command = parsed.command
+    name, value = command["raw_when"]
+    given = {param["name"]: value for param, value in parsed.values}
+    if not command["raw"]:
+        problems.append(Problem(param="--format", problem=f"raw is not offered by `{command['path']}`"))
+    elif given.get(name) != value:
+        problems.append(Problem(param="--format", problem=f"raw is offered with --{name} {value} only"))
+    if output.envelope == "lafs":
+        problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
+    problems += [
+        Problem(param=f"--{flag}", problem="does not go with raw output")
+        for flag in ("fields", "field", "budget")
+        if flag in parsed.options
+    ]
+    return problems
+
+
+def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
+    """Raises Fault VERSION_UNSUPPORTED for a major that is not served."""
+    asked = parsed.options.get("schema-version")
+    if asked is None:
+        return
+    text = str(asked)
+    if _VERSION.fullmatch(text) is None:
+        problems.append(
+            Problem(param="--schema-version", problem="is not a version", got=shown(text), expected="1")
+        )
+    elif text.split(".")[0].lstrip("0") != "1":
+        raise Fault(
+            VERSION_UNSUPPORTED,
+            f"Schema version {text} is not served.",
+            details={"requested": text, "supported": list(SERVED_VERSIONS)},
+        )
+
+
+def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
+    """Raises Fault E_CONFIG for a bad environment variable."""
+    asked = parsed.options.get("timeout")
+    if isinstance(asked, int):
+        return asked
+    text = environment.get("HANDRAIL_TIMEOUT", "")
+    if not text:
+        return TIMEOUT_SECONDS
+    if _SECONDS.fullmatch(text) is None or not 1 <= int(text) <= MOST_SECONDS:
+        raise _bad_setting("HANDRAIL_TIMEOUT", text, f"seconds from 1 to {MOST_SECONDS}")
+    return int(text)
+
+
+def _flag_input(formats: Sequence[str], environment: Mapping[str, str]) -> FlagInput:
+    """Flags may repeat; what counts is which formats they ask for. Unknown ones are the parser's problem."""
+    asked = {FORMATS[name] for name in formats if name in FORMATS}
+    return FlagInput(
+        human_flag="text" in asked,
+        json_flag="json" in asked,
+        requested_format="raw" if "raw" in asked else None,
+        environment=environment.get("HANDRAIL_FORMAT"),
+    )
+
+
+def _bad_setting(name: str, value: str, expected: str) -> Fault:
+    return Fault(
+        E_CONFIG,
+        f"The environment variable {name} has the value {quoted(value)}; it takes {expected}.",
+        details={"setting": name, "source": "environment"},
+        hint=f"Set {name} to {expected}, or unset it.",
+    )

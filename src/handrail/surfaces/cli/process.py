@@ -1,0 +1,207 @@
+"""The process around one call: descriptors, signals, the deadline, stdin, and the one write to stdout."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+_CHUNK_BYTES = 65_536
+_GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
+
+
+class Interrupted(BaseException):
+    """A signal, or the deadline, ended the call before anything was committed.
+
+    Not an Exception: nothing below may take it for trouble of its own.
+    """
+
+    def __init__(self, *, is_deadline: bool) -> None:
+        super().__init__("the deadline passed" if is_deadline else "a signal arrived")
+        self.is_deadline = is_deadline
+
+
+class Process:
+    """The state that signal handlers share with the call they interrupt.
+
+    It starts shielded, so that a signal during start-up waits until somebody can answer for it.
+    """
+
+    def __init__(self) -> None:
+        self.stdout_was_closed = False
+        self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
+        """Makes the answer to a second signal: stdout, stderr, exit status."""
+        self._shields = 1
+        self._is_settled = False
+        self._is_delivering = False
+        self._pending: Interrupted | None = None
+        self._signals = 0
+        self._ends_at: float | None = None
+
+    def take_over(self) -> None:
+        """Make descriptors 0 to 2 real and answer signals ourselves. The first thing a call does."""
+        self.stdout_was_closed = _repair_descriptors()
+        signal.signal(signal.SIGINT, self._on_signal)
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGALRM, self._on_alarm)
+
+    def hand_back(self) -> None:
+        """Give signals back to a server that has its own way to stop."""
+        self._settle_timer()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+    def open_to_signals(self) -> None:
+        """From here on a signal raises Interrupted in the main thread; one that waited raises now."""
+        self._shields = 0
+        self._raise_pending()
+
+    def shielded(self) -> Shield:
+        """The scope of a commit: a signal inside waits until it ends."""
+        return Shield(self)
+
+    def settle(self) -> None:
+        """The outcome is certain: from here on the truth is told, whatever arrives."""
+        self._is_settled = True
+        self._settle_timer()
+
+    def start_deadline(self, seconds: int) -> None:
+        """Raise Interrupted when the time is over; it covers stdin, lock waits and the work itself."""
+        self._ends_at = time.monotonic() + seconds
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def seconds_left(self) -> float | None:
+        return None if self._ends_at is None else max(0.0, self._ends_at - time.monotonic())
+
+    def read_stdin(self, limit_bytes: int) -> bytes:
+        """Everything on stdin, or `limit_bytes` + 1 bytes of it. Waits no longer than the deadline."""
+        chunks: list[bytes] = []
+        missing = limit_bytes + 1
+        while missing > 0:
+            # A signal that arrives right before a blocking read would be lost; select has its own clock.
+            ready, _, _ = select.select([STDIN], [], [], self.seconds_left())
+            if not ready:
+                raise Interrupted(is_deadline=True)
+            chunk = os.read(STDIN, min(_CHUNK_BYTES, missing))
+            if not chunk:
+                break
+            chunks.append(chunk)
+            missing -= len(chunk)
+        return b"".join(chunks)
+
+    def deliver(self, out: bytes, err: bytes, status: int, undelivered: int) -> int:
+        """Write the whole answer once; the exit status, `undelivered` when the disk refused a success."""
+        self.settle()
+        self._is_delivering = True
+        _write_if_possible(STDERR, err)
+        try:
+            _write_all(STDOUT, out)
+        except OSError as error:
+            if error.errno in _GONE:
+                return status  # the reader has what it wanted
+            _write_if_possible(STDERR, f"handrail: stdout could not be written: {error.strerror}.\n".encode())
+            return status or undelivered
+        return status
+
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        self._signals += 1
+        if self._signals > 1:
+            self._leave_now(number)
+        self._stop(Interrupted(is_deadline=False))
+
+    def _on_alarm(self, _: int, __: FrameType | None) -> None:
+        self._stop(Interrupted(is_deadline=True))
+
+    def _stop(self, cause: Interrupted) -> None:
+        if self._is_settled:
+            return
+        self._pending = self._pending or cause
+        if not self._shields:
+            self._raise_pending()
+
+    def _raise_pending(self) -> None:
+        """Raise once: whoever catches it answers, and must not be interrupted again."""
+        if self._pending is not None and not self._is_settled:
+            self.settle()
+            raise self._pending
+
+    def _leave_now(self, number: int) -> None:
+        """A second signal: say what is known and go, without another look at the work."""
+        if self.farewell is None or self._is_delivering:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        self._is_delivering = True
+        out, err, status = self.farewell()
+        _write_if_possible(STDERR, err)
+        _write_if_possible(STDOUT, out)
+        os._exit(status)
+
+    def _settle_timer(self) -> None:
+        if self._ends_at is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class Shield:
+    """`with process.shielded():` around what must not be torn apart."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def __enter__(self) -> None:
+        self._process._shields += 1
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        self._process._shields -= 1
+        if kind is None and not self._process._shields:
+            self._process._raise_pending()
+
+
+def request_id() -> str:
+    """A name for this call, for the LAFS envelope and for reports."""
+    return "req_" + os.urandom(10).hex()
+
+
+def timestamp() -> str:
+    """Now, in UTC, as the envelopes write it."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03}Z"
+
+
+def is_terminal(descriptor: int) -> bool:
+    return os.isatty(descriptor)
+
+
+def _repair_descriptors() -> bool:
+    """Open the null device where 0, 1 or 2 is closed, else a store file would become descriptor 1."""
+    was_closed = False
+    for descriptor in (STDIN, STDOUT, STDERR):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            assert opened == descriptor, "the lowest free descriptor is the closed one"
+            was_closed = was_closed or descriptor == STDOUT
+    return was_closed
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])
+
+
+def _write_if_possible(descriptor: int, content: bytes) -> None:
+    try:
+        _write_all(descriptor, content)
+    except OSError:
+        return  # nobody is left to tell; the exit status still does

@@ -1,0 +1,119 @@
+"""Outcome → the bytes for stdout and stderr and the exit status, in the format that was asked for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from handrail.contract.cli_envelope import encode_document, payload_of, to_cli
+from handrail.contract.lafs_envelope import to_lafs
+from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
+from handrail.surfaces.cli.output import Output
+from handrail.surfaces.cli.spelling import command_line
+from handrail.surfaces.cli.text import text_of
+
+WIDEST_MS = 3_600_999
+"""A call ends within its deadline of at most an hour, and a little after it."""
+_CURSOR_FACTS_BYTES = 240
+"""What a cursor holds beside its sort key, generously: operation, scope digest, expiry, signature."""
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process writes, and how it ends."""
+
+    out: bytes = b""
+    err: bytes = b""
+    status: int = 0
+
+
+def render(
+    outcome: Outcome, call: Call, output: Output, *, columns: Sequence[str] = (), raw: str = ""
+) -> Rendered:
+    """The answer as the caller asked for it."""
+    if isinstance(outcome, Failure):
+        return _failure(outcome, call, output)
+    match output.format:
+        case "json":
+            return Rendered(out=_document(outcome, call, output, is_compact=output.is_compact))
+        case "text":
+            text = text_of(payload_of(outcome), columns)
+            return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
+        case "raw":
+            return Rendered(out=_bytes(_at(outcome.data, raw.split("."))))
+
+
+def bare(text: str, output: Output) -> Rendered:
+    """The value of `--field`, without an envelope."""
+    return Rendered(out=_bytes(text + "\n"), err=_bytes(_notes(output, ())))
+
+
+def plain(text: str) -> Rendered:
+    """Help and version: text, whatever the format of answers is."""
+    return Rendered(out=_bytes(text))
+
+
+def widest_size(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
+    """Bytes of the whole answer with every variable part at its widest, so that a budget always holds."""
+    page = success.page
+    if page is not None and page.has_more and page.next_cursor is None:
+        longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
+        cursor = "c" * (4 * (longest + len(call.operation) + _CURSOR_FACTS_BYTES) // 3)
+        success = msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=cursor))
+    return len(
+        render(success, msgspec.structs.replace(call, duration_ms=WIDEST_MS), output, columns=columns).out
+    )
+
+
+def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
+    status = failure.kind.exit_status
+    match output.format:
+        case "json":
+            return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
+        case "text":
+            return Rendered(err=_bytes(_prose(failure)), status=status)
+        case "raw":
+            return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
+
+
+def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
+    if output.envelope == "lafs":
+        return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
+    return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
+
+
+def _prose(failure: Failure) -> str:
+    """What went wrong, everything that is wrong, and what to do."""
+    lines = [f"Error: {failure.message}"]
+    problems = failure.details.get("problems", [])
+    if len(problems) > 1:
+        lines += [f"  - {' '.join(filter(None, (one.get('param'), one.get('problem'))))}" for one in problems]
+    lines.append(f"Fix:   {failure.hint or failure.kind.hint}")
+    following = failure.next_call and command_line(failure.next_call)
+    if following:
+        lines.append(f"Next:  {following}")
+    lines.append(f"Code:  {failure.kind.code}")
+    return text_of("\n".join(lines), ())
+
+
+def _notes(output: Output, notices: Sequence[Notice]) -> str:
+    """Beside text, what a document would carry inside. LAFS 5.4.1 wants a word about a selection."""
+    if output.format != "text" or output.is_quiet:
+        return ""
+    selected = ["Only the selected fields are shown."] if output.is_selected else []
+    return "".join(f"Note: {note}\n" for note in (*selected, *(notice.message for notice in notices)))
+
+
+def _at(value: Json, path: Sequence[str]) -> str:
+    for name in path:
+        value = value[name]
+    assert isinstance(value, str), "raw output is text"
+    return value
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8, with U+FFFD where half of a surrogate pair stands alone."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

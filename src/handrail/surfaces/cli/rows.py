@@ -1,0 +1,89 @@
+"""The shape of the generated tables: what the parser knows of a flag and of a command. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, TypedDict
+
+Kind: TypeAlias = Literal[
+    "switch",  # no value
+    "text",  # free text, newline and tab allowed
+    "id",  # 1 to 128 printable ASCII characters
+    "token",  # opaque; never echoed back
+    "int",
+    "choice",
+    "object",  # a JSON object, or @FILE
+    "input",  # as object, or - for stdin
+    "file",  # the text of a file, or - for stdin
+    "documents",  # several files, each with its name
+    "directory",
+]
+
+
+class Param(TypedDict):
+    """One flag or position."""
+
+    name: str
+    """The input field in wire spelling, dotted where nested; of a global flag, its own name."""
+    flag: str
+    """Empty when it is only a position."""
+    kind: Kind
+    value: str
+    """How usage lines call the value."""
+    position: int
+    """Counted from 1; 0 is none."""
+    required: bool
+    choices: tuple[str, ...]
+    least: int
+    most: int
+    is_plural: bool
+
+
+class Command(TypedDict):
+    """One leaf of the command tree."""
+
+    path: str
+    """Its words without the tool name, joined by one space."""
+    operation: str
+    """Registry name; empty for a command that is not one operation (a server, the demo)."""
+    effect: str
+    key: str
+    """Of a create: the field without which nothing is created."""
+    params: tuple[Param, ...]
+    globals: tuple[str, ...]
+    """The global flags that mean something here."""
+    takes_project: bool
+    raw: str
+    """The payload field that `--format raw` prints; empty: not offered."""
+    raw_when: tuple[str, str]
+    """The field and value under which raw is offered."""
+    columns: tuple[str, ...]
+    """Of a list: what text output shows."""
+
+
+class ParamHelp(TypedDict):
+    """What help says about one flag or position."""
+
+    name: str
+    """The flag, or the position as usage lines call it."""
+    value: str
+    choices: tuple[str, ...]
+    is_required: bool
+    environment: str
+    text: str
+
+
+class CommandHelp(TypedDict):
+    """What help says about one command."""
+
+    path: str
+    usage: str
+    summary: str
+    operation: str
+    effect: str
+    authorised_by: str
+    """The flag without which nothing is changed; empty for a read."""
+    sort: str
+    params: tuple[ParamHelp, ...]
+    globals: tuple[str, ...]
+    examples: tuple[str, ...]
+    errors: tuple[str, ...]

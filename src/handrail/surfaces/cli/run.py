@@ -1,0 +1,188 @@
+"""One command line from argv to exit status: parse, answer, render, deliver.
+
+What only some commands need comes through `Doors`, so that a usage error pays for nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, INTERNAL_ERROR
+from handrail.contract.cli_envelope import SCHEMA_VERSION
+from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
+from handrail.contract.shape import Ask
+from handrail.surfaces.cli.output import (
+    Output,
+    ask_of,
+    check_schema_version,
+    output_of,
+    raw_problems,
+    timeout_of,
+)
+from handrail.surfaces.cli.parse import Parsed, parse
+from handrail.surfaces.cli.process import Interrupted, Process, request_id, timestamp
+from handrail.surfaces.cli.refusal import refusal
+from handrail.surfaces.cli.render import Rendered, bare, plain, render, widest_size
+
+TOOL = "handrail"
+
+
+class Doors(msgspec.Struct, frozen=True, kw_only=True):
+    """What lies behind some commands only; the front door imports it when it is asked for."""
+
+    help_text: Callable[[str], str]
+    help_document: Callable[[str], Success]
+    answer: Callable[[Process, Parsed, Ask, Callable[[Success], int]], Outcome | str]
+    """One operation; a string is the bare value of `--field`."""
+    serve: Callable[[Parsed], int]
+    demo: Callable[[Parsed], int]
+    record_defect: Callable[[Exception], str]
+    """Keeps the traceback out of sight and gives the id to quote."""
+
+
+class _Caller:
+    """What is known so far of who asks and how the answer shall look."""
+
+    def __init__(self) -> None:
+        self.started_ns = time.monotonic_ns()
+        self.call = Call(operation="cli.usage", request_id=request_id(), at=timestamp())
+        self.output = Output()
+        self.columns: tuple[str, ...] = ()
+        self.raw = ""
+
+
+def run(process: Process, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors) -> int:
+    """Answer one command line; the exit status. Never raises, never prints a traceback."""
+    caller = _Caller()
+    process.farewell = lambda: _farewell(caller)
+    try:
+        answer = _answer(process, caller, arguments, environment, doors)
+    except Interrupted as stop:
+        answer = _rendered(caller, _stopped(stop))
+    except KeyboardInterrupt:  # from a server, which has its own way to stop
+        answer = E_INTERRUPTED.exit_status
+    if isinstance(answer, int):
+        return answer
+    return process.deliver(answer.out, answer.err, answer.status, undelivered=E_IO.exit_status)
+
+
+def _answer(
+    process: Process, caller: _Caller, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors
+) -> Rendered | int:
+    """What to write, or the exit status of a server that has had its own say."""
+    try:
+        process.open_to_signals()
+        parsed = parse(arguments)
+        caller.output, troubles = output_of(parsed, environment)
+        _introduce(caller, parsed)
+        if told := _told(caller, parsed, doors):
+            return told
+        ask = _checked(parsed, caller.output, troubles)
+        assert parsed.command is not None, "a command line without a command is refused above"
+        effect = parsed.command["effect"]
+        if not parsed.command["operation"]:
+            process.hand_back()
+            caller.output = Output(format="raw")  # stdout is not ours any more: trouble goes to stderr
+            return doors.serve(parsed) if effect == "server" else doors.demo(parsed)
+        if process.stdout_was_closed and effect != "read":
+            return _nowhere_to_answer()
+        process.start_deadline(timeout_of(parsed, environment))
+        outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
+        return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
+    except Fault as fault:
+        return _rendered(caller, failure_of(fault))
+    except Exception as defect:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
+        return _rendered(caller, _defect(doors.record_defect(defect)))
+
+
+def _introduce(caller: _Caller, parsed: Parsed) -> None:
+    """Name the call by its operation, and note how its answer is drawn."""
+    if parsed.command is None:
+        return
+    caller.columns, caller.raw = parsed.command["columns"], parsed.command["raw"]
+    name = parsed.command["operation"] or f"cli.{parsed.command['path']}"
+    caller.call = msgspec.structs.replace(caller.call, operation=name)
+
+
+def _told(caller: _Caller, parsed: Parsed, doors: Doors) -> Rendered | None:
+    """`--version` and `--help`: text, or a document when a flag asks for JSON."""
+    if "version" in parsed.options:
+        if not caller.output.is_json_asked:
+            return plain(f"{TOOL} {__version__}\n")
+        data: dict[str, Json] = {"tool": TOOL, "version": __version__, "schema_version": SCHEMA_VERSION}
+        caller.call = msgspec.structs.replace(caller.call, operation="cli.version")
+        return _rendered(caller, Success(data=data))
+    if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
+        if not caller.output.is_json_asked:
+            return plain(doors.help_text(parsed.words))
+        caller.call = msgspec.structs.replace(caller.call, operation="cli.help")
+        return _rendered(caller, doors.help_document(parsed.words))
+    return None
+
+
+def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
+    """What to disclose, once nothing is wrong with the command line.
+
+    Raises Fault: conflicts of format first, then every problem at once.
+    """
+    if troubles:
+        raise troubles[0]
+    problems = [*parsed.problems, *raw_problems(parsed, output)]
+    check_schema_version(parsed, problems)
+    ask = ask_of(parsed, problems)
+    if problems:
+        raise refusal(problems, parsed.words)
+    return ask
+
+
+def _rendered(caller: _Caller, outcome: Outcome) -> Rendered:
+    duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
+    call = msgspec.structs.replace(caller.call, duration_ms=duration_ms)
+    return render(outcome, call, caller.output, columns=caller.columns, raw=caller.raw)
+
+
+def _size(caller: _Caller, success: Success) -> int:
+    return widest_size(success, caller.call, caller.output, caller.columns)
+
+
+def _stopped(stop: Interrupted) -> Failure:
+    """A signal or the deadline, before anything was committed."""
+    if stop.is_deadline:
+        return Failure(
+            kind=E_TIMEOUT, message="The deadline passed; nothing was changed.", details={"committed": False}
+        )
+    return Failure(
+        kind=E_INTERRUPTED,
+        message="A signal ended the call; nothing was changed.",
+        details={"committed": False},
+    )
+
+
+def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
+    """The answer to a second signal, which may come in the middle of a commit."""
+    failure = Failure(
+        kind=E_INTERRUPTED,
+        message="A second signal ended the call at once; look at the session before repeating it.",
+        details={"committed": None},
+        hint="Send the same call again: if it was committed, the recorded reply comes back.",
+    )
+    answer = _rendered(caller, failure)
+    return answer.out, answer.err, answer.status
+
+
+def _defect(incident: str) -> Failure:
+    return Failure(
+        kind=INTERNAL_ERROR,
+        message="Handrail met an error that it does not know.",
+        details={"incident": incident} if incident else {},
+    )
+
+
+def _nowhere_to_answer() -> Rendered:
+    """A change whose reply nobody can read is not made: the reply holds the tokens to go on."""
+    line = b"handrail: stdout is closed, so nothing was done; open it and send the call again.\n"
+    return Rendered(err=line, status=E_IO.exit_status)

@@ -1,0 +1,67 @@
+"""An event log whose commits no signal can tear apart: inside one it waits, after one the truth is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.ports import Appended, Blob, Committed, Draft, EventLog, Loaded, SessionHold, SessionStamp
+from handrail.surfaces.cli.process import Process
+
+
+class ShieldedLog:
+    """Passes everything on; only appending is guarded."""
+
+    def __init__(self, log: EventLog, process: Process) -> None:
+        self._log = log
+        self._process = process
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self._log.load(session_id)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        return self._log.load_since(session_id, index)
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        return self._log.list_sessions()
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        return self._log.get_blob(ref)
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+
+
+class _ShieldedScope(AbstractContextManager[SessionHold]):
+    def __init__(self, scope: AbstractContextManager[SessionHold], process: Process) -> None:
+        self._scope = scope
+        self._process = process
+
+    def __enter__(self) -> SessionHold:
+        return _ShieldedHold(self._scope.__enter__(), self._process)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._scope.__exit__(kind, error, trace)
+
+
+class _ShieldedHold:
+    def __init__(self, hold: SessionHold, process: Process) -> None:
+        self._hold = hold
+        self._process = process
+
+    def load(self) -> Loaded | None:
+        return self._hold.load()
+
+    def load_since(self, index: int) -> Loaded | None:
+        return self._hold.load_since(index)
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        with self._process.shielded():
+            answer = self._hold.append(expected_head, plan, blobs)
+            if isinstance(answer, Committed):
+                self._process.settle()
+        return answer

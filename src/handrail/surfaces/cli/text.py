@@ -1,0 +1,148 @@
+"""Payload → plain aligned text for people. It may change; programs read the JSON. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from handrail.contract.outcome import Json, NextCall
+from handrail.surfaces.cli.spelling import command_line
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_INDENT = "  "
+_HIDDEN = frozenset({"_untrusted"})
+
+
+def text_of(payload: Json, columns: Sequence[str]) -> str:
+    """The whole payload, one newline at the end."""
+    if isinstance(payload, dict) and "nextIntent" in payload:
+        lines = _reply(payload)
+    elif isinstance(payload, dict) and isinstance(payload.get("items"), list):
+        lines = _list(payload, columns)
+    else:
+        lines = _value(payload)
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _reply(reply: dict[str, Json]) -> list[str]:
+    """A step to do: its title, the prompt as written, and the commands that go on from here."""
+    lines = []
+    pending = reply.get("pending")
+    if isinstance(pending, dict):
+        lines += [
+            f"Step: {_line(pending['title'])} ({_line(pending['stepId'])})",
+            "",
+            *_lines(pending["prompt"]),
+            "",
+        ]
+    else:
+        lines += ["The workflow is complete.", ""]
+    lines += [f"Warning: {_line(warning['message'])}" for warning in reply.get("warnings", [])]
+    for entry in reply.get("recap", {}).get("entries", []):
+        lines += [f"Notes of {_line(entry['title'])}:", *(_INDENT + line for line in _lines(entry["notes"]))]
+    calls = [
+        ("When done", reply.get("ackToken") and {"ackToken": reply["ackToken"]}),
+        ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
+    ]
+    rows = [
+        (label, command_line(NextCall(operation="run.continue", params=params)) or "")
+        for label, params in calls
+        if params
+    ]
+    session = reply.get("session")
+    if isinstance(session, dict):
+        rows.append(("Session", _line(session["sessionId"])))
+    return lines + _aligned(rows)
+
+
+def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:
+    """One row per item, then what the list says about itself."""
+    items = payload["items"]
+    shown = [name for name in columns if any(isinstance(item, dict) and item.get(name) for item in items)]
+    if shown:
+        table = [[name.upper() for name in shown]]
+        table += [
+            [_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items
+        ]
+        lines = _table(table)
+    else:
+        lines = [line for item in items for line in (*_value(item), "")]
+    count = payload.get("count", len(items))
+    lines += ["", f"{count} shown."]
+    cursor = payload.get("next_cursor")
+    if cursor:
+        lines.append(f"More with --cursor {_line(cursor)}")
+    return lines
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _value(value: Json) -> list[str]:
+    """Any JSON value: objects as aligned names, lists one item after the other."""
+    match value:
+        case dict():
+            return _object({key: inner for key, inner in value.items() if key not in _HIDDEN})
+        case list():
+            return [line for inner in value for line in _item(inner)]
+        case _:
+            return _lines(_cell(value, is_whole=True))
+
+
+def _object(value: dict[str, Json]) -> list[str]:
+    width = max((len(key) for key, inner in value.items() if _is_short(inner)), default=0)
+    lines = []
+    for key, inner in value.items():
+        if _is_short(inner):
+            lines.append(f"{_line(key) + ':':<{width + 1}} {_cell(inner)}")
+        else:
+            lines += [f"{_line(key)}:", *(_INDENT + line for line in _value(inner))]
+    return lines
+
+
+def _item(value: Json) -> list[str]:
+    first, *rest = _value(value) or [""]
+    return [f"- {first}", *(_INDENT + line for line in rest)]
+
+
+def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    width = max((len(label) for label, _ in rows), default=0) + 1
+    return [f"{label + ':':<{width}} {value}" for label, value in rows]
+
+
+def _is_short(value: Json) -> bool:
+    """Whether it stands on the line of its name."""
+    if isinstance(value, dict | list):
+        return not value
+    return not isinstance(value, str) or "\n" not in value
+
+
+def _cell(value: Json, *, is_whole: bool = False) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return _clean(value) if is_whole else _line(value)
+        case dict() | list() if not value:
+            return "-"
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def _lines(text: str) -> list[str]:
+    return _clean(text).split("\n")
+
+
+def _line(text: str) -> str:
+    return _clean(text).replace("\n", " ")
+
+
+def _clean(text: str) -> str:
+    """Without anything that a terminal would obey."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))

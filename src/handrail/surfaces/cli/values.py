@@ -1,0 +1,158 @@
+"""One flag's text → its value, or what is wrong with it. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.canonical import decode_json
+from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+
+if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
+    from handrail.surfaces.cli.rows import Param
+
+INPUT_LIMIT_BYTES = 1024 * 1024
+INPUT_DEPTH = 64
+ID_LENGTH = 128
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ID = re.compile(rf"[\x20-\x7e]{{1,{ID_LENGTH}}}")
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong with the command line."""
+
+    param: str
+    problem: str
+    got: str = ""
+    expected: str = ""
+    is_usage: bool = True
+    """An unknown name or shape; otherwise the name is fine and its value is wrong."""
+    near: tuple[str, ...] = ()
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that stands in a file, or on stdin when `path` is `-`; read once parsing has succeeded."""
+
+    path: str
+
+
+Value: TypeAlias = str | int | bool | dict[str, Json] | Reference | tuple[Reference, ...]
+
+
+def label_of(param: Param) -> str:
+    """How a problem names a flag or position."""
+    return param["flag"] or param["value"]
+
+
+def value_of(param: Param, text: str) -> Value | Problem:
+    """What one text stands for."""
+    expected = _expected_instead(param, text)
+    if expected:
+        return Problem(
+            param=label_of(param),
+            problem="has a wrong value",
+            got=_shown(param, text),
+            expected=expected,
+            is_usage=False,
+            near=tuple(nearest(text, param["choices"])),
+        )
+    match param["kind"]:
+        case "switch":
+            return True
+        case "int":
+            return int(text)
+        case "file" | "documents":
+            return Reference(path=text)
+        case "object" | "input":
+            return _object_or_reference(param, text)
+        case "text" | "id" | "token" | "choice" | "directory":
+            return text
+        case never:
+            assert_never(never)
+
+
+def several_given(param: Param, texts: list[str]) -> Problem:
+    """A value that may stand once was given with different texts."""
+    shown = ", ".join(_shown(param, text) for text in texts[:3])
+    return Problem(param=label_of(param), problem="is given more than once", got=shown, expected="one value")
+
+
+def object_of(text: str | bytes, label: str) -> dict[str, Json]:
+    """The JSON object that `text` is.
+
+    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
+    """
+    value = decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
+    if isinstance(value, dict):
+        return value
+    raise Fault(
+        E_VALIDATION,
+        f"{label} is JSON, but not an object.",
+        details={"param": label, "expected": "a JSON object", "got": _json_kind(value)},
+        hint="Send one JSON object in braces.",
+    )
+
+
+def _expected_instead(param: Param, text: str) -> str:
+    """What would have been right; empty when the text is."""
+    match param["kind"]:
+        case "int":
+            in_range = _INTEGER.fullmatch(text) and param["least"] <= int(text) <= param["most"]
+            return "" if in_range else f"an integer from {param['least']} to {param['most']}"
+        case "choice":
+            return "" if text in param["choices"] else "one of " + ", ".join(param["choices"])
+        case "id":
+            return "" if _ID.fullmatch(text) else f"1 to {ID_LENGTH} printable ASCII characters"
+        case "file" | "documents" | "directory":
+            return "a path without control characters" if not text or _CONTROL.search(text) else ""
+        case "text" | "token":
+            return "text without control characters" if _CONTROL_IN_TEXT.search(text) else ""
+        case "object" | "input" | "switch":
+            return ""
+        case never:
+            assert_never(never)
+
+
+def _object_or_reference(param: Param, text: str) -> Value | Problem:
+    if text.startswith("@") and len(text) > 1:
+        return Reference(path=text[1:])
+    if text == "-" and param["kind"] == "input":
+        return Reference(path=text)
+    label = label_of(param)
+    try:
+        return object_of(text, label)
+    except Fault as fault:
+        return Problem(
+            param=label,
+            problem=f"is refused: {fault.message}",
+            expected="a JSON object or @FILE",
+            is_usage=False,
+        )
+
+
+def shown(text: str) -> str:
+    """Outside text as a problem shows it: short, and nothing invisible in it."""
+    return quoted(text).strip('"')
+
+
+def _shown(param: Param, text: str) -> str:
+    """What was given; a token is never echoed."""
+    return "a token" if param["kind"] == "token" else shown(text)
+
+
+def _json_kind(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    return "a string" if isinstance(value, str) else "an array"

@@ -1,0 +1,56 @@
+"""The whole call in this process, on a runtime that a test gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from handrail import main
+from handrail.contract.shape import Ask
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.call import answer
+from handrail.surfaces.cli.parse import Parsed
+from handrail.surfaces.cli.process import Process
+from handrail.surfaces.cli.run import Doors, run
+from tests.conftest import KeptIncidents
+from tests.surfaces.cli.tool import Ran
+
+
+class RecordingProcess(Process):
+    """Keeps what would be written, and leaves signals and clocks alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ran = Ran(status=-1, out=b"", err=b"")
+
+    def start_deadline(self, seconds: int) -> None:
+        assert 1 <= seconds <= 3600
+
+    def deliver(self, out: bytes, err: bytes, status: int, undelivered: int) -> int:
+        self.ran = Ran(status=status, out=out, err=err)
+        return status
+
+
+def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Ran:
+    """What the command line writes and how it ends; a defect fails the test."""
+    process = RecordingProcess()
+
+    def operate(process: Process, parsed: Parsed, ask: Ask, measure: Any) -> Any:
+        return answer(lambda: runtime, process, parsed, ask, measure)
+
+    def give_up(defect: Exception) -> str:
+        raise AssertionError(f"a defect: {arguments}") from defect
+
+    doors = Doors(
+        help_text=main._help_text,
+        help_document=main._help_document,
+        answer=operate,
+        serve=lambda _: 0,
+        demo=lambda _: 0,
+        record_defect=give_up,
+    )
+    status = run(process, arguments, environment or {}, doors)
+    assert status == process.ran.status
+    assert isinstance(runtime.incidents, KeptIncidents)
+    assert runtime.incidents.tracebacks == []
+    return process.ran

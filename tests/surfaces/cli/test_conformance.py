@@ -1,0 +1,168 @@
+"""Every command in success and failure, as a process: exact keys, right code, right exit, empty stderr."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.contract.catalogue import KINDS
+from handrail.contract.lafs_check import check
+from handrail.surfaces.cli import _catalog, _table
+from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
+
+BAD_TOKEN = "ak1" + "0" * 53
+CASES: list[tuple[list[str], str, str]] = [
+    # line, native code ("" for success), domain code
+    (["workflow", "list"], "", ""),
+    (["workflow", "list", "--query", "review", "--kind", "workflow", "--limit", "1"], "", ""),
+    (["workflow", "list", "--fields", "items.id"], "", ""),
+    (["workflow", "list", "--fields", "id,colour"], "", ""),
+    (["workflow", "list", "--budget", "items=1"], "", ""),
+    (["workflow", "list", "--mvi", "minimal"], "", ""),
+    (["workflow", "inspect", "wr.small_change"], "", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "steps"], "", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "source"], "", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "compiled"], "", ""),
+    (["run", "start", "wr.code_review", "--request-id", "case"], "", ""),
+    (["run", "continue", "--state", "STATE"], "", ""),
+    (["run", "continue", "--input", '{"stateToken":"STATE"}'], "", ""),
+    (["run", "checkpoint", "--checkpoint", "CHECKPOINT", "--notes", "half"], "", ""),
+    (["run", "continue", "--ack", "ACK", "--notes", "done"], "", ""),
+    (["session", "list"], "", ""),
+    (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
+    (["session", "show", "SESSION"], "", ""),
+    (["session", "resume"], "", ""),
+    (["session", "resume", "SESSION"], "", ""),
+    (["session", "resume", "nothing matches this"], "", ""),
+    (["lafs", "check", "GOOD"], "", ""),
+    (["lafs", "check", "BAD", "--report-only"], "", ""),
+    (["lafs", "check", "GOOD", "--kind", "lafs", "--tier", "core", "--ndjson"], "", ""),
+    ([], "E_USAGE", ""),
+    (["nope"], "E_USAGE", ""),
+    (["workflow"], "E_USAGE", ""),
+    (["workflow", "list", "--bogus"], "E_USAGE", ""),
+    (["workflow", "list", "--format", "yaml"], "E_USAGE", ""),
+    (["workflow", "list", "--json", "--human"], "E_USAGE", "FORMAT_CONFLICT"),
+    (["workflow", "list", "--field", "id", "--fields", "id"], "E_USAGE", "FIELD_CONFLICT"),
+    (["workflow", "list", "--dry-run"], "E_USAGE", ""),
+    (["workflow", "list", "--format", "raw", "--json"], "E_USAGE", "FORMAT_CONFLICT"),
+    (["workflow", "list", "--limit", "0"], "E_VALIDATION", ""),
+    (["workflow", "list", "--fields", "nope"], "E_VALIDATION", "FIELD_UNKNOWN"),
+    (["workflow", "list", "--field", "nope"], "E_VALIDATION", "FIELD_UNKNOWN"),
+    (["workflow", "list", "--budget", "tokens=1"], "E_VALIDATION", "BUDGET_EXCEEDED"),
+    (["workflow", "list", "--input", '{"colour":1}'], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["workflow", "list", "--cursor", "cu1nonsense"], "E_CONFLICT", "INVALID_TOKEN"),
+    (["workflow", "list", "--schema-version", "2"], "E_CONFIG", "VERSION_UNSUPPORTED"),
+    (["workflow", "inspect", "wr.nope"], "E_NOT_FOUND", "WORKFLOW_NOT_FOUND"),
+    (["workflow", "inspect"], "E_USAGE", ""),
+    (["run", "start", "wr.small_change"], "E_CONFIRMATION_REQUIRED", ""),
+    (["run", "start", "wr.nope", "--request-id", "k"], "E_NOT_FOUND", "WORKFLOW_NOT_FOUND"),
+    (["run", "start", "wr.small_change", "--request-id", "not a key"], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["run", "start", "wr.small_change", "--request-id", "k" * 129], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["run", "start", "wr.small_change", "--context", "{"], "E_VALIDATION", ""),
+    (
+        ["run", "start", "wr.small_change", "--request-id", "k", "--session", "ses_000000000000"],
+        "E_NOT_FOUND",
+        "SESSION_NOT_FOUND",
+    ),
+    (["run", "continue"], "E_VALIDATION", "CONTEXT_MISSING"),
+    (["run", "continue", "--ack", BAD_TOKEN], "E_CONFLICT", "TOKEN_BAD_SIGNATURE"),
+    (["run", "continue", "--ack", "nonsense"], "E_CONFLICT", "TOKEN_INVALID_FORMAT"),
+    (["run", "continue", "--ack", "STATE"], "E_CONFLICT", "TOKEN_SCOPE_MISMATCH"),
+    (["run", "continue", "--state", "STATE", "--notes", "x"], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["run", "continue", "--input", '{"ackToken":7}'], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["run", "continue", "--notes-file", "absent.md"], "E_NOT_FOUND", ""),
+    (["run", "checkpoint"], "E_USAGE", ""),
+    (
+        ["run", "checkpoint", "--checkpoint", "ck1nonsense", "--notes", "x"],
+        "E_CONFLICT",
+        "TOKEN_INVALID_FORMAT",
+    ),
+    (["session", "list", "--status", "odd"], "E_VALIDATION", ""),
+    (["session", "show", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["session", "show", "SESSION", "--field", "nope"], "E_VALIDATION", "FIELD_UNKNOWN"),
+    (["session", "resume", "a", "b"], "E_USAGE", ""),
+    (["lafs", "check", "BAD"], "E_VALIDATION", "NOT_CONFORMANT"),
+    (["lafs", "check", "GOOD", "BAD"], "E_VALIDATION", "NOT_CONFORMANT"),
+    (["lafs", "check", "TEXT"], "E_VALIDATION", ""),
+    (["lafs", "check", "absent.json"], "E_NOT_FOUND", ""),
+    (["mcp", "--bogus"], "E_USAGE", ""),
+    (["demo", "--compact"], "E_USAGE", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the words in capitals of a case stand for."""
+    folder = tmp_path_factory.mktemp("documents")
+    good, bad, text = folder / "good.json", folder / "bad.json", folder / "text.json"
+    good.write_bytes(tool.run("workflow", "list", "--envelope", "lafs", "--compact").out)
+    bad.write_bytes(good.read_bytes().replace(b'"success":true', b'"success":"yes"'))
+    text.write_bytes(b"not JSON")
+    return {
+        "STATE": started["stateToken"],
+        "ACK": started["ackToken"],
+        "CHECKPOINT": started["checkpointToken"],
+        "SESSION": started["session"]["sessionId"],
+        "GOOD": str(good),
+        "BAD": str(bad),
+        "TEXT": str(text),
+    }
+
+
+def spelt(line: list[str], names: dict[str, str]) -> list[str]:
+    spelt_line = [names.get(word, word) for word in line]
+    return [word.replace('"STATE"', json.dumps(names["STATE"])) for word in spelt_line]
+
+
+def label(case: Any) -> str:
+    return " ".join(case)[:60] if isinstance(case, list) else ""
+
+
+@pytest.mark.parametrize(("line", "code", "domain_code"), CASES, ids=label)
+def test_the_document_keeps_the_contract(
+    tool: Tool, names: dict[str, str], line: list[str], code: str, domain_code: str
+) -> None:
+    document = checked_document(tool.run(*spelt(line, names)))
+
+    error = document.get("error", {"code": "", "details": {}})
+    assert (error["code"], error["details"].get("domain_code", "")) == (code, domain_code)
+
+
+@pytest.mark.parametrize(("line", "code", "domain_code"), CASES, ids=label)
+def test_the_lafs_dialect_conforms_at_the_complete_tier(
+    tool: Tool, names: dict[str, str], line: list[str], code: str, domain_code: str
+) -> None:
+    ran = tool.run(*spelt(line, names), "--envelope", "lafs")
+
+    document = strict_json(ran.out)
+    if "--mvi" in line:  # the one rendering that is not schema-complete, on request only (LAFS 9.1)
+        assert "$schema" not in document
+        return
+    report = check(document, kind="lafs", tier="complete")
+    assert report.ok, (report.failed, report.schema_errors)
+    assert ran.err == b""
+    assert document["success"] is (code == "")
+    assert ran.status == (CORE_CODES[code][0] if code else 0)
+    if code:
+        details = document["error"]["details"]
+        assert (details["native_code"], details.get("domain_code", "")) == (code, domain_code)
+
+
+def test_every_command_has_a_success_and_a_failure_here() -> None:
+    """`mcp` and `demo` have no document on success; their own tests show them."""
+    seen: dict[bool, set[str]] = {True: set(), False: set()}
+    for line, code, _ in CASES:
+        path = next((path for path in _table.COMMANDS if line[: len(path.split())] == path.split()), "")
+        seen[code == ""].add(path)
+
+    assert set(_table.COMMANDS) - seen[True] == {"mcp", "demo"}
+    assert set(_table.COMMANDS) - seen[False] == set()
+
+
+def test_errors_that_a_command_declares_are_in_the_catalogue() -> None:
+    declared = {code for entry in _catalog.COMMANDS.values() for code in entry["errors"]}
+
+    assert declared - set(KINDS) == set()

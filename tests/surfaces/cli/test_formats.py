@@ -1,0 +1,253 @@
+"""The same outcome as JSON, LAFS, text, raw bytes or one bare value; and what every answer leads to."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from handrail import __version__
+from tests.surfaces.cli.tool import Tool, checked_document, strict_json
+
+
+@pytest.mark.parametrize("line", [["workflow", "list"], ["session", "list"], ["nope"]])
+def test_compact_is_the_same_document_on_one_line(tool: Tool, started: Any, line: list[str]) -> None:
+    wide, narrow = tool.run(*line), tool.run("--compact", *line)
+
+    assert narrow.out.count(b"\n") == 1
+    assert b'": ' not in narrow.out.replace(b'\\"', b"").split(b'"message"')[0]
+    first, second = strict_json(wide.out), strict_json(narrow.out)
+    first.pop("meta")
+    second.pop("meta")
+    assert first == second
+    assert wide.out.startswith(b'{\n  "ok": ')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["workflow", "list"],
+        ["workflow", "inspect", "wr.small_change", "--part", "compiled"],
+        ["session", "list"],
+        ["session", "resume"],
+    ],
+)
+def test_a_read_gives_the_same_answer_twice(tool: Tool, started: Any, line: list[str]) -> None:
+    answers = [checked_document(tool.run(*line)) for _ in range(2)]
+
+    for answer in answers:
+        answer.pop("meta")
+        for item in answer["data"].get("items", []):
+            item.pop("nextCall", None)  # resume mints a fresh attempt each time
+    assert answers[0] == answers[1]
+
+
+def test_payloads_are_equal_in_both_dialects(fresh_tool: Tool) -> None:
+    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+    line = ["run", "continue", "--ack", reply["ackToken"], "--notes", "both dialects"]
+
+    data = checked_document(fresh_tool.run(*line))["data"]
+    document = strict_json(fresh_tool.run(*line, "--envelope", "lafs").out)
+
+    assert document["result"] == data
+    assert document["_meta"]["contextVersion"] == 2
+    assert document["_extensions"]["contextLedger"]["version"] == 2
+
+
+def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
+    good, bad = (
+        tool.run("workflow", "list", "--human"),
+        tool.run("workflow", "inspect", "wr.smal_change", "--human"),
+    )
+
+    assert good.out.splitlines()[0].split() == [b"ID", b"NAME", b"KIND", b"SOURCEKIND"]
+    assert good.err == b""
+    assert (bad.status, bad.out) == (3, b"")
+    lines = bad.err.decode().splitlines()
+    assert lines[0].startswith("Error: ")
+    assert any(line.startswith("Fix:   ") for line in lines)
+    assert lines[-1] == "Code:  WORKFLOW_NOT_FOUND"
+
+
+def test_quiet_silences_notices_but_no_errors(tool: Tool) -> None:
+    line = ["workflow", "list", "--human", "--fields", "id,colour"]
+
+    assert b"Note: " in tool.run(*line).err
+    assert tool.run(*line, "--quiet").err == b""
+    assert b"Error: " in tool.run("nope", "--human", "--quiet").err
+
+
+def test_one_field_is_a_bare_value(tool: Tool, started: Any) -> None:
+    show = ["session", "show", started["session"]["sessionId"], "--field"]
+
+    assert tool.run(*show, "status").out == b"in_progress\n"
+    assert tool.run(*show, "event_count", "--json").out.strip().isdigit()
+    assert strict_json(tool.run(*show, "health").out)["state"] == "healthy"
+
+
+def test_raw_is_the_bytes_themselves(tool: Tool) -> None:
+    line = ["workflow", "inspect", "wr.small_change", "--part", "source"]
+
+    source = tool.data(*line)["workflow"]["source"]
+
+    assert tool.run(*line, "--format", "raw").out == source.encode()
+
+
+def test_raw_trouble_is_one_line_on_stderr(tool: Tool) -> None:
+    ran = tool.run("workflow", "inspect", "wr.nope", "--part", "source", "--format", "raw")
+
+    assert (ran.status, ran.out) == (3, b"")
+    assert strict_json(ran.err)["error"]["code"] == "E_NOT_FOUND"
+    assert ran.err.count(b"\n") == 1
+
+
+def test_pages_joined_are_the_whole_list(tool: Tool) -> None:
+    whole = [item["id"] for item in tool.data("workflow", "list")["items"]]
+
+    joined: list[str] = []
+    more: list[str] = []
+    for _ in whole:
+        page = tool.data("workflow", "list", "--limit", "1", *more)
+        joined += [item["id"] for item in page["items"]]
+        more = ["--cursor", page["next_cursor"]] if page["has_more"] else []
+
+    assert joined == whole
+    assert more == []
+
+
+def test_a_create_without_a_key_leads_to_the_command_that_has_one(fresh_tool: Tool) -> None:
+    line = ["run", "start", "wr.small_change", "--goal", "it's 'quoted'", "--context", '{"a": [1, null]}']
+
+    error = fresh_tool.error(*line)
+    again = fresh_tool.error(*line)
+    next_command = shlex.split(error["details"]["next_command"])
+    replies = [fresh_tool.data(*next_command[1:]) for _ in range(2)]
+
+    assert error["details"]["missing"] == "request_id"
+    assert again["details"]["next_command"] == error["details"]["next_command"]
+    assert next_command[0] == "handrail"
+    assert replies[0] == replies[1]
+    assert fresh_tool.data("session", "list")["items"][0]["goal"] == "it's 'quoted'"
+
+
+def test_the_same_start_in_another_project_gets_another_key(fresh_tool: Tool, tmp_path: Any) -> None:
+    here = fresh_tool.error("run", "start", "wr.small_change")
+    fresh_tool.project = str(tmp_path)
+
+    there = fresh_tool.error("run", "start", "wr.small_change")
+
+    assert here["details"]["next_command"] != there["details"]["next_command"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["session", "list", "--limit", "x", "--status", "y", "--bogus"],
+        ["workflow", "inspect", "wr.nope"],
+        ["run", "continue"],
+        ["session", "show", "ses_000000000000"],
+        ["nope"],
+        ["workflow"],
+    ],
+)
+def test_a_next_command_runs_as_it_stands(tool: Tool, line: list[str]) -> None:
+    next_command = tool.error(*line)["details"]["next_command"]
+
+    assert tool.run(*shlex.split(next_command)[1:]).status == 0
+
+
+def test_a_next_call_of_a_reply_can_be_passed_back_as_input(tool: Tool, started: Any) -> None:
+    params = json.dumps(started["nextCall"]["params"])
+
+    assert tool.data("run", "continue", "--input", params)["kind"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "line", [["--version"], ["workflow", "list", "--version"], ["--version", "--compact"]]
+)
+def test_the_version_is_text(tool: Tool, line: list[str]) -> None:
+    ran = tool.run(*line)
+
+    assert (ran.status, ran.out, ran.err) == (0, f"handrail {__version__}\n".encode(), b"")
+
+
+def test_the_version_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
+    assert tool.data("--version", "--json") == {
+        "tool": "handrail",
+        "version": __version__,
+        "schema_version": "1.0",
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["--help"], ["session", "--help"], ["session", "list", "--help"], ["mcp", "--help"], ["--help", "demo"]],
+)
+def test_help_is_text_on_every_level(tool: Tool, line: list[str]) -> None:
+    ran = tool.run(*line, environment={"HANDRAIL_FORMAT": "json"})
+
+    assert (ran.status, ran.err) == (0, b"")
+    assert ran.out.startswith(b"Usage: handrail")
+
+
+def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
+    data = tool.data("run", "start", "--help", "--format", "json")
+
+    assert [command["path"] for command in data["commands"]] == ["run start"]
+    assert data["commands"][0]["authorised_by"] == "--request-id"
+    assert "--timeout" in [flag["name"] for flag in data["global_flags"]]
+
+
+def test_help_of_an_unknown_command_is_still_unknown(tool: Tool) -> None:
+    assert tool.error("nope", "--help")["code"] == "E_USAGE"
+
+
+def test_a_bad_setting_in_the_environment_names_itself(tool: Tool) -> None:
+    ran = tool.run("workflow", "list", environment={"HANDRAIL_ENVELOPE": "xml"})
+
+    error = checked_document(ran)["error"]
+    assert error["code"] == "E_CONFIG"
+    assert error["details"]["setting"] == "HANDRAIL_ENVELOPE"
+
+
+def test_every_problem_is_told_at_once(tool: Tool) -> None:
+    error = tool.error("session", "list", "--limit", "x", "--status", "y", "--bogus")
+
+    assert error["code"] == "E_USAGE"
+    assert {problem["param"] for problem in error["details"]["problems"]} == {
+        "--limit",
+        "--status",
+        "--bogus",
+    }
+    assert all(
+        set(problem) == {"param", "problem", "got", "expected"} for problem in error["details"]["problems"]
+    )
+
+
+def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
+    assert tool.error("session")["details"]["commands"] == ["session list", "session show", "session resume"]
+    assert len(tool.error()["details"]["commands"]) == 11
+
+
+@pytest.mark.parametrize("envelope", ["cli", "lafs"])
+@pytest.mark.parametrize("line", [["workflow", "list"], ["nope"], ["run", "continue"], ["session", "list"]])
+def test_our_own_checker_accepts_our_own_answers(tool: Tool, line: list[str], envelope: str) -> None:
+    answer = tool.run(*line, "--envelope", envelope).out
+
+    ran = tool.run("lafs", "check", "-", stdin=answer)
+
+    data = checked_document(ran)["data"]
+    assert (ran.status, data["ok"]) == (0, True)
+    assert data["reports"][0]["kind"] == envelope
+
+
+def test_our_own_checker_names_a_planted_fault(tool: Tool) -> None:
+    answer = tool.run("workflow", "list", "--envelope", "lafs", "--compact").out
+    planted = answer.replace(b'"mvi":"standard"', b'"mvi":"everything"')
+
+    error = tool.error("lafs", "check", "-", stdin=planted)
+
+    assert error["details"]["domain_code"] == "NOT_CONFORMANT"
+    assert error["details"]["reports"][0]["failed"] == ["envelope_schema_valid"]

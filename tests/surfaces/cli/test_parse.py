@@ -1,0 +1,283 @@
+"""argv is understood exactly, and everything that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from handrail.surfaces.cli.parse import Parsed, parse
+from handrail.surfaces.cli.refusal import refusal
+from handrail.surfaces.cli.values import Reference, Value, label_of
+
+
+def own(parsed: Parsed) -> dict[str, Value]:
+    return {label_of(param): value for param, value in parsed.values}
+
+
+def check_read(
+    line: Sequence[str], values: dict[str, Value], options: dict[str, Value] | None = None
+) -> None:
+    """The line has no problem and means these values and global flags."""
+    parsed = parse(line)
+
+    assert parsed.problems == ()
+    assert own(parsed) == values
+    assert parsed.options == (options or {})
+
+
+def check_refused(line: Sequence[str], *problems: tuple[str, str], is_usage: bool) -> None:
+    """Exactly these problems, by parameter and by words of the problem, and of this class together."""
+    found = parse(line).problems
+
+    assert [problem.param for problem in found] == [param for param, _ in problems]
+    for problem, (_, words) in zip(found, problems, strict=True):
+        assert words in problem.problem
+    assert any(problem.is_usage for problem in found) is is_usage
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (["workflow", "list"], "workflow list"),
+        (["workflow", "inspect", "wr.x"], "workflow inspect"),
+        (["run", "start", "wr.x"], "run start"),
+        (["run", "continue"], "run continue"),
+        (["session", "list"], "session list"),
+        (["session", "show", "ses_1"], "session show"),
+        (["session", "resume"], "session resume"),
+        (["lafs", "check", "-"], "lafs check"),
+        (["mcp"], "mcp"),
+        (["demo"], "demo"),
+    ],
+)
+def test_words_walk_to_the_command(line: list[str], path: str) -> None:
+    parsed = parse(line)
+
+    assert parsed.problems == ()
+    assert parsed.words == path
+    assert parsed.command is not None
+    assert parsed.command["path"] == path
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        (["workflow", "list", "--query", "code review"], {"--query": "code review"}),
+        (["workflow", "list", "--query=code review"], {"--query": "code review"}),
+        (["workflow", "list", "--query="], {"--query": ""}),
+        (["workflow", "list", "--query", "-x"], {"--query": "-x"}),
+        (["workflow", "list", "--query", "-"], {"--query": "-"}),
+        (["workflow", "list", "--query", "--kinds"], {"--query": "--kinds"}),
+        (["workflow", "list", "--query=--kind"], {"--query": "--kind"}),
+        (["workflow", "list", "--query", "a=b"], {"--query": "a=b"}),
+        (["workflow", "list", "--query=a=b"], {"--query": "a=b"}),
+        (["workflow", "list", "--limit", "1"], {"--limit": 1}),
+        (["workflow", "list", "--limit", "500"], {"--limit": 500}),
+        (["workflow", "list", "--limit", "007"], {"--limit": 7}),
+        (["workflow", "list", "--kind", "routine"], {"--kind": "routine"}),
+        (["run", "start", "wr.x", "--context", '{"a": [1]}'], {"ID": "wr.x", "--context": {"a": [1]}}),
+        (
+            ["run", "start", "wr.x", "--context", "@f.json"],
+            {"ID": "wr.x", "--context": Reference(path="f.json")},
+        ),
+        (["run", "start", "--goal", "go\non\tnow", "wr.x"], {"ID": "wr.x", "--goal": "go\non\tnow"}),
+        (["run", "start", "--", "--odd-id"], {"ID": "--odd-id"}),
+        (["run", "continue", "--notes-file", "-"], {"--notes-file": Reference(path="-")}),
+        (["run", "continue", "--notes", "é…"], {"--notes": "é…"}),
+        (["session", "resume", "fix the login"], {"QUERY": "fix the login"}),
+        (["lafs", "check", "-", "--ndjson"], {"FILE": (Reference(path="-"),), "--ndjson": True}),
+        (["lafs", "check", "a", "b"], {"FILE": (Reference(path="a"), Reference(path="b"))}),
+        (["lafs", "check", "a", "--", "-b"], {"FILE": (Reference(path="a"), Reference(path="-b"))}),
+    ],
+)
+def test_a_value_is_read_as_it_stands(line: list[str], values: dict[str, Value]) -> None:
+    check_read(line, values)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--compact", "workflow", "list", "--timeout", "5"],
+        ["workflow", "--compact", "--timeout=5", "list"],
+        ["workflow", "list", "--timeout", "5", "--compact"],
+        ["workflow", "list", "--timeout", "5", "--timeout=5", "--compact", "--compact"],
+    ],
+)
+def test_global_flags_stand_anywhere_and_equal_repeats_pass(line: list[str]) -> None:
+    check_read(line, {}, {"compact": True, "timeout": 5})
+
+
+@pytest.mark.parametrize(
+    "text", ["1_0", "１", " 1", "1 ", "+1", "0", "501", "-1", "", "1.0", "1e2", "٣", "9" * 40]
+)
+def test_an_integer_is_ascii_digits_within_its_range(text: str) -> None:
+    check_refused(["session", "list", f"--limit={text}"], ("--limit", "wrong value"), is_usage=False)
+
+
+@pytest.mark.parametrize("text", ["0", "3601", "1_0", "soon"])
+def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
+    check_refused(["session", "list", "--timeout", text], ("--timeout", "wrong value"), is_usage=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "param", "words"),
+    [
+        ([], "command", "is missing"),
+        (["workflow"], "command", "is missing"),
+        (["--compact"], "command", "is missing"),
+        (["nope"], "command", "is unknown"),
+        (["workflow", "lst"], "command", "is unknown"),
+        (["Workflow", "list"], "command", "is unknown"),
+        (["work", "list"], "command", "is unknown"),
+        (["workflow", "list", "--bogus"], "--bogus", "not a flag"),
+        (["workflow", "list", "--bogus=1"], "--bogus", "not a flag"),
+        (["workflow", "list", "--bogus", "1"], "--bogus", "not a flag"),
+        (["workflow", "list", "--lim", "1"], "--lim", "not a flag"),
+        (["workflow", "list", "--LIMIT", "1"], "--LIMIT", "not a flag"),
+        (["workflow", "list", "-h"], "-h", "not a flag"),
+        (["workflow", "list", "--dry-run"], "--dry-run", "not a flag"),
+        (["--limit", "1", "workflow", "list"], "--limit", "before its command"),
+        (["--ndjson", "lafs", "check", "-"], "--ndjson", "before its command"),
+        (["workflow", "list", "--limit"], "--limit", "needs a value"),
+        (["workflow", "list", "--query", "--compact"], "--query", "needs a value"),
+        (["workflow", "list", "--query", "--kind=routine"], "--query", "needs a value"),
+        (["run", "continue", "--notes", "--"], "--notes", "needs a value"),
+        (["workflow", "list", "--compact=1"], "--compact", "takes no value"),
+        (["workflow", "list", "--query", "a", "--query", "b"], "--query", "more than once"),
+        (["workflow", "list", "--project", ".", "--project", "/"], "--project", "more than once"),
+        (["workflow", "list", "extra"], "argument", "one too many"),
+        (["session", "resume", "fix", "login"], "argument", "one too many"),
+        (["session", "show"], "ID", "is missing"),
+        (["lafs", "check"], "FILE", "is missing"),
+        (["run", "checkpoint"], "--checkpoint", "is missing"),
+        (["run", "start", "x", "--budget", "items=1"], "--budget", "does not apply"),
+        (["mcp", "--compact"], "--compact", "does not apply"),
+        (["demo", "--compact"], "--compact", "does not apply"),
+        (["workflow", "list", "--format", "yaml"], "--format", "wrong value"),
+        (["workflow", "list", "--mvi", "custom"], "--mvi", "wrong value"),
+        (["workflow", "list", "--envelope", "LAFS"], "--envelope", "wrong value"),
+    ],
+)
+def test_an_unknown_name_or_shape_is_a_usage_problem(line: list[str], param: str, words: str) -> None:
+    check_refused(line, (param, words), is_usage=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "param", "words"),
+    [
+        (["session", "list", "--status", "odd"], "--status", "wrong value"),
+        (["session", "show", "é"], "ID", "wrong value"),
+        (["session", "show", ""], "ID", "wrong value"),
+        (["session", "show", "x" * 129], "ID", "wrong value"),
+        (["session", "show", "a\nb"], "ID", "wrong value"),
+        (["run", "continue", "--notes", "a\x1b[31m"], "--notes", "wrong value"),
+        (["run", "continue", "--notes", "a\x00"], "--notes", "wrong value"),
+        (["run", "continue", "--notes", "a\x85"], "--notes", "wrong value"),
+        (["run", "continue", "--notes", "a\r\nb"], "--notes", "wrong value"),
+        (["lafs", "check", "a\nb"], "FILE", "wrong value"),
+        (["lafs", "check", ""], "FILE", "wrong value"),
+        (["run", "continue", "--context", "{"], "--context", "refused"),
+        (["run", "continue", "--context", "[1]"], "--context", "refused"),
+        (["run", "continue", "--context", '{"a":1,"a":2}'], "--context", "refused"),
+        (["run", "continue", "--context", '{"a":NaN}'], "--context", "refused"),
+        (["run", "continue", "--context", "@"], "--context", "refused"),
+        (["run", "continue", "--context", "-"], "--context", "refused"),
+        (["run", "continue", "--input", "nonsense"], "--input", "refused"),
+        (["run", "continue", "--input", '{"a":' * 70 + "1" + "}" * 70], "--input", "refused"),
+    ],
+)
+def test_a_wrong_value_of_a_known_name_is_a_validation_problem(
+    line: list[str], param: str, words: str
+) -> None:
+    check_refused(line, (param, words), is_usage=False)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    line = ["session", "list", "--limit", "x", "--status", "y", "--bogus"]
+
+    check_refused(
+        line,
+        ("--bogus", "not a flag"),
+        ("--limit", "wrong value"),
+        ("--status", "wrong value"),
+        is_usage=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        (["help"], "--help"),
+        (["workflow", "lst"], "workflow list"),
+        (["sesion", "list"], "session list"),
+        (["workflow", "list", "--limt", "1"], "--limit"),
+        (["workflow", "list", "--qery", "1"], "--query"),
+        (["workflow", "list", "-h"], "--help"),
+        (["workflow", "list", "--kind", "routin"], "routine"),
+    ],
+)
+def test_the_nearest_name_is_told_and_not_executed(line: list[str], near: str) -> None:
+    parsed = parse(line)
+
+    assert near in parsed.problems[0].near
+    assert parsed.options == {}
+
+
+def test_a_lost_command_line_reports_the_command_alone() -> None:
+    check_refused(["nope", "--query", "x", "more", "--bogus"], ("command", "is unknown"), is_usage=True)
+
+
+def test_a_lost_command_line_still_says_how_its_refusal_shall_look() -> None:
+    parsed = parse(["nope", "--human", "--envelope", "lafs"])
+
+    assert parsed.formats == ("human",)
+    assert parsed.options["envelope"] == "lafs"
+
+
+def test_every_format_asked_for_is_kept_so_that_a_conflict_can_be_seen() -> None:
+    parsed = parse(["workflow", "list", "--format", "json", "--human", "--format", "raw", "--json"])
+
+    assert parsed.problems == ()
+    assert sorted(parsed.formats) == ["human", "json", "json", "raw"]
+
+
+def test_a_refusal_lists_a_bounded_number_of_problems() -> None:
+    fault = refusal(parse(["workflow", "list", *(f"--odd{number}" for number in range(200))]).problems, "")
+
+    assert len(fault.details["problems"]) == 50
+    assert "199 more" in fault.message
+
+
+def test_a_token_is_never_echoed() -> None:
+    parsed = parse(["run", "continue", "--ack", "ak1secret", "--ack", "ak1other"])
+
+    assert [problem.param for problem in parsed.problems] == ["--ack"]
+    assert "secret" not in repr(parsed.problems)
+
+
+def test_input_may_bring_what_a_position_would() -> None:
+    check_read(["session", "show", "--input", '{"sessionId":"s"}'], {}, {"input": {"sessionId": "s"}})
+
+
+@pytest.mark.parametrize("text", ["-", "@file.json"])
+def test_input_may_stand_in_a_file_or_on_stdin(text: str) -> None:
+    check_read(["session", "list", "--input", text], {}, {"input": Reference(path=text.removeprefix("@"))})
+
+
+def test_bytes_that_are_not_utf8_are_refused_with_their_place() -> None:
+    check_refused(
+        ["workflow", "list", "--query", os.fsdecode(b"\xff\xfe")], ("argument 4", "not UTF-8"), is_usage=False
+    )
+
+
+def test_a_lone_surrogate_is_refused() -> None:
+    check_refused(["session", "resume", "\ud800"], ("argument 3", "not UTF-8"), is_usage=False)
+
+
+@pytest.mark.parametrize(
+    "line", [["--help"], ["workflow", "--help"], ["--version"], ["session", "--version"]]
+)
+def test_help_and_version_need_no_command(line: list[str]) -> None:
+    assert parse(line).problems == ()

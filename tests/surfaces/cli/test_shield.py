@@ -1,0 +1,122 @@
+"""The log that the CLI works on: a commit is whole, and after it the true reply is printed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.event_log.memory import MemoryLog
+from handrail.ports import (
+    Appended,
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    EventLog,
+    Loaded,
+    SessionHold,
+    SessionStamp,
+)
+from handrail.surfaces.cli.process import Interrupted, Process
+from handrail.surfaces.cli.shield import ShieldedLog
+from tests.event_log.conformance import WAIT_MS, A, EventLogPromises, append, keys, plan
+
+
+class TestShieldedLog(EventLogPromises):
+    """Shielding takes nothing away from what the port promises."""
+
+    @pytest.fixture
+    def log(self) -> EventLog:
+        return ShieldedLog(MemoryLog(), Process())
+
+
+class SignallingHold:
+    """A hold in whose append a signal arrives, before anything is written."""
+
+    def __init__(self, hold: SessionHold) -> None:
+        self._hold = hold
+
+    def load(self) -> Loaded | None:
+        return self._hold.load()
+
+    def load_since(self, index: int) -> Loaded | None:
+        return self._hold.load_since(index)
+
+    def append(self, expected_head: int, drafts: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return self._hold.append(expected_head, drafts, blobs)
+
+
+class SignallingLog:
+    """A store whose every append meets a signal."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self._log.load(session_id)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        return self._log.load_since(session_id, index)
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        return self._log.list_sessions()
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        return self._log.get_blob(ref)
+
+    @contextmanager
+    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
+        with self._log.hold(session_id, wait_ms) as hold:
+            yield SignallingHold(hold)
+
+
+def hold_until_signalled(log: EventLog) -> None:
+    with log.hold(A, WAIT_MS) as hold:
+        os.kill(os.getpid(), signal.SIGTERM)
+        hold.append(0, plan("a:1"))
+
+
+@pytest.fixture
+def process() -> Iterator[Process]:
+    """A process that is open to signals; they are given back afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
+    started = Process()
+    started.take_over()
+    started.open_to_signals()
+    yield started
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Process) -> None:
+    store = SignallingLog(MemoryLog())
+
+    answer = append(ShieldedLog(store, process), A, 0, plan("a:1"))
+
+    assert isinstance(answer, Committed)
+    assert keys(store.load(A)) == ["a:1"]
+
+
+def test_a_signal_inside_an_append_that_wrote_nothing_is_answered_after_it(process: Process) -> None:
+    store = SignallingLog(MemoryLog())
+
+    with pytest.raises(Interrupted):
+        append(ShieldedLog(store, process), A, 7, plan("a:1"))
+
+    assert store.load(A) is None
+
+
+def test_a_signal_before_the_append_is_answered_at_once(process: Process) -> None:
+    store = MemoryLog()
+
+    with pytest.raises(Interrupted):
+        hold_until_signalled(ShieldedLog(store, process))
+
+    assert store.load(A) is None
+    assert isinstance(append(store, A, 3, plan("a:1")), Conflict), "the hold was given back"

@@ -1,0 +1,278 @@
+"""What happens to stdin, stdout and stderr when the world is not as expected."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import termios
+import tty
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
+
+DURATION = re.compile(rb'"duration_ms": ?[0-9]+')
+POLL_SECONDS = 0.02
+
+
+def steady(content: bytes) -> bytes:
+    """The document without the one number that differs between equal runs."""
+    return DURATION.sub(b'"duration_ms":0', content)
+
+
+def in_shell(tool: Tool, redirection: str, *arguments: str) -> Ran:
+    """Run with descriptors as only a shell can leave them."""
+    finished = subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *tool.command, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=tool.project,
+        env=tool.environment,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    return Ran(status=finished.returncode, out=finished.stdout, err=finished.stderr)
+
+
+def on_terminal(tool: Tool, *arguments: str) -> bytes:
+    """What the command writes when stdin, stdout and stderr are a terminal."""
+    primary, terminal = os.openpty()
+    tty.setraw(terminal)
+    running = subprocess.Popen(
+        [*tool.command, *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=tool.project,
+        env=tool.environment,
+    )
+    os.close(terminal)
+    content = b""
+    try:
+        while chunk := os.read(primary, 65_536):
+            content += chunk
+    except OSError:
+        pass  # EIO: the other side is closed
+    finally:
+        os.close(primary)
+        running.wait(DEADLINE_SECONDS)
+    return content
+
+
+class Waiting:
+    """A call that has read what stood on its stdin and now waits for more."""
+
+    def __init__(self, tool: Tool, *arguments: str) -> None:
+        reader, self.writer = os.pipe()
+        os.write(self.writer, b'{"ackToken":')
+        self.running = subprocess.Popen(
+            [*tool.command, *arguments],
+            stdin=reader,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tool.project,
+            env=tool.environment,
+        )
+        self._wait_until_empty(reader)
+        os.close(reader)
+
+    def _wait_until_empty(self, reader: int) -> None:
+        for _ in range(int(DEADLINE_SECONDS / POLL_SECONDS)):
+            left = array.array("i", [0])
+            fcntl.ioctl(reader, termios.FIONREAD, left)
+            if left[0] == 0:
+                return
+            try:
+                self.running.wait(POLL_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+        raise AssertionError("the call did not read its stdin")
+
+    def end(self) -> Ran:
+        out, err = self.running.communicate(timeout=DEADLINE_SECONDS)
+        os.close(self.writer)
+        return Ran(status=self.running.returncode, out=out, err=err)
+
+
+@pytest.fixture
+def waiting(tool: Tool) -> Iterator[Callable[..., Waiting]]:
+    calls: list[Waiting] = []
+
+    def start(*arguments: str) -> Waiting:
+        calls.append(Waiting(tool, *arguments))
+        return calls[-1]
+
+    yield start
+    for call in calls:
+        if call.running.poll() is None:
+            call.running.kill()
+
+
+def sessions(tool: Tool) -> int:
+    count: int = tool.data("session", "list")["count"]
+    return count
+
+
+@pytest.mark.parametrize("redirection", [">&-", "<&- >&-", ">&- 2>&-"])
+def test_a_change_whose_reply_nobody_can_read_is_not_made(fresh_tool: Tool, redirection: str) -> None:
+    ran = in_shell(fresh_tool, redirection, "run", "start", "wr.small_change", "--request-id", "k")
+
+    assert (ran.status, ran.out) == (1, b"")
+    assert ran.err.count(b"\n") == (0 if "2>&-" in redirection else 1)
+    assert sessions(fresh_tool) == 0
+
+
+@pytest.mark.parametrize("redirection", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_read_bears_closed_descriptors(tool: Tool, redirection: str) -> None:
+    ran = in_shell(tool, redirection, "workflow", "list")
+
+    assert (ran.status, ran.err) == (0, b"")
+
+
+def test_a_full_disk_is_told_on_stderr_and_by_the_exit_status(tool: Tool) -> None:
+    ran = in_shell(tool, ">/dev/full", "workflow", "list")
+
+    assert ran.status == 1
+    assert ran.err == b"handrail: stdout could not be written: No space left on device.\n"
+
+
+def test_a_failure_keeps_its_own_exit_status_on_a_full_disk(tool: Tool) -> None:
+    ran = in_shell(tool, ">/dev/full", "nope")
+
+    assert ran.status == 2
+    assert b"Traceback" not in ran.err
+
+
+def test_the_version_tells_a_full_disk_too(tool: Tool) -> None:
+    ran = in_shell(tool, ">/dev/full", "--version")
+
+    assert ran.status == 1
+    assert ran.err.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["workflow", "list"], 0), (["nope"], 2)])
+def test_a_reader_that_went_away_is_no_trouble(tool: Tool, arguments: list[str], status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    finished = subprocess.run(
+        [*tool.command, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        cwd=tool.project,
+        env=tool.environment,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+
+    os.close(writer)
+    assert (finished.returncode, finished.stderr) == (status, b"")
+
+
+@pytest.mark.parametrize("arguments", [["session", "list"], ["nope"], ["session", "list", "--human"]])
+def test_a_terminal_and_a_pipe_get_the_same_bytes(tool: Tool, started: Any, arguments: list[str]) -> None:
+    piped = tool.run(*arguments)
+
+    shown = on_terminal(tool, *arguments)
+
+    assert started["session"]["sessionId"].encode() in shown or arguments == ["nope"]
+    assert steady(shown) == steady(piped.out + piped.err)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii:strict"},
+    ],
+)
+def test_the_locale_changes_no_byte(tool: Tool, started: Any, environment: dict[str, str]) -> None:
+    line = ["session", "resume", started["session"]["sessionId"], "--fields", "goal"]
+
+    here, there = tool.run(*line), tool.run(*line, environment=environment)
+
+    assert "Höhe prüfen".encode() in here.out
+    assert steady(here.out) == steady(there.out)
+    assert there.err == b""
+
+
+def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    line = ["run", "start", "wr.small_change", "--request-id", "k", "--goal", "größer 漢字"]
+
+    checked_document(fresh_tool.run(*line, environment=environment))
+
+    assert fresh_tool.data("session", "list")["items"][0]["goal"] == "größer 漢字"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_before_the_commit_is_an_interruption(
+    waiting: Callable[..., Waiting], number: signal.Signals
+) -> None:
+    call = waiting("run", "continue", "--input", "-")
+
+    call.running.send_signal(number)
+
+    document = checked_document(call.end())
+    assert document["error"]["code"] == "E_INTERRUPTED"
+    assert document["error"]["details"]["committed"] is False
+
+
+def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -> None:
+    call = waiting("run", "continue", "--input", "-", "--timeout", "1")
+
+    document = checked_document(call.end())
+
+    assert document["error"]["code"] == "E_TIMEOUT"
+
+
+def test_a_terminal_on_stdin_is_refused_at_once(tool: Tool) -> None:
+    document = strict_json(on_terminal(tool, "run", "continue", "--notes-file", "-"))
+
+    assert document["error"]["code"] == "E_USAGE"
+
+
+def test_the_timeout_covers_waiting_for_a_lock(fresh_tool: Tool) -> None:
+    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+    lock = os.path.join(fresh_tool.home, "data", "sessions", reply["session"]["sessionId"], "lock")
+    with open(lock, "rb+") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+
+        error = fresh_tool.error("run", "continue", "--ack", reply["ackToken"], "--timeout", "1")
+
+    assert error["code"] == "E_TIMEOUT"
+
+
+def test_a_second_signal_ends_the_call_at_once(tool: Tool) -> None:
+    """Two signals inside a commit that never ends."""
+    script = """if True:
+        import os, signal
+        from handrail.surfaces.cli.process import Process
+        process = Process()
+        process.take_over()
+        process.farewell = lambda: (b"told\\n", b"", 130)
+        process.open_to_signals()
+        with process.shielded():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                os.kill(os.getpid(), number)
+            raise SystemExit("the second signal did not end it")
+    """
+
+    finished = subprocess.run(
+        [tool.command[0], "-c", script],
+        capture_output=True,
+        env=tool.environment,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stdout, finished.stderr) == (130, b"told\n", b"")

@@ -1,0 +1,120 @@
+"""Text output is plain, aligned, and has nothing in it that a terminal would obey."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.text import text_of
+
+REPLY: dict[str, Json] = {
+    "kind": "ok",
+    "pending": {
+        "stepId": "triage",
+        "title": "Triage",
+        "prompt": "Read it.\nThen decide.",
+        "requireConfirmation": False,
+    },
+    "isComplete": False,
+    "nextIntent": "perform_pending_then_continue",
+    "nextCall": {"tool": "continue_workflow", "params": {"ackToken": "ak1x"}},
+    "warnings": [{"code": "TOKEN_REPAIRED", "message": "One character was wrong."}],
+    "recap": {"entries": [{"title": "Plan", "notes": "first\nsecond"}]},
+    "session": {"sessionId": "ses_1", "runId": "run_1"},
+    "stateToken": "st1x",
+    "ackToken": "ak1x",
+}
+
+
+def check_text(payload: Json, expected: str, columns: tuple[str, ...] = ()) -> None:
+    assert text_of(payload, columns) == expected
+
+
+def test_a_list_is_a_table_of_its_columns() -> None:
+    payload = {
+        "items": [{"id": "wr.a", "name": "A", "more": 1}, {"id": "wr.long", "name": "Long one"}],
+        "count": 2,
+        "next_cursor": None,
+        "has_more": False,
+    }
+
+    check_text(
+        payload, "ID       NAME\nwr.a     A\nwr.long  Long one\n\n2 shown.\n", ("id", "name", "absent")
+    )
+
+
+def test_a_list_that_goes_on_says_how() -> None:
+    payload = {"items": [{"id": "a"}], "count": 1, "next_cursor": "cu1x", "has_more": True}
+
+    check_text(payload, "ID\na\n\n1 shown.\nMore with --cursor cu1x\n", ("id",))
+
+
+def test_an_empty_list_says_so() -> None:
+    check_text({"items": [], "count": 0}, "\n0 shown.\n", ("id",))
+
+
+def test_a_step_shows_its_prompt_as_written_and_the_commands_that_go_on() -> None:
+    expected = """\
+Step: Triage (triage)
+
+Read it.
+Then decide.
+
+Warning: One character was wrong.
+Notes of Plan:
+  first
+  second
+When done:    handrail run continue --ack ak1x --compact
+Lost context: handrail run continue --state st1x --compact
+Session:      ses_1
+"""
+
+    check_text(REPLY, expected)
+
+
+def test_a_finished_run_says_so() -> None:
+    finished = {"pending": None, "nextIntent": "complete", "stateToken": "st1x"}
+
+    expected = """\
+The workflow is complete.
+
+Lost context: handrail run continue --state st1x --compact
+"""
+    check_text(finished, expected)
+
+
+def test_an_object_is_aligned_and_nests() -> None:
+    payload = {
+        "id": "ses_1",
+        "is_healthy": True,
+        "runs": [{"id": "run_1", "tips": ["a", "b"]}],
+        "notes": "one\ntwo",
+        "nothing": None,
+        "empty": [],
+        "_untrusted": ["notes"],
+    }
+
+    expected = """\
+id:         ses_1
+is_healthy: yes
+runs:
+  - id: run_1
+    tips:
+      - a
+      - b
+notes:
+  one
+  two
+nothing:    -
+empty:      -
+"""
+    check_text(payload, expected)
+
+
+@pytest.mark.parametrize(
+    "evil", ["\x1b[31mred", "bell\x07", "\x9b31m", "back\x08", "\x7f", "carriage\rreturn"]
+)
+def test_nothing_in_the_text_drives_a_terminal(evil: str) -> None:
+    text = text_of({"goal": evil, "items": [{"id": evil}]}, ("id",)) + text_of({"goal": evil}, ())
+
+    assert all(character.isprintable() or character == "\n" for character in text)

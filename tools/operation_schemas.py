@@ -1,0 +1,36 @@
+"""JSON Schemas of every operation's input and output, as one document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.runtime.registry import all_operations
+
+
+def operation_schemas() -> dict[str, Any]:
+    """`operations` by name, their types under `$defs`. Of a list, `output` stands beside the paging keys."""
+    operations = all_operations()
+    types: list[type[Any]] = []
+    for called in operations:
+        types += [called.input, called.output] + ([] if called.item is None else [called.item])
+    refs, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    schema_of = dict(zip(types, refs, strict=True))
+    described = {}
+    for called in operations:
+        entry: dict[str, Any] = {
+            "summary": called.summary,
+            "effect": called.effect,
+            "input": schema_of[called.input],
+            "output": schema_of[called.output],
+        }
+        if called.item is not None:
+            entry["item"] = schema_of[called.item]
+        described[called.name] = entry
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Handrail operations",
+        "operations": described,
+        "$defs": definitions,
+    }
