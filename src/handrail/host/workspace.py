@@ -25,7 +25,7 @@ class LocalWorkspace:
     def project(self, asked: str) -> str:
         named = asked or self._environment.get("HANDRAIL_PROJECT", "")
         if not named:
-            here = os.getcwd()
+            here = _working_directory()
             return _git_root(here) or here
         path = os.path.abspath(os.path.expanduser(named))
         if not os.path.isdir(path):
@@ -70,6 +70,18 @@ def _is_ref(name: str) -> bool:
         and parts[0] == "refs"
         and not any(part == "" or part.startswith(".") for part in parts)
     )
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise Fault(
+            E_VALIDATION,
+            "The working directory no longer exists.",
+            details={"param": "project"},
+            hint="Change to an existing directory, or name one with project.",
+        ) from error
 
 
 def _git_root(start: str) -> str | None:
