@@ -11,7 +11,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
     from handrail.contract.outcome import Outcome, Success
     from handrail.contract.shape import Ask
@@ -21,8 +21,21 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.run import Doors
 
 
+def console() -> "NoReturn":
+    """The console script. Ends at once: while the interpreter takes itself down, a signal would
+    overwrite the true exit status."""
+    status = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:  # closed at the start
+                stream.flush()
+        except (OSError, ValueError):
+            continue  # full, or closed since: what mattered was written to the descriptor itself
+    os._exit(status)
+
+
 def main() -> int:
-    """The console script; the exit status."""
+    """One command line; the exit status."""
     arguments = sys.argv[1:]
     if arguments == ["--version"] and _told_version():
         return 0
@@ -128,4 +141,4 @@ def _record_defect(defect: Exception) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

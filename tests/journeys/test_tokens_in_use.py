@@ -123,6 +123,31 @@ def test_output_without_an_ack_is_refused_with_the_call_that_stores_it(runtime: 
     assert stored["pending"]["stepId"] == "second"
 
 
+@pytest.mark.promise("input.nothing-stored")
+def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Runtime) -> None:
+    reply = start(runtime)
+    for _ in range(3):
+        reply = advance(runtime, reply)
+
+    failure = refusal(
+        runtime, "run.continue", stateToken=reply["stateToken"], output={"notesMarkdown": "late"}
+    )
+
+    assert failure.kind.code == "VALIDATION_ERROR"
+    assert failure.next_call is None
+    assert "complete" in failure.hint
+
+
+@pytest.mark.parametrize("notes", ["\ud800", "x" * 5_000 + "\udfff"])
+def test_notes_that_are_not_unicode_are_refused(runtime: Runtime, notes: str) -> None:
+    first = start(runtime)
+
+    failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], output={"notesMarkdown": notes})
+
+    assert failure.kind.code == "VALIDATION_ERROR"
+    assert failure.details["problems"][0]["param"] == "output.notesMarkdown"
+
+
 def test_a_continue_without_any_token_says_what_is_missing(runtime: Runtime) -> None:
     failure = refusal(runtime, "run.continue")
 

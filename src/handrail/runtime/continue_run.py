@@ -97,14 +97,16 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
     """output or context without an ack: reading and advancing differ, so it is never guessed."""
     given = msgspec.to_builtins(request)
     sent = [name for name in ("output", "context") if name in given]
+    details = {"problems": [{"param": "ackToken", "problem": "missing"}], "not_stored": sent}
+    message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
+    if not fresh_ack:
+        hint = "The run is complete: no step is pending that could take it. Start a new run for new work."
+        return Fault(VALIDATION_ERROR, message, details=details, hint=hint)
     params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
     return Fault(
         VALIDATION_ERROR,
-        f"{' and '.join(sent)} came without an ackToken: nothing was stored.",
-        details={
-            "problems": [{"param": "ackToken", "problem": "missing"}],
-            "not_stored": sent,
-        },
+        message,
+        details=details,
         hint="Make the call in next_call if the pending step is done; it stores what you sent.",
         next_call=NextCall(operation="run.continue", params=params),
     )

@@ -34,7 +34,8 @@ def work_done(output: Output | msgspec.UnsetType, context: dict[str, Any] | msgs
     """
     notes = "" if output is msgspec.UNSET else output.notes_markdown
     delta = {} if context is msgspec.UNSET else context
-    size = len(notes.encode(errors="replace"))
+    _refuse_lone_surrogates(notes)
+    size = len(notes.encode())
     if size > NOTES_LIMIT_BYTES:
         problem = {
             "param": "output.notesMarkdown",
@@ -46,6 +47,19 @@ def work_done(output: Output | msgspec.UnsetType, context: dict[str, Any] | msgs
     check_context(delta)
     ref = blob_ref(notes.encode()) if size > RECAP_EXCERPT_BYTES else None
     return WorkDone(input_digest=_input_digest(notes, delta), notes=notes, notes_ref=ref, context=delta)
+
+
+def _refuse_lone_surrogates(notes: str) -> None:
+    try:
+        notes.encode()
+    except UnicodeEncodeError as error:
+        problem = {
+            "param": "output.notesMarkdown",
+            "problem": f"character {error.start + 1} is half of a surrogate pair",
+            "expected": "Unicode text",
+        }
+        message = "The notes are not Unicode text: half of a surrogate pair stands alone; nothing was stored."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]}) from error
 
 
 def blobs_of(work: WorkDone) -> tuple[Blob, ...]:

@@ -1,0 +1,144 @@
+"""The processes of the demo: the agent, and the Handrail calls it makes. Only ever this package itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+from handrail.demo.orders import Moment, Order, Report, encode_line
+
+CALL_SECONDS = 60
+MOMENT_SECONDS = 20
+_LOOK_SECONDS = 0.0005
+_HERMETIC = ("HANDRAIL_", "AI_NATIVE_CLI_SECRET", "PYTHONSTARTUP", "PYTHONINSPECT")
+
+
+def child_environment(environment: Mapping[str, str], home: str, project: str) -> dict[str, str]:
+    """The caller's environment, but of Handrail's settings only the scratch directory."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(_HERMETIC)}
+    return kept | {"HANDRAIL_HOME": home, "HANDRAIL_PROJECT": project}
+
+
+class AgentProcess:
+    """A running agent. Its memory is the only place where its tokens are."""
+
+    def __init__(self, environment: Mapping[str, str], directory: str) -> None:
+        # A session of its own: a Ctrl-C reaches the demo, and the demo ends the whole group.
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
+            _command("handrail.demo.agent"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=dict(environment),
+            cwd=directory,
+            start_new_session=True,
+        )
+
+    def send(self, order: Order) -> bytes:
+        """The agent's line about the order; empty when the agent is dead."""
+        assert self._process.stdin is not None, "the agent was started with pipes"
+        assert self._process.stdout is not None, "the agent was started with pipes"
+        try:
+            self._process.stdin.write(encode_line(order))
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return b""
+        return self._process.stdout.readline()
+
+    def kill(self) -> bool:
+        """SIGKILL for the agent and whatever it has started; True when it died of that."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        return self._process.wait(CALL_SECONDS) == -signal.SIGKILL
+
+
+def call_handrail(arguments: Sequence[str]) -> Report:
+    """One call of the command line, in a process of its own."""
+    started = time.monotonic_ns()
+    child = _started(arguments, subprocess.PIPE)
+    try:
+        out, _ = child.communicate(timeout=CALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        out, _ = child.communicate()
+    return _report(arguments, child, out, started)
+
+
+def kill_handrail(arguments: Sequence[str], moment: Moment, watched: str) -> Report:
+    """The same call, killed at a moment. It cannot end before: nobody takes its reply."""
+    started = time.monotonic_ns()
+    reader, writer = _full_pipe()
+    try:
+        child = _started(arguments, writer)
+        _wait(child, moment, watched)
+        child.kill()
+        child.wait(CALL_SECONDS)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    return _report(arguments, child, b"", started)
+
+
+def _command(module: str) -> list[str]:
+    return [sys.executable, "-P", "-m", module]  # -P: nothing in the working directory is imported
+
+
+def _started(arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
+        [*_command("handrail.main"), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _report(arguments: Sequence[str], child: subprocess.Popen[bytes], out: bytes, started: int) -> Report:
+    return Report(
+        arguments=list(arguments),
+        status=child.returncode,
+        out=out.decode(errors="replace"),
+        is_killed=child.returncode == -signal.SIGKILL,
+        duration_ms=(time.monotonic_ns() - started) // 1_000_000,
+    )
+
+
+def _full_pipe() -> tuple[int, int]:
+    """A pipe that takes nothing more, so that a process which writes to it waits."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x")
+    os.set_blocking(writer, True)
+    return reader, writer
+
+
+def _wait(child: subprocess.Popen[bytes], moment: Moment, watched: str) -> None:
+    """Until the moment has come; with a bound, because a call that goes wrong writes nothing."""
+    begins = {"when_written": "events-", "when_attested": "manifest"}.get(moment)
+    if begins is None:
+        return
+    ends_at = time.monotonic() + MOMENT_SECONDS
+    before = _written(watched, begins)
+    while child.poll() is None and time.monotonic() < ends_at and _written(watched, begins) == before:
+        time.sleep(_LOOK_SECONDS)
+
+
+def _written(directory: str, begins: str) -> list[tuple[str, int, int]]:
+    """What shows that somebody wrote to a session: name, size and time of the files that begin like this."""
+    try:
+        with os.scandir(directory) as found:
+            files = [entry for entry in found if entry.name.startswith(begins)]
+            return sorted((entry.name, entry.stat().st_size, entry.stat().st_mtime_ns) for entry in files)
+    except OSError:
+        return []

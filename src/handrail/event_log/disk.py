@@ -1,0 +1,210 @@
+"""Every system call of the file log in one place, and what a refused one is called.
+
+`FileLog` is handed a `Disk`, so a test can refuse the k-th call or record their order. A session
+directory, a blob directory and every file in them must be the real thing: links are refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from handrail.contract.catalogue import STORE_IO_ERROR, STORE_PERMISSION_DENIED
+from handrail.contract.outcome import Fault
+
+FILE_MODE: Final = 0o600
+DIRECTORY_MODE: Final = 0o700
+
+# O_NONBLOCK: a pipe planted in place of a file must not make a reader wait for ever.
+_PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class Disk:
+    """The calls themselves. `directory` is a descriptor; names are relative to it."""
+
+    def open(self, name: str, flags: int, directory: int) -> int:
+        return os.open(name, flags | _PLAIN, FILE_MODE, dir_fd=directory)
+
+    def open_directory(self, path: str) -> int:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | _PLAIN)
+
+    def status(self, descriptor: int) -> os.stat_result:
+        return os.fstat(descriptor)
+
+    def status_of(self, path: str) -> os.stat_result:
+        return os.lstat(path)
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        return os.pread(descriptor, size, offset)
+
+    def write(self, descriptor: int, content: bytes, offset: int) -> int:
+        return os.pwrite(descriptor, content, offset)
+
+    def cut(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def set_modified(self, descriptor: int, at_ns: int) -> None:
+        os.utime(descriptor, ns=(at_ns, at_ns))
+
+    def sync(self, descriptor: int) -> None:
+        """Make the file's bytes and size durable."""
+        if sys.platform == "darwin":
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)  # fsync there stops at the drive's cache
+        else:
+            os.fdatasync(descriptor)
+
+    def sync_names(self, descriptor: int) -> None:
+        """Make the names in a directory durable."""
+        os.fsync(descriptor)
+
+    def make(self, path: str) -> None:
+        os.mkdir(path, DIRECTORY_MODE)
+
+    def names(self, path: str) -> list[str]:
+        return os.listdir(path)
+
+    def is_empty(self, path: str) -> bool:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+
+    def lock_now(self, descriptor: int) -> bool:
+        """Whether this descriptor now holds the lock; it ends with the descriptor or its process."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self, descriptor: int) -> None:
+        # What had to be durable was synced before; a complaint now could not be acted upon.
+        with suppress(OSError):
+            os.close(descriptor)
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        time.sleep(duration_ms / 1000)
+
+
+@contextmanager
+def opened(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
+    """A plain file of a directory, closed at the end. Anything else under that name is refused."""
+    descriptor = disk.open(name, flags, directory)
+    try:
+        if not stat.S_ISREG(disk.status(descriptor).st_mode):
+            raise OSError(errno.ELOOP, "not a plain file")
+        yield descriptor
+    finally:
+        disk.close(descriptor)
+
+
+@contextmanager
+def opened_directory(disk: Disk, path: str) -> Iterator[int]:
+    descriptor = disk.open_directory(path)
+    try:
+        yield descriptor
+    finally:
+        disk.close(descriptor)
+
+
+def read_from(disk: Disk, descriptor: int, offset: int = 0) -> bytes:
+    """The bytes from `offset` to the end that the file had when the call began."""
+    size = disk.status(descriptor).st_size
+    parts: list[bytes] = []
+    while offset < size:
+        part = disk.read(descriptor, size - offset, offset)
+        if not part:
+            break
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def write_all(disk: Disk, descriptor: int, content: bytes, offset: int) -> None:
+    while content:
+        written = disk.write(descriptor, content, offset)
+        if written == 0:
+            raise OSError(errno.ENOBUFS, "the disk took no byte")
+        content, offset = content[written:], offset + written
+
+
+def make_directory(disk: Disk, path: str) -> None:
+    """The directory exists, and its name is durable before anything is put into it.
+
+    An empty one may be the work of a process that died before it made the name durable. So
+    whoever finds it empty does that again, and one with content needs no further look.
+    """
+    parent = os.path.dirname(path)
+    try:
+        if not disk.is_empty(path):
+            return
+    except FileNotFoundError:
+        make_directory(disk, parent)
+        with suppress(FileExistsError):
+            disk.make(path)
+    # "/." looks through a link: where the store as a whole lies is the user's own choice.
+    with opened_directory(disk, f"{parent}/.") as descriptor:
+        disk.sync_names(descriptor)
+
+
+_REASONS: Final = {
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "quota_exceeded",
+    errno.EIO: "io_error",
+    errno.ENOBUFS: "short_write",
+    errno.EFBIG: "file_too_large",
+    errno.EMFILE: "too_many_open_files",
+    errno.ENFILE: "too_many_open_files",
+}
+_DENIED: Final = {
+    errno.EACCES: "access_denied",
+    errno.EPERM: "access_denied",
+    errno.EROFS: "read_only",
+    errno.ELOOP: "link_refused",
+    errno.ENOTDIR: "link_refused",
+}
+
+
+def is_refused_link(error: OSError) -> bool:
+    """Whether something stands where a plain file or directory of the store should."""
+    return _DENIED.get(error.errno or 0) == "link_refused"
+
+
+@contextmanager
+def named_troubles(session_id: str = "") -> Iterator[None]:
+    """The one place where an OSError of the store becomes a Fault."""
+    try:
+        yield
+    except OSError as error:
+        raise _fault_of(error, session_id) from error
+
+
+def _fault_of(error: OSError, session_id: str) -> Fault:
+    number = error.errno or 0
+    if is_refused_link(error):
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            "Something in the store is a link or a special file, and links are not followed there.",
+            details={"reason": _DENIED[number]},
+            hint="Put a plain file or directory in its place, then send the same call again.",
+        )
+    if number in _DENIED:
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            "The store does not let this user read or write.",
+            details={"reason": _DENIED[number]},
+        )
+    reason = _REASONS.get(number) or errno.errorcode.get(number, "unknown").lower()
+    details = {"reason": reason, "session_id": session_id} if session_id else {"reason": reason}
+    return Fault(STORE_IO_ERROR, f"The disk refused a call of the store ({reason}).", details=details)

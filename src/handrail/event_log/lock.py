@@ -1,0 +1,116 @@
+"""The lock of a session: one writer at a time, gone with its process.
+
+The lock file also says how many bytes of the manifest are known to be durable. That is a note
+between processes on one running machine and is never synced: it is as lasting as the file cache
+that it speaks about. A wrong note costs one sync and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from handrail.contract.catalogue import SESSION_LOCKED
+from handrail.contract.outcome import Fault
+from handrail.event_log.disk import Disk, make_directory, opened, read_from, write_all
+
+LOCK_NAME: Final = "lock"
+
+_FIRST_PAUSE_MS: Final = 1
+_LONGEST_PAUSE_MS: Final = 32
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """Descriptors of a session directory and of its lock file, which is locked."""
+
+    directory: int
+    lock: int
+
+
+def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held:
+    """Lock the session directory at `path`, which is made if it is not there.
+
+    Raises: Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`.
+    """
+    started = disk.monotonic_ms()
+    pause_ms = _FIRST_PAUSE_MS
+    while (held := _try(disk, path)) is None:
+        waited_ms = disk.monotonic_ms() - started
+        if waited_ms >= wait_ms:
+            raise Fault(
+                SESSION_LOCKED,
+                "Another writer holds this session.",
+                details={"session_id": session_id, "waited_ms": waited_ms},
+            )
+        disk.sleep_ms(min(pause_ms, wait_ms - waited_ms))
+        pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)
+    return held
+
+
+def release(disk: Disk, held: Held) -> None:
+    disk.close(held.lock)
+    disk.close(held.directory)
+
+
+def durable_end(disk: Disk, directory: int) -> int | None:
+    """How many bytes of the manifest are known to be durable."""
+    try:
+        with opened(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
+            note = read_from(disk, descriptor)
+    except FileNotFoundError:
+        return None
+    return int(note) if note.isdigit() else None
+
+
+def note_durable(disk: Disk, held: Held, end: int) -> None:
+    # The commit is durable with or without the note, so a refusal here is not the caller's trouble.
+    with suppress(OSError):
+        write_all(disk, held.lock, b"%020d" % end, 0)
+
+
+def _try(disk: Disk, path: str) -> Held | None:
+    held = _open(disk, path)
+    if held is None:
+        return None
+    try:
+        if disk.lock_now(held.lock) and _is_current(disk, path, held.lock):
+            return held
+    except OSError:
+        release(disk, held)
+        raise
+    release(disk, held)
+    return None
+
+
+def _open(disk: Disk, path: str) -> Held | None:
+    """Both descriptors; None when the session was deleted in between."""
+    try:
+        return _descriptors(disk, path, os.O_RDWR)
+    except FileNotFoundError:
+        make_directory(disk, path)
+    try:
+        return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:
+        return None
+
+
+def _descriptors(disk: Disk, path: str, flags: int) -> Held:
+    directory = disk.open_directory(path)
+    try:
+        return Held(directory=directory, lock=disk.open(LOCK_NAME, flags, directory))
+    except OSError:
+        disk.close(directory)
+        raise
+
+
+def _is_current(disk: Disk, path: str, lock: int) -> bool:
+    """Whether the locked file is still the one under that name: the session may have been deleted."""
+    ours = disk.status(lock)
+    try:
+        named = disk.status_of(f"{path}/{LOCK_NAME}")
+    except FileNotFoundError:
+        return False
+    return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)

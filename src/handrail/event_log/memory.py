@@ -1,0 +1,122 @@
+"""The store in memory: what the port means, without a disk. For tests and for trying things out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from handrail.contract.catalogue import SESSION_LOCKED, STORE_CORRUPT
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.outcome import Fault
+from handrail.event_log.plan import chained, check_new, check_plan, check_session_id, digest_before
+from handrail.ports import (
+    Appended,
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    Loaded,
+    Record,
+    Replayed,
+    SessionStamp,
+)
+
+
+class MemoryHold:
+    """The single writer of one session, for the scope of `MemoryLog.hold`."""
+
+    def __init__(self, log: MemoryLog, session_id: SessionId) -> None:
+        self._log = log
+        self._session_id = session_id
+        self._is_current = True
+
+    def load(self) -> Loaded | None:
+        self._check_current()
+        return self._log.load(self._session_id)
+
+    def load_since(self, index: int) -> Loaded | None:
+        self._check_current()
+        return self._log.load_since(self._session_id, index)
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        self._check_current()
+        check_plan(plan, blobs)
+        records = self._log.records(self._session_id)
+        known = {record.dedupe_key: record for record in records}
+        if plan[0].dedupe_key in known:
+            return Replayed(record=known[plan[0].dedupe_key])
+        if expected_head != len(records):
+            return Conflict(head=len(records))
+        check_new(plan, known)
+        added = chained(plan, len(records), digest_before(self._session_id, records))
+        self._log.store(self._session_id, records + added, blobs)
+        return Committed(records=added)
+
+    def end(self) -> None:
+        self._is_current = False
+
+    def _check_current(self) -> None:
+        assert self._is_current, "a hold is used only within its scope"
+
+
+class MemoryLog:
+    """`ports.EventLog` in memory, safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self.commits = 0
+        """How many plans were committed, over all sessions."""
+        self._guard = threading.Lock()
+        self._locks: dict[SessionId, threading.Lock] = {}
+        self._records: dict[SessionId, tuple[Record, ...]] = {}
+        self._last_commit: dict[SessionId, int] = {}
+        self._blobs: dict[BlobRef, bytes] = {}
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self.load_since(session_id, 0)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        assert index >= 0, "events are counted from 0"
+        records = self.records(session_id)
+        return Loaded(records=records[index:], head=len(records)) if records else None
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        with self._guard:
+            stamps = [SessionStamp(session_id=name, order=order) for name, order in self._last_commit.items()]
+        return tuple(sorted(stamps, key=lambda stamp: (-stamp.order, stamp.session_id)))
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        with self._guard:
+            content = self._blobs.get(ref)
+        if content is None:
+            raise Fault(
+                STORE_CORRUPT, f"The blob {ref[:80]} is not in the store.", details={"reason": "missing_blob"}
+            )
+        return content
+
+    @contextmanager
+    def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[MemoryHold]:
+        check_session_id(session_id)
+        with self._guard:
+            lock = self._locks.setdefault(session_id, threading.Lock())
+        if not lock.acquire(timeout=wait_ms / 1000):
+            details = {"session_id": session_id, "waited_ms": wait_ms}
+            raise Fault(SESSION_LOCKED, "Another writer holds this session.", details=details)
+        hold = MemoryHold(self, session_id)
+        try:
+            yield hold
+        finally:
+            hold.end()
+            lock.release()
+
+    def records(self, session_id: SessionId) -> tuple[Record, ...]:
+        with self._guard:
+            return self._records.get(session_id, ())
+
+    def store(self, session_id: SessionId, records: tuple[Record, ...], blobs: Sequence[Blob]) -> None:
+        """One commit, seen whole or not at all. Only a hold calls it."""
+        with self._guard:
+            self._blobs.update({blob.ref: blob.content for blob in blobs})
+            self._records[session_id] = records
+            self.commits += 1
+            self._last_commit[session_id] = self.commits

@@ -1,0 +1,60 @@
+"""What every adapter asks of a session id and of a plan, and the records a plan becomes. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from handrail.contract.catalogue import SESSION_NOT_FOUND
+from handrail.contract.chain import chain_digest, genesis
+from handrail.contract.ids import blob_ref, is_session_id
+from handrail.contract.outcome import Fault
+from handrail.ports import Blob, Draft, Record
+
+DEDUPE_KEY_LIMIT: Final = 256
+
+_KEY = re.compile(r"[a-z0-9_:>-]+")
+
+
+def check_session_id(session_id: str) -> None:
+    """Before a name from outside touches a path or a key of the store.
+
+    Raises: Fault SESSION_NOT_FOUND.
+    """
+    if not is_session_id(session_id):
+        raise Fault(
+            SESSION_NOT_FOUND, "This is not the id of a session.", details={"session_id": session_id[:64]}
+        )
+
+
+def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
+    """The assumptions that hold whatever the log contains."""
+    assert plan, "a plan has at least one event"
+    assert len({draft.dedupe_key for draft in plan}) == len(plan), "the dedupe keys of a plan all differ"
+    for draft in plan:
+        assert len(draft.dedupe_key) <= DEDUPE_KEY_LIMIT, "a dedupe key has at most 256 characters"
+        assert _KEY.fullmatch(draft.dedupe_key), "a dedupe key has only the characters a-z 0-9 _ : > -"
+        assert (draft.body[:1], draft.body[-1:]) == (b"{", b"}"), "the body of an event is one JSON object"
+        assert b"\n" not in draft.body, "the body of an event has no line feed"
+    for blob in blobs:
+        assert blob.ref == blob_ref(blob.content), "a blob is named by the digest of its content"
+
+
+def check_new(plan: Sequence[Draft], known: dict[str, Record]) -> None:
+    """A plan that was decided on this very head cannot repeat a fact."""
+    assert not any(draft.dedupe_key in known for draft in plan), "only the first dedupe key may be known"
+
+
+def digest_before(session_id: str, records: Sequence[Record]) -> str:
+    """What the next event is chained to."""
+    return records[-1].digest if records else genesis(session_id)
+
+
+def chained(drafts: Sequence[Draft], head: int, digest: str) -> tuple[Record, ...]:
+    """The records that these events are, from this index and digest on."""
+    records: list[Record] = []
+    for index, draft in enumerate(drafts, start=head):
+        digest = chain_digest(digest, draft.dedupe_key, draft.body)
+        records.append(Record(index=index, dedupe_key=draft.dedupe_key, body=draft.body, digest=digest))
+    return tuple(records)

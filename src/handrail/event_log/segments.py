@@ -1,0 +1,50 @@
+"""The event segments of a session: their names, their limits and the frame around one event. Pure.
+
+One line per event: `{"dedupeKey":"…","event":<body>}`. The body is carried, never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from handrail.ports import Draft
+
+FIRST_SEGMENT: Final = "events-000001.jsonl"
+
+_START = b'{"dedupeKey":"'
+_MIDDLE = b'","event":'
+_END = b"}"
+
+
+class SegmentLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit goes to a new segment once the current one has reached either limit."""
+
+    max_bytes: int = 8 * 1024 * 1024
+    max_events: int = 10_000
+
+
+def segment_after(name: str) -> str:
+    number = int(name.removeprefix("events-").removesuffix(".jsonl"))
+    return f"events-{number + 1:06d}.jsonl"
+
+
+def framed(plan: Sequence[Draft]) -> bytes:
+    """The bytes of a plan in a segment."""
+    return b"".join(_START + d.dedupe_key.encode() + _MIDDLE + d.body + _END + b"\n" for d in plan)
+
+
+def unframed(content: bytes) -> list[Draft] | None:
+    """The events in these bytes; None when they are not whole frames."""
+    if not content.endswith(b"\n"):
+        return None
+    drafts: list[Draft] = []
+    for line in content[:-1].split(b"\n"):
+        middle = line.find(_MIDDLE)
+        key = line[len(_START) : middle]
+        if middle < 0 or not line.startswith(_START) or not line.endswith(_END) or not key.isascii():
+            return None
+        drafts.append(Draft(dedupe_key=key.decode(), body=line[middle + len(_MIDDLE) : -len(_END)]))
+    return drafts

@@ -1,0 +1,240 @@
+"""The demo does not praise itself: each claim fails when the fact behind it is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.demo.evidence import LogSeen
+from handrail.demo.orders import Moment, Report
+from handrail.demo.scene import Answer, Broken, Scene
+from handrail.demo.story import (
+    EXPLAIN,
+    FIX,
+    LOCATE,
+    REPRODUCE,
+    VERIFY,
+    a_new_agent_takes_over,
+    an_agent_is_killed,
+    calls_are_killed,
+    tell,
+    the_agent_changes_its_mind,
+    the_same_call_again,
+    the_whole_run,
+    tokens_are_miscopied,
+    with_typos,
+)
+from handrail.demo.teller import Teller
+
+ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
+SESSION = "ses_000000000001"
+
+
+def seen(events: int, *notes: str, advances: int | None = None, is_healthy: bool = True) -> LogSeen:
+    counts = {text: notes.count(text) for text in notes}
+    return LogSeen(
+        events=events,
+        head=f"{events:064x}",
+        is_healthy=is_healthy,
+        advances=len(notes) if advances is None else advances,
+        notes=counts,
+    )
+
+
+def answer(data: dict[str, Any], error: dict[str, Any] | None = None, status: int = 0) -> Answer:
+    return Answer(
+        status=status,
+        arguments=["run", "continue", "--compact"],
+        data=data,
+        data_bytes=msgspec.json.encode(data),
+        error=error or {},
+    )
+
+
+class GivenScene(Scene):
+    """A scene without processes: answers and looks at the log come from lists."""
+
+    def __init__(self, answers: list[Answer], looks: list[LogSeen], *acknowledged: str) -> None:
+        super().__init__(Teller(lambda _: None, lambda _: None), {}, "", "")
+        self.session_id = SESSION
+        self.acknowledged = list(acknowledged)
+        self._answers: Iterator[Answer] = iter(answers)
+        self._looks: Iterator[LogSeen] = iter(looks)
+
+    def new_agent(self) -> None:
+        self.agents += 1
+
+    def kill_agent(self) -> None:
+        self.kills += 1
+
+    def call(self, *arguments: str, may_fail: bool = False) -> Answer:
+        self.calls += 1
+        return next(self._answers)
+
+    def killed_call(self, *arguments: str, moment: Moment) -> Report:
+        return Report(arguments=list(arguments), status=-9, out="", is_killed=True, duration_ms=1)
+
+    def log(self) -> LogSeen:
+        return next(self._looks)
+
+    def verdicts(self) -> list[bool]:
+        return [check.passed for check in self.teller.checks]
+
+
+def shown(fork_count: int = 1) -> Answer:
+    return answer({"runs": [{"graph": ["o a", "* done"], "fork_count": fork_count}]})
+
+
+@pytest.mark.parametrize(
+    ("log", "fork_count", "verdicts", "lost", "doubled"),
+    [
+        (seen(12, "one", "two"), 1, [True, True, True], 0, 0),
+        (seen(8, "one"), 1, [False, True, True], 1, 0),
+        (seen(16, "one", "two", "two"), 1, [True, False, True], 0, 1),
+        (seen(16, "one", "two", "nobody sent this"), 1, [True, False, True], 0, 1),
+        (seen(12, "one", "two", advances=3), 1, [True, False, True], 0, 1),
+        (seen(12, "one", "other"), 1, [False, False, True], 1, 1),
+        (seen(12, "one", "two"), 0, [True, True, False], 0, 0),
+        (seen(12, "one", "two", is_healthy=False), 1, [True, True, False], 0, 0),
+    ],
+)
+def test_the_log_is_compared_with_what_was_acknowledged(
+    log: LogSeen, fork_count: int, verdicts: list[bool], lost: int, doubled: int
+) -> None:
+    scene = GivenScene([shown(fork_count)], [log], "one", "two")
+
+    totals = the_whole_run(scene)
+
+    assert scene.verdicts() == verdicts
+    assert (totals.lost, totals.doubled, totals.steps_done) == (lost, doubled, 2)
+    assert scene.teller.has_passed() is all(verdicts)
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(8, True), (4, False)])
+def test_a_log_that_a_kill_changed_is_noticed(after: int, verdict: bool) -> None:
+    scene = GivenScene([], [seen(8, "one"), seen(after, "one")])
+
+    an_agent_is_killed(scene)
+
+    assert scene.verdicts() == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("notes", "after", "verdicts"),
+    [([REPRODUCE], 8, [True, True]), ([], 8, [False, True]), ([REPRODUCE], 9, [True, False])],
+)
+def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
+    notes: list[str], after: int, verdicts: list[bool]
+) -> None:
+    entries = [{"title": "Reproduce", "notes": text} for text in notes]
+    answers = [
+        answer({"items": [{"pendingTitle": "Locate"}]}),
+        answer({"pending": {"title": "Locate"}, "recap": {"entries": entries}}),
+        answer({"stateToken": "st1"}),
+    ]
+    scene = GivenScene(answers, [seen(8), seen(after)])
+
+    a_new_agent_takes_over(scene)
+
+    assert scene.verdicts() == verdicts
+    assert scene.acknowledged == [LOCATE]
+
+
+@pytest.mark.parametrize(
+    ("explained", "fixed", "verdicts"),
+    [
+        (seen(4, EXPLAIN), seen(8, EXPLAIN, FIX), [True, True]),
+        (seen(8, EXPLAIN, EXPLAIN), seen(12, EXPLAIN, EXPLAIN, FIX), [False, True]),
+        (seen(4, EXPLAIN), seen(12, EXPLAIN, FIX), [True, False]),
+        (seen(0), seen(4, FIX), [False, True]),
+    ],
+)
+def test_a_step_that_a_repeat_doubled_or_lost_is_noticed(
+    explained: LogSeen, fixed: LogSeen, verdicts: list[bool]
+) -> None:
+    looks = [seen(0), seen(0), seen(0), explained, explained, fixed, fixed]
+    scene = GivenScene([answer({}), answer({"ackToken": ACK})], looks)
+
+    calls_are_killed(scene, events_per_step=4)
+
+    assert scene.verdicts() == verdicts
+
+
+@pytest.mark.parametrize(
+    ("again", "after", "verdicts"),
+    [({"a": 1}, 8, [True, True]), ({"a": 2}, 8, [False, True]), ({"a": 1}, 9, [True, False])],
+)
+def test_a_replay_with_other_bytes_or_with_a_write_is_noticed(
+    again: dict[str, Any], after: int, verdicts: list[bool]
+) -> None:
+    scene = GivenScene([answer(again)], [seen(8), seen(after)])
+
+    the_same_call_again(scene, answer({"a": 1}))
+
+    assert scene.verdicts() == verdicts
+
+
+def refusal(command: str | None, status: int = 6) -> Answer:
+    return answer({}, {"message": "Changed.", "details": {"next_command": command}}, status)
+
+
+@pytest.mark.parametrize(
+    ("refused", "after", "corrected", "verdicts"),
+    [
+        (refusal(f"handrail session resume {SESSION} --compact"), 8, ACK, [True, True]),
+        (refusal(None), 8, ACK, [False, True]),
+        (refusal(f"handrail session resume {SESSION}", status=0), 8, ACK, [False, True]),
+        (refusal(f"handrail session resume {SESSION}"), 9, ACK, [False, True]),
+        (refusal(f"handrail session resume {SESSION}"), 8, "another", [True, False]),
+    ],
+)
+def test_a_careless_answer_to_a_typo_is_noticed(
+    refused: Answer, after: int, corrected: str, verdicts: list[bool]
+) -> None:
+    repaired = answer(
+        {"isComplete": True, "warnings": [{"code": "TOKEN_REPAIRED", "correctedToken": corrected}]}
+    )
+    scene = GivenScene([refused, repaired], [seen(8), seen(after)])
+
+    tokens_are_miscopied(scene, ACK)
+
+    assert scene.verdicts() == verdicts
+
+
+@pytest.mark.parametrize(
+    ("left", "is_complete", "verdicts"),
+    [
+        ([EXPLAIN, FIX, VERIFY], True, [True, True]),
+        ([EXPLAIN, FIX], True, [False, True]),
+        ([], False, [False, False]),
+    ],
+)
+def test_a_fork_that_hides_what_was_left_is_noticed(
+    left: list[str], is_complete: bool, verdicts: list[bool]
+) -> None:
+    forked = answer({"recap": {"downstream": [{"notes": notes} for notes in left]}})
+    scene = GivenScene([answer({}), forked, answer({}), answer({"isComplete": is_complete})], [])
+
+    the_agent_changes_its_mind(scene, "st1")
+
+    assert scene.verdicts() == verdicts
+
+
+def test_an_answer_that_lacks_something_breaks_the_story() -> None:
+    with pytest.raises(Broken, match="session"):
+        tell(GivenScene([answer({"pending": None})], []))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_typo_changes_exactly_that_many_characters(count: int) -> None:
+    typed = with_typos(ACK, count)
+
+    assert sum(meant != wrong for meant, wrong in zip(ACK, typed, strict=True)) == count
+    assert typed.startswith("ak1")
+
+
+def test_nothing_claimed_is_nothing_shown() -> None:
+    assert Teller(lambda _: None, lambda _: None).has_passed() is False

@@ -1,0 +1,123 @@
+"""The agent and the calls it makes: what it remembers, what a kill leaves, what the children see."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Fault
+from handrail.demo.agent import remembered
+from handrail.demo.main import Options, read_options
+from handrail.demo.orders import Order, Report
+from handrail.demo.processes import AgentProcess, call_handrail, child_environment, kill_handrail
+
+
+def document(data: object) -> str:
+    return msgspec.json.encode({"ok": True, "data": data}).decode()
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [
+        (
+            document({"stateToken": "st1a", "ackToken": "ak1a", "session": {"sessionId": "ses_1"}}),
+            {"stateToken": "st1a", "ackToken": "ak1a", "sessionId": "ses_1"},
+        ),
+        (
+            document({"items": [{"sessionId": "ses_1", "nextCall": {"params": {"stateToken": "st1b"}}}]}),
+            {"stateToken": "st1b", "sessionId": "ses_1"},
+        ),
+        (document({"stateToken": "st1a", "ackToken": ""}), {"stateToken": "st1a"}),
+        (document({"items": []}), {}),
+        ('{"ok":false,"error":{}}', {}),
+        ("", {}),
+        ("[]", {}),
+        ("not json", {}),
+    ],
+)
+def test_an_agent_remembers_the_tokens_of_an_answer(out: str, expected: dict[str, str]) -> None:
+    assert remembered(out) == expected
+
+
+def test_children_see_the_scratch_directory_and_no_other_setting() -> None:
+    environment = {"PATH": "/bin", "HANDRAIL_FORMAT": "text", "AI_NATIVE_CLI_SECRET": "s" * 32}
+
+    assert child_environment(environment, "/h", "/p") == {
+        "PATH": "/bin",
+        "HANDRAIL_HOME": "/h",
+        "HANDRAIL_PROJECT": "/p",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], Options()),
+        (["--keep", "d"], Options(keep="d")),
+        (["--keep=a=b"], Options(keep="a=b")),
+        (["--format=json"], Options(format="json")),
+        (["--format", "text", "--keep=d"], Options(keep="d")),
+    ],
+)
+def test_options_are_read(arguments: list[str], options: Options) -> None:
+    assert read_options(arguments) == options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--quick"], "E_USAGE"),
+        (["somewhere"], "E_USAGE"),
+        (["--keep"], "E_USAGE"),
+        (["--format", "xml"], "E_VALIDATION"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_the_usage(arguments: list[str], code: str) -> None:
+    with pytest.raises(Fault) as caught:
+        read_options(arguments)
+
+    assert caught.value.kind.code == code
+    assert caught.value.hint == "Usage: handrail demo [--keep DIR] [--format text|json]"
+
+
+def test_a_call_reports_its_status_and_its_answer(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    monkeypatch.setenv("HANDRAIL_HOME", home)
+
+    report = call_handrail(["session", "list", "--compact"])
+
+    assert (report.status, report.is_killed) == (0, False)
+    assert msgspec.json.decode(report.out)["data"]["items"] == []
+
+
+def test_a_killed_call_has_no_answer(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    """Even one that has nothing to write but its answer cannot end before it is killed."""
+    monkeypatch.setenv("HANDRAIL_HOME", home)
+
+    report = kill_handrail(["--version"], "at_once", home)
+
+    assert (report.status, report.is_killed, report.out) == (-9, True, "")
+
+
+def test_an_agent_that_is_killed_answers_no_more(tmp_path: Path, home: str) -> None:
+    environment = child_environment(os.environ, home, str(tmp_path))
+    agent = AgentProcess(environment, str(tmp_path))
+    first = msgspec.json.decode(agent.send(Order(arguments=["session", "list", "--compact"])), type=Report)
+
+    assert first.status == 0
+    assert agent.kill() is True
+
+
+def test_the_children_run_this_interpreter(tmp_path: Path, home: str) -> None:
+    """A module of the same name in the working directory is not taken for the package."""
+    (tmp_path / "handrail.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    environment = child_environment(os.environ, home, str(tmp_path))
+    agent = AgentProcess(environment, str(tmp_path))
+    try:
+        report = msgspec.json.decode(agent.send(Order(arguments=["--version"])), type=Report)
+    finally:
+        agent.kill()
+
+    assert report.status == 0

@@ -1,0 +1,27 @@
+"""The store in memory keeps the promises of the port and counts commits."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.event_log.memory import MemoryLog
+from handrail.ports import EventLog
+from tests.event_log.conformance import A, B, EventLogPromises, append, plan
+
+
+class TestMemoryLog(EventLogPromises):
+    @pytest.fixture
+    def log(self) -> EventLog:
+        return MemoryLog()
+
+
+def test_only_commits_are_counted() -> None:
+    log = MemoryLog()
+
+    append(log, A, 0, plan("a:1", "a:2"))
+    append(log, A, 0, plan("a:1"))
+    append(log, A, 7, plan("a:3"))
+    append(log, B, 0, plan("b:1"))
+    log.load(A)
+
+    assert log.commits == 2

@@ -1,0 +1,226 @@
+"""The power fails after every single change to the disk: every disk that can be left behind is opened."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from handrail.event_log.files import FileLog
+from handrail.event_log.segments import SegmentLimits
+from handrail.ports import Blob, Draft
+from tests.event_log.conformance import A, append, append_with_retry, blob, keys, plan
+from tests.faults.disks import Death
+from tests.faults.power import PowerDisk, Tree, disks_after
+
+Commit = tuple[list[Draft], list[Blob]]
+
+
+def write_down(root: Path, tree: Tree) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir()
+    for name, content in sorted(tree.items()):
+        if content is None:
+            os.mkdir(f"{root}/{name}")
+        else:
+            with open(f"{root}/{name}", "wb") as file:
+                file.write(content)
+
+
+def check_survives(data: Path, commits: Sequence[Commit], acknowledged: int) -> None:
+    """Whole commits in order, at least those acknowledged, with their blobs; and the rest can follow."""
+    log = FileLog(str(data))
+    loaded = log.load(A)
+    assert loaded is None or loaded.health.state == "healthy", loaded
+    assert (loaded is not None) == bool(log.list_sessions())
+
+    present = len(keys(loaded))
+    sizes = [sum(len(drafts) for drafts, _ in commits[:count]) for count in range(len(commits) + 1)]
+    everything = [draft.dedupe_key for drafts, _ in commits for draft in drafts]
+    assert present in sizes[acknowledged:]
+    assert keys(loaded) == everything[:present]
+    for _, blobs in commits[: sizes.index(present)]:
+        assert [log.get_blob(item.ref) for item in blobs] == [item.content for item in blobs]
+
+    for drafts, _ in commits[sizes.index(present) :]:
+        append_with_retry(log, A, drafts)
+    assert keys(FileLog(str(data)).load(A)) == everything
+
+
+def commits_of_three_kinds() -> list[Commit]:
+    return [
+        (plan("a:1", "a:2"), [blob(b"abc")]),
+        (plan("a:3"), []),
+        (plan("a:4", "a:5", "a:6"), [blob(b"abc"), blob(b"x" * 1300)]),
+        (plan("a:7"), []),
+    ]
+
+
+def commits_of_many_sectors() -> list[Commit]:
+    large = [Draft(dedupe_key=f"a:{number}", body=b'{"t":"%s"}' % (b"y" * 900)) for number in range(2)]
+    return [
+        (plan("a:first"), []),
+        (large, [blob(b"%d" % number) for number in range(5)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("commits", "limits", "least"),
+    [
+        (commits_of_three_kinds(), SegmentLimits(max_events=3), 100),
+        (commits_of_many_sectors(), SegmentLimits(), 300),
+    ],
+    ids=["three kinds", "many sectors"],
+)
+def test_no_power_failure_loses_an_acknowledged_commit_or_makes_a_session_unreadable(
+    tmp_path: Path, commits: list[Commit], limits: SegmentLimits, least: int
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    disk = PowerDisk(str(home))
+    log = FileLog(str(home / "data"), disk, limits)
+    head = 0
+    for drafts, blobs in commits:
+        append(log, A, head, drafts, blobs)
+        disk.acknowledged += 1
+        disk.tick()
+        head += len(drafts)
+
+    seen = check_every_disk(disk, commits, tmp_path / "after")
+
+    print(f"{len(disk.moments)} moments, {seen} different disks")
+    assert seen >= least
+
+
+def check_every_disk(disk: PowerDisk, commits: Sequence[Commit], place: Path) -> int:
+    """Open each different disk once per number of acknowledged commits; how many there were."""
+    seen: set[tuple[int, frozenset[tuple[str, bytes | None]]]] = set()
+    for acknowledged, inodes in disk.moments:
+        for tree in disks_after(disk.root, inodes):
+            key = (acknowledged, frozenset(tree.items()))
+            if key not in seen:
+                seen.add(key)
+                write_down(place, tree)
+                check_survives(place / "data", commits, acknowledged)
+    return len(seen)
+
+
+def left_by_a_dead_writer(session: Path) -> None:
+    """Orphaned events, and the sectors of a manifest line of which the first never arrived."""
+    with (session / "events-000001.jsonl").open("ab") as events:
+        events.write(b'{"dedupeKey":"lost:1","event":{}}\n' * 40)
+    with (session / "manifest.jsonl").open("ab") as manifest:
+        start = manifest.tell()
+        manifest.write(bytes(512 - start % 512) + b'0000"],"sum":"' + b"0" * 64 + b'"}\n')
+
+
+def left_torn(session: Path) -> None:
+    with (session / "manifest.jsonl").open("ab") as manifest:
+        manifest.write(b'{"v":1,"first":1,"last":1,"segment":"events-000001.jsonl","from":36,')
+
+
+@pytest.mark.parametrize("leave", [left_by_a_dead_writer, left_torn])
+def test_a_power_failure_while_orphans_are_replaced_is_survived_too(
+    tmp_path: Path, leave: Callable[[Path], None]
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    first = PowerDisk(str(home))
+    append(FileLog(str(home / "data"), first), A, 0, plan("a:1"))
+    leave(home / "data" / "sessions" / A)
+    disk = PowerDisk(str(home))
+    disk.inodes = {path: inode.copy() for path, inode in first.inodes.items()}
+    for path, inode in disk.inodes.items():
+        if not inode.is_directory:
+            inode.content, inode.pending = Path(path).read_bytes(), []
+    disk.acknowledged = 1
+
+    second: Commit = (plan("a:2"), [blob(b"one ref makes the new line end within the old one")])
+
+    append(FileLog(str(home / "data"), disk), A, 1, *second)
+
+    commits: list[Commit] = [(plan("a:1"), []), second]
+    assert check_every_disk(disk, commits, tmp_path / "after") >= 5
+
+
+COMMIT: Commit = (plan("a:1", "a:2"), [blob(b"abc")])
+
+
+def dead_writer(home: Path, dies_at: int) -> PowerDisk | None:
+    """The disk after a first commit whose process ended at this change; None when it did not get there."""
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    disk = PowerDisk(str(home))
+    disk.dies_at = dies_at
+    try:
+        append(FileLog(str(home / "data"), disk), A, 0, *COMMIT)
+    except Death:
+        return disk
+    return None
+
+
+def deaths(home: Path) -> Iterator[PowerDisk]:
+    for dies_at in itertools.count(1):
+        disk = dead_writer(home, dies_at)
+        if disk is None:
+            assert dies_at > 20
+            return
+        disk.moments.clear()
+        yield disk
+
+
+def test_what_a_second_writer_acknowledges_after_the_first_died_is_durable(tmp_path: Path) -> None:
+    for disk in deaths(tmp_path / "home"):
+        append(FileLog(str(tmp_path / "home" / "data"), disk), A, 0, *COMMIT)
+        disk.acknowledged = 1
+        disk.moments.clear()
+        disk.tick()
+
+        check_every_disk(disk, [COMMIT], tmp_path / "after")
+
+
+def test_what_a_reader_shows_after_a_writer_died_is_durable(tmp_path: Path) -> None:
+    shown = 0
+    for disk in deaths(tmp_path / "home"):
+        loaded = FileLog(str(tmp_path / "home" / "data"), disk).load(A)
+        shown += loaded is not None
+        disk.acknowledged = 0 if loaded is None else 1
+        disk.moments.clear()
+        disk.tick()
+
+        check_every_disk(disk, [COMMIT], tmp_path / "after")
+
+    assert shown >= 2, "after the write of the line, and after its sync"
+
+
+def test_the_model_loses_what_was_not_synced(tmp_path: Path) -> None:
+    """Without this the survivals above would prove nothing."""
+    disk = PowerDisk(str(tmp_path))
+    append(FileLog(str(tmp_path / "data"), disk), A, 0, plan("a:1"))
+    manifest = f"{tmp_path}/data/sessions/{A}/manifest.jsonl"
+    lengths: list[set[int]] = []
+
+    for _, inodes in disk.moments:
+        trees = list(disks_after(str(tmp_path), inodes))
+        contents = [tree.get(os.path.relpath(manifest, tmp_path), b"") or b"" for tree in trees]
+        lengths.append({len(content) for content in contents})
+
+    assert lengths[0] == {0}
+    assert any(len(sizes) > 1 for sizes in lengths), "there is a moment when the line may or may not be there"
+    assert len(lengths[-1]) == 1
+    assert 0 not in lengths[-1]
+
+
+def test_a_store_that_acknowledges_too_early_would_be_caught(tmp_path: Path) -> None:
+    disk = PowerDisk(str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    log = FileLog(str(tmp_path / "home" / "data"), disk)
+    append(log, A, 0, plan("a:1"))
+    disk.moments = [(1, inodes) for _, inodes in disk.moments]  # as if it had been acknowledged at once
+
+    with pytest.raises(AssertionError):
+        check_every_disk(disk, [(plan("a:1"), [])], tmp_path / "after")

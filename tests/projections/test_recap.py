@@ -1,0 +1,224 @@
+"""The recap: what an agent that lost its context reads again, within a budget, and what a fork lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.ids import BlobRef
+from handrail.engine.decide import decide_advance
+from handrail.engine.history import Node
+from handrail.engine.reply import BranchSummary, Recap, RecapEntry
+from handrail.projections.recap import lost_branch, recap_at
+from tests.engine.written_log import WrittenLog, attempt, work
+
+MANY = tuple(f"s{number}" for number in range(20))
+
+
+def told(recap: Recap) -> list[tuple[str, str]]:
+    """Step and notes of each entry."""
+    return [(entry.step_id, entry.notes) for entry in recap.entries]
+
+
+def forked() -> tuple[WrittenLog, Node, Node, Node]:
+    """a -> b -> c (left), then a second b from the first node (right): the right branch is preferred."""
+    log = WrittenLog("a", "b", "c")
+    first = log.start()
+    left = log.advance(first, "a the first way")
+    log.advance(left, "b on the left")
+    right = log.advance(first, "a another way")
+    return log, first, left, right
+
+
+def test_a_new_run_has_nothing_to_tell() -> None:
+    log = WrittenLog()
+    first = log.start()
+
+    assert recap_at(log.history, log.workflow, first.node_id) == Recap(entries=[])
+
+
+def test_at_a_tip_the_notes_on_the_way_are_told_oldest_first() -> None:
+    log = WrittenLog()
+    first = log.start()
+    second = log.advance(first, "did a")
+    third = log.advance(second, "did b")
+
+    recap = recap_at(log.history, log.workflow, third.node_id)
+
+    assert recap == Recap(
+        entries=[
+            RecapEntry(node_id=second.node_id, step_id="a", title="A", notes="did a"),
+            RecapEntry(node_id=third.node_id, step_id="b", title="B", notes="did b"),
+        ]
+    )
+
+
+def test_a_step_without_notes_is_left_out() -> None:
+    log = WrittenLog()
+    third = log.advance(log.advance(log.start()), "did b")
+
+    assert told(recap_at(log.history, log.workflow, third.node_id)) == [("b", "did b")]
+
+
+def test_a_checkpoint_is_marked_as_one() -> None:
+    log = WrittenLog()
+    saved = log.checkpoint(log.start(), "half of a")
+
+    (entry,) = recap_at(log.history, log.workflow, saved.node_id).entries
+
+    assert (entry.step_id, entry.is_checkpoint, entry.notes) == ("a", True, "half of a")
+
+
+def test_long_notes_are_told_in_part_and_say_so() -> None:
+    log = WrittenLog()
+    first = log.start()
+    stored = work("y" * 5_000, ref=BlobRef("sha256:" + "c" * 64))
+    plan = decide_advance(log.history, log.workflow, first, attempt(1), stored)
+    log.take(plan)
+    created = plan[1].scope.node_id
+    assert created is not None
+
+    assert told(recap_at(log.history, log.workflow, created)) == [("a", "y" * 4_096 + "\n\n[TRUNCATED]")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept", "omitted"),
+    [
+        ([4_096, 4_096, 4_096], 3, 0),
+        ([1, 4_096, 4_096, 4_096], 3, 1),
+        ([4_096] * 5, 3, 2),
+        ([1_000] * 12, 12, 0),
+        ([1_000] * 13, 12, 1),
+        ([4_096, 1, 4_096, 4_096, 4_096], 3, 2),
+    ],
+)
+def test_the_most_recent_notes_that_fit_are_kept(sizes: list[int], kept: int, omitted: int) -> None:
+    """12 288 bytes of notes; what is older than the first that does not fit is left out too."""
+    log = WrittenLog(*MANY)
+    end = log.walk(log.start(), *("n" * size for size in sizes))
+
+    recap = recap_at(log.history, log.workflow, end.node_id)
+
+    assert [len(entry.notes) for entry in recap.entries] == sizes[len(sizes) - kept :]
+    assert (recap.truncated, recap.omitted) == (omitted > 0, omitted)
+    assert recap.policy == ("kept the most recent entries" if omitted else "")
+
+
+def test_the_budget_counts_bytes_not_characters() -> None:
+    log = WrittenLog(*MANY)
+    end = log.walk(log.start(), *["é" * 2_000] * 4)
+
+    assert len(recap_at(log.history, log.workflow, end.node_id).entries) == 3
+
+
+def test_at_an_advanced_node_the_branches_below_are_told() -> None:
+    log, first, left, right = forked()
+
+    recap = recap_at(log.history, log.workflow, first.node_id)
+
+    assert recap.entries == []
+    assert recap.children == [
+        BranchSummary(
+            node_id=left.node_id,
+            is_preferred=False,
+            status="in_progress",
+            pending_step_id="b",
+            notes="a the first way",
+        ),
+        BranchSummary(
+            node_id=right.node_id,
+            is_preferred=True,
+            status="in_progress",
+            pending_step_id="b",
+            notes="a another way",
+        ),
+    ]
+    assert [entry.notes for entry in recap.downstream] == ["a another way"]
+
+
+def test_downstream_of_a_node_beside_the_preferred_path_follows_its_own_latest_branch() -> None:
+    log, _, left, _ = forked()
+
+    recap = recap_at(log.history, log.workflow, left.node_id)
+
+    assert told(recap) == [("a", "a the first way")]
+    assert [child.is_preferred for child in recap.children] == [False]
+    assert [entry.notes for entry in recap.downstream] == ["b on the left"]
+
+
+def test_what_a_fork_lost_has_no_entries_of_its_own_way() -> None:
+    log = WrittenLog("a", "b", "c", "d")
+    second = log.advance(log.start(), "did a")
+    log.walk(second, "did b", "did c")
+
+    lost = lost_branch(log.history, log.workflow, second.node_id)
+
+    assert lost.entries == []
+    assert [child.notes for child in lost.children] == ["did b"]
+    assert [(entry.step_id, entry.notes) for entry in lost.downstream] == [("b", "did b"), ("c", "did c")]
+
+
+def test_what_was_lost_behind_a_checkpoint_is_told_with_it() -> None:
+    log = WrittenLog()
+    first = log.start()
+    saved = log.checkpoint(first, "half of a")
+    log.advance(saved, "did a")
+
+    lost = lost_branch(log.history, log.workflow, first.node_id)
+
+    assert [child.node_id for child in lost.children] == [saved.node_id]
+    assert [(entry.is_checkpoint, entry.notes) for entry in lost.downstream] == [
+        (True, "half of a"),
+        (False, "did a"),
+    ]
+
+
+def test_a_finished_branch_says_so() -> None:
+    log = WrittenLog("a")
+    first = log.start()
+    log.advance(first, "did a")
+
+    (child,) = lost_branch(log.history, log.workflow, first.node_id).children
+
+    assert (child.status, child.pending_step_id) == ("complete", None)
+
+
+def test_notes_of_a_child_are_cut_at_512_bytes_between_characters() -> None:
+    log = WrittenLog()
+    first = log.start()
+    log.advance(first, "x" + "é" * 400)
+
+    (child,) = lost_branch(log.history, log.workflow, first.node_id).children
+
+    assert child.notes == "x" + "é" * 255 + "\n\n[TRUNCATED]"
+
+
+def test_notes_of_a_child_that_just_fit_are_whole() -> None:
+    log = WrittenLog()
+    first = log.start()
+    log.advance(first, "x" * 512)
+
+    (child,) = lost_branch(log.history, log.workflow, first.node_id).children
+
+    assert child.notes == "x" * 512
+
+
+def test_downstream_has_a_budget_too() -> None:
+    log = WrittenLog(*MANY)
+    first = log.start()
+    log.walk(first, *["z" * 4_000] * 5)
+
+    lost = lost_branch(log.history, log.workflow, first.node_id)
+
+    assert (len(lost.downstream), lost.truncated, lost.omitted) == (3, True, 2)
+    assert lost.policy == "kept the most recent entries"
+
+
+def test_both_cuts_are_counted_together() -> None:
+    log = WrittenLog(*MANY)
+    middle = log.walk(log.start(), *["z" * 4_000] * 5)
+    log.walk(middle, *["z" * 4_000] * 4)
+
+    recap = recap_at(log.history, log.workflow, middle.node_id)
+
+    assert (len(recap.entries), len(recap.downstream), recap.omitted) == (3, 3, 2 + 1)
+    assert recap.truncated

@@ -1,0 +1,146 @@
+"""The graph of a run: tips, and the preferred tip by rule instead of by clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.contract.ids import NodeId, RunId
+from handrail.engine.decide import decide_advance
+from handrail.engine.history import History, Node
+from handrail.engine.state import Running
+from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph
+from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, work
+
+
+def drawn_history(nodes: Mapping[str, tuple[str | None, int, int]]) -> History:
+    """A history with these nodes: name -> (parent, index of creation, index of the last event)."""
+    made = {
+        NodeId(name): Node(
+            node_id=NodeId(name),
+            run_id=RUN_ID,
+            kind="step",
+            parent=None if parent is None else NodeId(parent),
+            state=Running(step_id="a"),
+            tag=name,
+            index=created,
+            at=AT,
+        )
+        for name, (parent, created, _) in nodes.items()
+    }
+    children: dict[NodeId, tuple[NodeId, ...]] = {}
+    for node in made.values():
+        if node.parent is not None:
+            children[node.parent] = (*children.get(node.parent, ()), node.node_id)
+    last = {NodeId(name): latest for name, (_, _, latest) in nodes.items()}
+    empty = WrittenLog().history
+    return History(
+        session_id=empty.session_id,
+        head_digest=empty.head_digest,
+        nodes=made,
+        children=children,
+        last_index=last,
+    )
+
+
+def check_preferred(nodes: Mapping[str, tuple[str | None, int, int]], expected: str) -> None:
+    graph = run_graph(drawn_history(nodes), RUN_ID)
+
+    assert graph.preferred_tip == expected
+
+
+def test_a_run_without_forks_has_one_tip() -> None:
+    log = WrittenLog()
+    end = log.walk(log.start(), "one", "two")
+
+    graph = run_graph(log.history, RUN_ID)
+
+    assert graph.tips == (end.node_id,)
+    assert graph.preferred_tip == end.node_id
+    assert graph.preferred_path == set(log.history.nodes)
+    assert graph.status == "in_progress"
+
+
+def test_the_branch_with_the_latest_event_is_preferred() -> None:
+    log = WrittenLog()
+    first = log.start()
+    left = log.advance(first)
+    right = log.advance(first)
+    assert preferred_tip(log.history, RUN_ID) == right
+
+    below_left = log.advance(left)
+
+    graph = run_graph(log.history, RUN_ID)
+    assert graph.preferred_tip == below_left.node_id
+    assert graph.tips == (right.node_id, below_left.node_id)
+    assert graph.preferred_path == {first.node_id, left.node_id, below_left.node_id}
+
+
+def test_the_clock_decides_nothing() -> None:
+    log = WrittenLog()
+    first = log.start()
+    plans = [decide_advance(log.history, log.workflow, first, attempt(number), work()) for number in (1, 2)]
+    log.take(plans[0], at="2099-01-01T00:00:00.000Z")
+    log.take(plans[1], at="1999-01-01T00:00:00.000Z")
+
+    assert preferred_tip(log.history, RUN_ID).node_id == plans[1][1].scope.node_id
+
+
+def test_the_highest_index_on_the_way_counts_not_only_the_tips_own() -> None:
+    check_preferred({"root": (None, 0, 9), "x": ("root", 1, 1), "y": ("root", 2, 3)}, "y")
+    check_preferred(
+        {
+            "root": (None, 0, 0),
+            "x": ("root", 1, 8),
+            "below_x": ("x", 2, 2),
+            "y": ("root", 3, 5),
+        },
+        "below_x",
+    )
+
+
+def test_a_tie_is_broken_by_creation() -> None:
+    check_preferred({"root": (None, 0, 9), "a_later": ("root", 5, 5), "b_earlier": ("root", 4, 7)}, "a_later")
+
+
+def test_a_second_tie_is_broken_by_the_name() -> None:
+    check_preferred({"root": (None, 0, 9), "a": ("root", 4, 7), "b": ("root", 4, 5)}, "b")
+
+
+def test_below_a_node_the_same_rule_holds_among_its_own_tips() -> None:
+    log = WrittenLog("a", "b", "c", "d")
+    first = log.start()
+    left = log.advance(first)
+    left_old = log.advance(left)
+    left_new = log.advance(left)
+    right = log.advance(first)
+
+    graph = run_graph(log.history, RUN_ID)
+
+    assert preferred_tip_below(log.history, graph, first.node_id) == right.node_id == graph.preferred_tip
+    assert preferred_tip_below(log.history, graph, left.node_id) == left_new.node_id
+    assert preferred_tip_below(log.history, graph, left_old.node_id) == left_old.node_id
+
+
+def test_the_status_is_that_of_the_preferred_tip() -> None:
+    log = WrittenLog("a")
+    first = log.start()
+    log.advance(first)
+    assert run_graph(log.history, RUN_ID).status == "complete"
+
+    log.checkpoint(first)
+
+    assert run_graph(log.history, RUN_ID).status == "in_progress"
+
+
+def test_each_run_of_a_session_has_its_own_graph() -> None:
+    log = WrittenLog()
+    one = log.start()
+    other = RunId("run_2")
+    two = log.start(other)
+    log.advance(one)
+
+    graph = run_graph(log.history, other)
+
+    assert [node.node_id for node in graph.nodes] == [two.node_id]
+    assert graph.preferred_tip == two.node_id
+    assert set(graph.children) == {two.node_id}
