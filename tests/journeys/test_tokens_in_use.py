@@ -124,6 +124,18 @@ def test_output_without_an_ack_is_refused_with_the_call_that_stores_it(runtime: 
 
 
 @pytest.mark.promise("input.nothing-stored")
+def test_a_large_output_without_an_ack_is_not_echoed(runtime: Runtime) -> None:
+    first = start(runtime)
+
+    failure = refusal(
+        runtime, "run.continue", stateToken=first["stateToken"], output={"notesMarkdown": "x" * 5_000}
+    )
+
+    assert failure.next_call is not None
+    assert failure.next_call.params == {"stateToken": first["stateToken"]}
+
+
+@pytest.mark.promise("input.nothing-stored")
 def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Runtime) -> None:
     reply = start(runtime)
     for _ in range(3):

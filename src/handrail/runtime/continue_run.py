@@ -17,7 +17,7 @@ from handrail.engine.reply import Reply, reply_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import OFFERED_CALL_BYTES, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
 from handrail.runtime.runtime import Reading, Runtime
 from handrail.runtime.sessions import Session
@@ -103,6 +103,14 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
         hint = "The run is complete: no step is pending that could take it. Start a new run for new work."
         return Fault(VALIDATION_ERROR, message, details=details, hint=hint)
     params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
+    if len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
+        return Fault(
+            VALIDATION_ERROR,
+            message,
+            details=details,
+            hint="Read the pending step again with next_call, then send the same content with its ackToken.",
+            next_call=NextCall(operation="run.continue", params={"stateToken": given["stateToken"]}),
+        )
     return Fault(
         VALIDATION_ERROR,
         message,

@@ -15,6 +15,7 @@ from handrail.contract.shape import Ask
 from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
 from handrail.contract.tokens.purpose_keys import CURSOR
 from handrail.runtime.inputs import decode_input
+from handrail.runtime.misplaced_token import with_token_moved
 from handrail.runtime.operation import Operation
 from handrail.runtime.paging import list_scope
 from handrail.runtime.registry import operation
@@ -38,7 +39,7 @@ def perform(
         outcome = disclose(success, called.shape, ask, measure or _unmeasured)
         return _with_cursor(runtime, called, request, outcome)
     except Fault as fault:
-        return failure_of(fault)
+        return with_token_moved(failure_of(fault), name, params)
     except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes an outcome
         incident = runtime.incidents.record(traceback.format_exc())
         return Failure(

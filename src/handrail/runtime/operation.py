@@ -13,6 +13,10 @@ Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous"]
 """read changes nothing; create takes an idempotency key; ack is gated by a token we minted."""
 
 
+OFFERED_CALL_BYTES = 4_096
+"""A refusal offers no larger call to copy: the caller still has what it sent."""
+
+
 class Input(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):

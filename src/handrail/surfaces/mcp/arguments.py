@@ -19,13 +19,12 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
+from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.surfaces.mcp.limits import MAX_BYTES, MAX_DEPTH, too_large
 from handrail.surfaces.mcp.tools import Tool, fields_of
 
 MOST_FLAWS = 20
 """More are not looked for, and such a call is not worth repairing."""
-OFFERED_CALL_BYTES = 4096
-"""A longer call is not sent back: the agent has it, and the sentence says what to rename."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 SYNONYMS: dict[str, tuple[str, ...]] = {

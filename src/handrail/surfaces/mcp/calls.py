@@ -14,7 +14,6 @@ from handrail.contract.shape import Ask, Budget, Level
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.misplaced_token import with_token_moved
 from handrail.surfaces.mcp.results import Rendered, render, with_warnings
 from handrail.surfaces.mcp.tools import Tool
 
@@ -46,7 +45,7 @@ def _answer(
         return render(tools, tool, {}, read)
     match _performed(runtime, tool, read.params, mvi):
         case Failure() as failure:
-            return render(tools, tool, read.params, with_token_moved(failure, tool.operation, read.params))
+            return render(tools, tool, read.params, failure)
         case Success() as success:
             return render(tools, tool, read.params, with_warnings(success, read.warnings))
         case never:

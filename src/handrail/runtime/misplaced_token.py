@@ -1,4 +1,4 @@
-"""A genuine token in the wrong argument: the refusal gets the caller's own call with the token moved. Pure.
+"""A genuine token in the wrong argument: the refusal gets the caller's own call with the token moved.
 
 The call is offered, never made: reading and advancing differ, so the agent decides.
 """
@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
 from handrail.contract.outcome import Failure, Json, NextCall
-from handrail.surfaces.mcp.arguments import OFFERED_CALL_BYTES
+from handrail.runtime.operation import OFFERED_CALL_BYTES
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
 _FIELD_BY_PREFIX = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}

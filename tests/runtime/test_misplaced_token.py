@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH
 from handrail.contract.outcome import Failure, NextCall
-from handrail.surfaces.mcp.misplaced_token import with_token_moved
+from handrail.runtime.misplaced_token import with_token_moved
 
 OUTPUT = {"notesMarkdown": "done"}
 
