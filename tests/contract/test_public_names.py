@@ -40,7 +40,7 @@ NEVER_LOADED = {"jsonschema", "regex", "pydantic", "mcp", "starlette", "dataclas
 def run(program: str) -> str:
     """What a fresh interpreter prints; the import state of this one says nothing."""
     answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60, check=True
     )
     return answer.stdout.strip()
 
