@@ -1,0 +1,105 @@
+"""The same journeys on the file log: nothing but commits ever changes a byte of the store."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.conftest import THREE_STEPS
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+
+ANSWER_AGAIN = """
+import json, sys
+import handrail
+reply = handrail.Handrail(home=sys.argv[1]).call("run.continue", json.loads(sys.argv[2]))
+sys.stdout.write(json.dumps(reply))
+"""
+
+
+@pytest.fixture
+def disk_runtime(home: str, tmp_path: Path) -> Runtime:
+    """A runtime on files, with one workflow in its project."""
+    workflows = tmp_path / "project" / ".handrail" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+    return build_runtime({"HANDRAIL_PROJECT": str(tmp_path / "project"), "USER": "tester"}, home=home)
+
+
+def every_byte(home: str) -> dict[str, tuple[int, int, bytes]]:
+    """Each file of the store: mode, time of change, content."""
+    files = {}
+    for folder, _, names in os.walk(home):
+        for name in names:
+            path = os.path.join(folder, name)
+            about = os.stat(path)
+            with open(path, "rb") as file:
+                files[os.path.relpath(path, home)] = (about.st_mode, about.st_mtime_ns, file.read())
+    return files
+
+
+@pytest.mark.promise("continue.rehydrate.pure")
+def test_reads_and_refusals_leave_every_byte_of_the_store_as_it_was(disk_runtime: Runtime, home: str) -> None:
+    second = advance(disk_runtime, start(disk_runtime), "x" * 5_000)
+    before = every_byte(home)
+
+    rehydrate(disk_runtime, second)
+    answer(disk_runtime, "session.resume", query=second["session"]["sessionId"])
+    answer(disk_runtime, "session.show", sessionId=second["session"]["sessionId"])
+    answer(disk_runtime, "session.list")
+    refusal(disk_runtime, "run.continue", stateToken=second["stateToken"], output={"notesMarkdown": "no"})
+    refusal(disk_runtime, "run.continue", ackToken="ak1nonsense")
+
+    assert every_byte(home) == before
+
+
+@pytest.mark.promise("continue.replay.same-bytes")
+def test_a_replay_in_another_process_and_at_another_time_gives_the_same_bytes(
+    disk_runtime: Runtime, home: str
+) -> None:
+    import json
+
+    first = start(disk_runtime)
+    params = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "once"}}
+    recorded = answer(disk_runtime, "run.continue", **params)
+    before = every_byte(home)
+
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", ANSWER_AGAIN, home, json.dumps(params)],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "TZ": "Pacific/Auckland", "LC_ALL": "C"},
+    )
+
+    assert elsewhere.stdout.decode() == json.dumps(recorded)
+    assert every_byte(home) == before
+
+
+def test_everything_in_the_home_is_private(disk_runtime: Runtime, home: str) -> None:
+    advance(disk_runtime, start(disk_runtime), "x" * 5_000)
+
+    for folder, folders, names in os.walk(home):
+        modes = {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in names}
+        assert modes <= {0o600}
+        assert {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in folders} <= {0o700}
+
+
+@pytest.mark.promise("tokens.lost-history")
+def test_a_cut_log_on_disk_is_proven_by_an_honest_token(disk_runtime: Runtime, home: str) -> None:
+    first = start(disk_runtime)
+    session = Path(home) / "data" / "sessions" / first["session"]["sessionId"]
+    kept = {path.name: path.read_bytes() for path in session.iterdir()}
+    second = advance(disk_runtime, first)
+    for name, content in kept.items():
+        (session / name).write_bytes(content)
+
+    failure = refusal(disk_runtime, "run.continue", ackToken=second["ackToken"])
+
+    assert failure.kind.code == "STORE_HISTORY_LOST"
