@@ -131,9 +131,23 @@ def _caught_up(hold: SessionHold, session: Session) -> Session:
     """The session with what was committed between the unlocked look and the hold."""
     tail = hold.load_since(session.history.head)
     if tail is None:
-        return session
+        return empty_session(session.history.session_id)
+    if not _continues(session.history, tail):
+        # What was seen without the lock is gone: a writer took back a commit that its disk had refused.
+        whole = hold.load()
+        assert whole is not None, "nothing is deleted under a hold"
+        history = fold(session.history.session_id, whole.records)
+        return Session(records=whole.records, history=history, health=whole.health)
     records = (*session.records, *tail.records)
     return Session(records=records, history=extend(session.history, tail.records), health=tail.health)
+
+
+def _continues(history: History, tail: Loaded) -> bool:
+    """Whether a tail follows on from the history; each record proves the one before it."""
+    if not tail.records:
+        return tail.head == history.head
+    first = tail.records[0]
+    return first.digest == chain_digest(history.head_digest, first.dedupe_key, first.body)
 
 
 def _drafts(history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str) -> list[Draft]:
