@@ -205,6 +205,8 @@ def test_the_unicode_library_is_loaded_only_for_text_that_needs_it(text: str, is
         f"estimate_tokens({text!a}); print('regex' in sys.modules)"
     )
 
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
+    )
 
     assert answer.stdout.strip() == str(is_loaded)

@@ -26,6 +26,7 @@ from handrail.ports import (
     Draft,
     EventReader,
     Health,
+    Loaded,
     Record,
     Replayed,
     SessionHold,
