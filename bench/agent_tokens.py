@@ -27,7 +27,7 @@ STEP_BOUND = 120
 STEP_WITH_TOKENS_BOUND = 270
 MINIMAL_BOUND = 90
 WORKFLOW = "wr.small_change"
-TOKEN = re.compile(r"\b(?:st1|ak1|ck1)[0-9a-z]{40,}")
+TOKEN = re.compile(r"\b(?:st1|ak1|ck1|ch1)[0-9a-z]{40,}")
 
 Count = Callable[[Any], int]
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 ROUNDS = 25
 BOUNDS = {"handrail --version": 2.5, "handrail run continue (replay)": 4.0}
-_ENTRY = "import sys; from handrail.main import main; sys.exit(main())"
+_ENTRY = "from handrail.main import console; console()"
 _REFERENCE = "python -c pass"
 
 

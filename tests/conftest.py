@@ -11,7 +11,7 @@ import pytest
 from handrail.contract.tokens.purpose_keys import purpose_key
 from handrail.contract.vocabulary import ObservationKey
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import WorkflowFile
+from handrail.ports import Claim, FilePlace, WorkflowFile
 from handrail.runtime.runtime import Runtime
 
 
@@ -95,6 +95,42 @@ class KeptIncidents:
         return f"incident{len(self.tracebacks)}"
 
 
+class KeptClaims:
+    """Used confirm tokens of one process; `refuses` makes the disk refuse with this reason."""
+
+    def __init__(self) -> None:
+        self.claimed: set[str] = set()
+        self.refuses = ""
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        if fingerprint in self.claimed:
+            return Claim(state="already_used")
+        if self.refuses:
+            return Claim(state="not_recorded", reason=self.refuses)
+        self.claimed.add(fingerprint)
+        return Claim(state="claimed")
+
+    def is_used(self, fingerprint: str) -> bool:
+        return fingerprint in self.claimed
+
+
+class KeptFiles:
+    """Authored files without a disk behind them."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, bytes] = {}
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        path = f"{directory or project + '/.handrail/workflows'}/{name}"
+        return FilePlace(path=path, content=self.held.get(path))
+
+    def create(self, path: str, content: bytes) -> bool:
+        if path in self.held:
+            return False
+        self.held[path] = content
+        return True
+
+
 THREE_STEPS = b"""{
   "id": "project.three_steps", "name": "Three steps", "description": "A linear workflow for tests.",
   "steps": [
@@ -117,6 +153,8 @@ def memory_runtime() -> Runtime:
         library=library,
         workspace=GivenWorkspace(),
         incidents=KeptIncidents(),
+        confirmed=KeptClaims(),
+        authored=KeptFiles(),
     )
 
 

@@ -14,7 +14,10 @@ from handrail.surfaces.cli.rows import Command, CommandHelp, Kind, Param, ParamH
 
 SHARED_ERRORS = ("E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR")
 """Codes that every operation can answer with on the command line."""
-AUTHORISES = {"create": "--request-id", "ack": "a token"}
+AUTHORISES = {"create": "--request-id", "ack": "a token", "gated": "--confirm"}
+GATED = ("gated", "dangerous")
+GATE_FIELDS = frozenset({"dryRun", "confirm"})
+"""Fields of every gated operation; the global flags of the gate carry them."""
 NO_LIMIT = 10**18 - 1
 
 
@@ -126,6 +129,8 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
             return called is not None
         case "queries":
             return called is not None and called.effect == "read"
+        case "gated":
+            return called is not None and called.effect in GATED
 
 
 def _fields(called: Operation | None) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def _spellings(row: Row, fields: dict[str, Any]) -> list[Spelling]:
     plain = [
         Spelling(field=name)
         for name, schema in fields.items()
-        if name not in named and name != "project" and "." not in name and _kind(schema) is not None
+        if name not in named | GATE_FIELDS | {"project"} and "." not in name and _kind(schema) is not None
     ]
     return [*row.spellings, *plain]
 
@@ -174,11 +179,11 @@ def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
         if kind == "switch"
         else spelling.value or "|".join(choices) or _kebab(spelling.field).upper(),
         position=spelling.position,
-        required=bool(schema.get("isRequired")),
+        required=spelling.is_required or bool(schema.get("isRequired")),
         choices=choices,
         least=schema.get("minimum", 0),
         most=schema.get("maximum", NO_LIMIT) if kind == "int" else 0,
-        is_plural=kind == "documents",
+        is_plural=kind in ("documents", "sources", "choices"),
     )
 
 

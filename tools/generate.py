@@ -13,6 +13,7 @@ if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
+from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 
@@ -44,6 +45,7 @@ def generated_files() -> dict[str, str]:
         "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
         "schemas/mcp-tools.json": _json(definitions),
         "schemas/operations.json": _json(operation_schemas()),
+        "schemas/workflow.schema.json": _json(workflow_json_schema()),
     }
 
 

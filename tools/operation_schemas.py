@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 from handrail.runtime.registry import all_operations
+from handrail.runtime.write_gate import DryRun
 
 
 def operation_schemas() -> dict[str, Any]:
     """`operations` by name, their types under `$defs`. Of a list, `output` stands beside the paging keys."""
     operations = all_operations()
-    types: list[type[Any]] = []
+    types: list[type[Any]] = [DryRun]
     for called in operations:
         types += [called.input, called.output] + ([] if called.item is None else [called.item])
     refs, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
@@ -25,6 +26,8 @@ def operation_schemas() -> dict[str, Any]:
             "input": schema_of[called.input],
             "output": schema_of[called.output],
         }
+        if called.effect in ("gated", "dangerous"):
+            entry["dryRunOutput"] = schema_of[DryRun]
         if called.item is not None:
             entry["item"] = schema_of[called.item]
         described[called.name] = entry

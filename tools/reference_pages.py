@@ -19,6 +19,7 @@ _EFFECTS = {
     "read": "changes nothing.",
     "create": "creates once per `--request-id`; the same key again gets the recorded reply.",
     "ack": "acts once per token; the same token again gets the recorded reply.",
+    "gated": "changes nothing without `--confirm`, which takes the token of a `--dry-run`, once.",
     "server": "serves until its input closes; stdout belongs to the protocol.",
     "scratch": "works in a scratch directory only.",
 }

@@ -205,13 +205,20 @@ class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     """Where it came from, without a machine path: file name, or package resource."""
     content: bytes
+    holds: Literal["workflow", "contract"] = "workflow"
+    trouble: str = ""
+    """Why there is no content, in a sentence; empty when it could be read."""
+    remedy: str = ""
+    """What to do about the trouble."""
+    summary: bytes = b""
+    """What the language room said about this content earlier; empty when nothing is remembered."""
 
 
 class WorkflowLibrary(Protocol):
-    """Workflow files of every source, bundled first, then user, then project; sorted by name within one."""
+    """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Every `*.json` found. An unreadable file is given with empty content, never left out."""
+        """Every `*.json` found. What cannot be read is given without content, never left out."""
 
 
 class Workspace(Protocol):
@@ -228,3 +235,53 @@ class Workspace(Protocol):
 
     def account(self) -> str:
         """Who is calling: the operating-system user."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of claiming a confirm token."""
+
+    state: Literal["claimed", "already_used", "not_recorded"]
+    reason: str = ""
+    """Of `not_recorded`: one word from the operating system."""
+
+
+class ConfirmedTokens(Protocol):
+    """Which confirm tokens were used, across all processes of this home."""
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        """Use a token up. Of many callers with one fingerprint exactly one is told `claimed`.
+
+        The claim is durable before this returns, and nothing gives a token back. `not_recorded` means that
+        the disk refused and no earlier claim was found. Claims long past their expiry are forgotten.
+        Never raises.
+        """
+
+    def is_used(self, fingerprint: str) -> bool:
+        """Whether a claim is recorded. Uses nothing up, and never raises."""
+
+
+class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a new file would go."""
+
+    path: str
+    """Absolute, with every link resolved."""
+    content: bytes | None = None
+    """What is there now, up to a megabyte; None when nothing is."""
+    missing_directories: tuple[str, ...] = ()
+    """Outermost first."""
+
+
+class AuthoredFiles(Protocol):
+    """Files that people keep with their project. Handrail adds one when told to, and never changes one."""
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
+
+        Raises Fault E_VALIDATION when that is no directory, or when the project's own leads out of it.
+        """
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Make a new file with this content, durably, and the directories above it; False when one is there.
+
+        Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
+        """

@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 
 from handrail.event_log.files import FileLog
+from handrail.host.authored_files import ProjectFiles
 from handrail.host.clock import SystemClock, SystemRandomness
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.host.incidents import IncidentFiles
 from handrail.host.keyring import FileKeyring, secret_of_setting
 from handrail.host.workflow_library import DirectoryLibrary
@@ -33,4 +35,6 @@ def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
         library=DirectoryLibrary(place),
         workspace=LocalWorkspace(environment),
         incidents=IncidentFiles(place),
+        confirmed=ConfirmedTokenFiles(place),
+        authored=ProjectFiles(),
     )

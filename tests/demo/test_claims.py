@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
+from handrail.contract.canonical import digest
 from handrail.demo.evidence import LogSeen
 from handrail.demo.orders import Moment, Report
+from handrail.demo.reports import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE, VERIFIED, VERIFY
 from handrail.demo.scene import Answer, Broken, Scene
 from handrail.demo.story import (
-    EXPLAIN,
-    FIX,
-    LOCATE,
-    REPRODUCE,
-    VERIFY,
     a_new_agent_takes_over,
     an_agent_is_killed,
+    an_artifact_is_forgotten,
     calls_are_killed,
     tell,
     the_agent_changes_its_mind,
@@ -33,7 +32,13 @@ ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
 SESSION = "ses_000000000001"
 
 
-def seen(events: int, *notes: str, advances: int | None = None, is_healthy: bool = True) -> LogSeen:
+def seen(
+    events: int,
+    *notes: str,
+    advances: int | None = None,
+    is_healthy: bool = True,
+    artifacts: Sequence[dict[str, Any]] = (),
+) -> LogSeen:
     counts = {text: notes.count(text) for text in notes}
     return LogSeen(
         events=events,
@@ -41,6 +46,7 @@ def seen(events: int, *notes: str, advances: int | None = None, is_healthy: bool
         is_healthy=is_healthy,
         advances=len(notes) if advances is None else advances,
         notes=counts,
+        artifacts=Counter(digest(artifact) for artifact in artifacts),
     )
 
 
@@ -113,6 +119,27 @@ def test_the_log_is_compared_with_what_was_acknowledged(
     assert scene.teller.has_passed() is all(verdicts)
 
 
+@pytest.mark.parametrize(
+    ("held", "verdicts", "lost", "doubled"),
+    [
+        ([CHANGED, VERIFIED], [True, True, True], 0, 0),
+        ([CHANGED], [False, True, True], 1, 0),
+        ([CHANGED, CHANGED, VERIFIED], [True, False, True], 0, 1),
+        ([CHANGED, VERIFIED, {"kind": "wr.plan"}], [True, False, True], 0, 1),
+    ],
+)
+def test_artifacts_are_compared_with_what_was_delivered(
+    held: list[dict[str, Any]], verdicts: list[bool], lost: int, doubled: int
+) -> None:
+    scene = GivenScene([shown()], [seen(8, "one", artifacts=held)], "one")
+    scene.delivered = [digest(CHANGED), digest(VERIFIED)]
+
+    totals = the_whole_run(scene)
+
+    assert scene.verdicts() == verdicts
+    assert (totals.lost, totals.doubled, totals.artifacts) == (lost, doubled, 2)
+
+
 @pytest.mark.parametrize(("after", "verdict"), [(8, True), (4, False)])
 def test_a_log_that_a_kill_changed_is_noticed(after: int, verdict: bool) -> None:
     scene = GivenScene([], [seen(8, "one"), seen(after, "one")])
@@ -133,34 +160,95 @@ def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
     answers = [
         answer({"items": [{"pendingTitle": "Locate"}]}),
         answer({"pending": {"title": "Locate"}, "recap": {"entries": entries}}),
-        answer({"stateToken": "st1"}),
     ]
     scene = GivenScene(answers, [seen(8), seen(after)])
 
     a_new_agent_takes_over(scene)
 
     assert scene.verdicts() == verdicts
-    assert scene.acknowledged == [LOCATE]
 
 
 @pytest.mark.parametrize(
-    ("explained", "fixed", "verdicts"),
+    ("located", "explained", "verdicts"),
     [
-        (seen(4, EXPLAIN), seen(8, EXPLAIN, FIX), [True, True]),
-        (seen(8, EXPLAIN, EXPLAIN), seen(12, EXPLAIN, EXPLAIN, FIX), [False, True]),
-        (seen(4, EXPLAIN), seen(12, EXPLAIN, FIX), [True, False]),
-        (seen(0), seen(4, FIX), [False, True]),
+        (seen(4, LOCATE), seen(8, LOCATE, EXPLAIN), [True, True]),
+        (seen(8, LOCATE, LOCATE), seen(12, LOCATE, LOCATE, EXPLAIN), [False, True]),
+        (seen(4, LOCATE), seen(12, LOCATE, EXPLAIN, advances=3), [True, False]),
+        (seen(0), seen(4, EXPLAIN), [False, True]),
     ],
 )
 def test_a_step_that_a_repeat_doubled_or_lost_is_noticed(
-    explained: LogSeen, fixed: LogSeen, verdicts: list[bool]
+    located: LogSeen, explained: LogSeen, verdicts: list[bool]
 ) -> None:
-    looks = [seen(0), seen(0), seen(0), explained, explained, fixed, fixed]
-    scene = GivenScene([answer({}), answer({"ackToken": ACK})], looks)
+    looks = [seen(0), seen(0), seen(0), located, located, explained, explained]
+    scene = GivenScene([answer({"stateToken": "st1"}), answer({"ackToken": ACK})], looks)
 
-    calls_are_killed(scene, events_per_step=4)
+    first = calls_are_killed(scene)
 
     assert scene.verdicts() == verdicts
+    assert first.data == {"stateToken": "st1"}
+    assert scene.acknowledged == [LOCATE, EXPLAIN]
+
+
+def blocked(**changes: Any) -> Answer:
+    """What a report without its artifact is answered with."""
+    told = {
+        "kind": "blocked",
+        "blockers": [{"code": "MISSING_REQUIRED_OUTPUT", "message": "None came."}],
+        "example": {"kind": "wr.changed_files"},
+        "nextCall": {"tool": "continue_workflow", "params": {"ackToken": ACK}},
+        "retryAckToken": ACK,
+    }
+    return answer(told | changes)
+
+
+CORRECTED = seen(12, FIX, artifacts=[CHANGED])
+
+
+@pytest.mark.parametrize(
+    ("refused", "stayed", "corrected", "verdicts"),
+    [
+        (blocked(), seen(8, FIX, advances=0), CORRECTED, [True, True]),
+        (blocked(kind="ok"), seen(8, FIX, advances=0), CORRECTED, [False, True]),
+        (blocked(blockers=[]), seen(8, FIX, advances=0), CORRECTED, [False, True]),
+        (blocked(example=None), seen(8, FIX, advances=0), CORRECTED, [False, True]),
+        (blocked(retryAckToken=""), seen(8, FIX, advances=0), CORRECTED, [False, True]),
+        (blocked(), seen(8, FIX), CORRECTED, [False, True]),
+        (blocked(), seen(8, FIX, advances=0), seen(12, FIX), [True, False]),
+        (
+            blocked(),
+            seen(8, FIX, advances=0),
+            seen(12, FIX, FIX, advances=1, artifacts=[CHANGED]),
+            [True, False],
+        ),
+        (
+            blocked(),
+            seen(8, FIX, advances=0),
+            seen(12, FIX, advances=2, artifacts=[CHANGED]),
+            [True, False],
+        ),
+    ],
+)
+def test_a_careless_answer_to_a_forgotten_artifact_is_noticed(
+    refused: Answer, stayed: LogSeen, corrected: LogSeen, verdicts: list[bool]
+) -> None:
+    accepted = answer({"kind": "ok", "pending": {"title": "Verify"}})
+    scene = GivenScene([refused, accepted], [seen(4), stayed, corrected])
+
+    an_artifact_is_forgotten(scene)
+
+    assert scene.verdicts() == verdicts
+    assert scene.acknowledged == [FIX]
+    assert scene.delivered == [digest(CHANGED)]
+
+
+def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
+    scene = GivenScene([answer({"kind": "blocked", "pending": {"title": "Verify"}})], [])
+
+    with pytest.raises(Broken, match="'Verify' was blocked"):
+        scene.finish(VERIFY, VERIFIED)
+
+    assert (scene.acknowledged, scene.delivered) == ([], [])
 
 
 @pytest.mark.parametrize(

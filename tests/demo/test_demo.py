@@ -16,8 +16,9 @@ DEADLINE_SECONDS = 60
 GRAPH = [
     "o Reproduce the bug",
     "o Narrow down the place",
-    "o Explain the cause and try to refute it",
+    "o Explain the cause and attack it",
     "|\\ o Fix it behind a failing test",
+    "|  x blocked, Fix it behind a failing test",
     "|  o Verify and report",
     "|  o done",
     "o Fix it behind a failing test",
@@ -84,7 +85,7 @@ def test_every_claim_holds_and_the_exit_status_says_so(told: tuple[int, str, str
     status, out, err = told
 
     assert (status, err) == (0, "")
-    assert "14 of 14 claims held." in out
+    assert "16 of 16 claims held." in out
     assert "[FAILED]" not in out
 
 
@@ -108,10 +109,11 @@ def test_the_story_is_told_in_order(told: tuple[int, str, str]) -> None:
         "2. kill -9: the agent dies between two steps",
         "3. A new process that knows only the session id takes over",
         "4. kill -9 in the middle of a call",
-        "5. An old call, sent once more",
-        "6. The agent miscopies its token",
-        "7. The explanation was wrong: back to an older step",
-        "8. What is in the log",
+        "5. The agent forgets what the step must deliver",
+        "6. An old call, sent once more",
+        "7. The agent miscopies its token",
+        "8. The explanation was wrong: back to an older step",
+        "9. What is in the log",
     ]
 
 
@@ -119,12 +121,12 @@ def test_the_document_has_the_counted_facts(kept: tuple[Place, str, dict[str, An
     data = kept[2]["data"]
 
     assert kept[2]["ok"] is True
-    assert (data["calls"], data["kills"], data["steps_done"]) == (18, 4, 8)
+    assert (data["calls"], data["kills"], data["steps_done"]) == (19, 4, 8)
+    assert (data["artifacts"], data["blocked"]) == (4, 1)
     assert (data["lost"], data["doubled"]) == (0, 0)
-    assert data["events"] == 4 + 8 * 4  # session, goal, run and node; four events for each step
-    assert len(data["checks"]) == 14
+    assert len(data["checks"]) == 16
     assert all(check["passed"] for check in data["checks"])
-    assert len(data["steps"]) == 8
+    assert len(data["steps"]) == 9
     assert data["graph"] == GRAPH
 
 
@@ -143,6 +145,7 @@ def test_a_kept_store_can_be_looked_at(kept: tuple[Place, str, dict[str, Any]]) 
     data = msgspec.json.decode(shown.stdout)["data"]
     assert (data["status"], data["health"]["state"]) == ("complete", "healthy")
     assert data["runs"][0]["graph"] == GRAPH
+    assert data["event_count"] == document["data"]["events"]
     machine.check_untouched()
 
 

@@ -31,6 +31,7 @@ def document(data: object) -> str:
             {"stateToken": "st1b", "sessionId": "ses_1"},
         ),
         (document({"stateToken": "st1a", "ackToken": ""}), {"stateToken": "st1a"}),
+        (document({"kind": "blocked", "retryAckToken": "ak1c"}), {"retryAckToken": "ak1c"}),
         (document({"items": []}), {}),
         ('{"ok":false,"error":{}}', {}),
         ("", {}),

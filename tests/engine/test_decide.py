@@ -8,13 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from handrail.contract.ids import BlobRef, RunId
-from handrail.engine.decide import (
-    decide_advance,
-    decide_checkpoint,
-    decide_start,
-    excerpt,
-    next_state,
-)
+from handrail.engine.decide import decide_advance, decide_checkpoint, decide_start
 from handrail.engine.events import (
     Advanced,
     AdvanceRecorded,
@@ -28,8 +22,10 @@ from handrail.engine.events import (
     RunStarted,
     Scope,
 )
-from handrail.engine.history import Node, fold
+from handrail.engine.folding import fold
+from handrail.engine.history import Node
 from handrail.engine.state import Complete, Running
+from handrail.engine.work import excerpt
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, attempt, compiled, start_facts, work
 
 KEY = re.compile(r"[a-z0-9_:>-]{1,256}", re.ASCII)
@@ -68,7 +64,13 @@ def advance_plan(log: WrittenLog, node: Node, number: int = 99, notes: str = "")
 def test_a_start_creates_session_run_and_first_node() -> None:
     plan = decide_start(fold(SESSION_ID, ()), start_facts(compiled("a", "b")))
 
-    assert kinds(plan) == ["SessionCreated", "RunStarted", "NodeCreated"]
+    assert kinds(plan) == [
+        "SessionCreated",
+        "RunStarted",
+        "NodeCreated",
+        "PreferencesChanged",
+        "DecisionTraceAppended",
+    ]
     assert [planned.dedupe_key for planned in plan][:2] == [
         f"session_created:{SESSION_ID}",
         f"run_started:{RUN_ID}",
@@ -91,7 +93,9 @@ def test_a_start_records_what_is_seen_and_what_is_given() -> None:
         "ObservationRecorded",
         "RunStarted",
         "NodeCreated",
+        "PreferencesChanged",
         "ContextSet",
+        "DecisionTraceAppended",
     ]
     assert [planned.dedupe_key for planned in plan[1:3]] == [
         f"observation_recorded:{RUN_ID}:git_branch",
@@ -110,7 +114,7 @@ def test_a_second_run_joins_the_session_and_repeats_no_observation() -> None:
     second = start_facts(log.workflow, RunId("run_2"), observations={"git_branch": "main", "goal": "two"})
     plan = decide_start(log.history, second)
 
-    assert kinds(plan) == ["ObservationRecorded", "RunStarted", "NodeCreated"]
+    assert kinds(plan)[:3] == ["ObservationRecorded", "RunStarted", "NodeCreated"]
     assert plan[0].dedupe_key == "observation_recorded:run_2:goal"
     assert {planned.dedupe_key for planned in plan}.isdisjoint(record.dedupe_key for record in log.records)
 
@@ -129,6 +133,7 @@ def test_an_advance_records_the_answer_first() -> None:
         "EdgeCreated",
         "ContextSet",
         "NodeOutputAppended",
+        "DecisionTraceAppended",
     ]
     assert plan[0].dedupe_key == f"advance_recorded:{first.node_id}:0000007"
     assert plan[0].scope == Scope(run_id=RUN_ID, node_id=first.node_id)
@@ -144,7 +149,7 @@ def test_an_advance_agrees_with_itself_about_the_new_node() -> None:
 
     created = plan[1].scope.node_id
     assert created is not None
-    answer, node, edge, _ = (planned.data for planned in plan)
+    answer, node, edge, *_ = (planned.data for planned in plan)
     assert answer == AdvanceRecorded(
         attempt_id=attempt(99), input_digest="digest of did a", outcome=Advanced(to_node_id=created)
     )
@@ -160,7 +165,7 @@ def test_work_without_notes_or_context_writes_neither() -> None:
 
     plan = advance_plan(log, log.start())
 
-    assert kinds(plan) == ["AdvanceRecorded", "NodeCreated", "EdgeCreated"]
+    assert kinds(plan) == ["AdvanceRecorded", "NodeCreated", "EdgeCreated", "DecisionTraceAppended"]
 
 
 def test_the_same_attempt_plans_the_same_events_and_another_plans_others() -> None:
@@ -186,7 +191,7 @@ def test_another_salt_renames_the_new_node_and_keeps_the_anchor(use: str) -> Non
             case "advance":
                 return decide_advance(log.history, log.workflow, first, attempt(1), work(), salt)
             case _:
-                return decide_checkpoint(first, attempt(1), work(), salt)
+                return decide_checkpoint(log.history, first, attempt(1), work(), salt)
 
     nodes = {
         planned.scope.node_id
@@ -234,7 +239,7 @@ def test_a_checkpoint_keeps_the_pending_step() -> None:
     log = WrittenLog()
     second = log.advance(log.start())
 
-    plan = decide_checkpoint(second, attempt(5), work("half of b"))
+    plan = decide_checkpoint(log.history, second, attempt(5), work("half of b"))
 
     assert kinds(plan) == ["NodeCreated", "EdgeCreated", "NodeOutputAppended"]
     assert plan[0].data == NodeCreated(
@@ -254,7 +259,7 @@ def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
     first = log.start()
 
     advanced = advance_plan(log, first, 1)
-    saved = decide_checkpoint(first, attempt(1), work())
+    saved = decide_checkpoint(log.history, first, attempt(1), work())
 
     assert {planned.dedupe_key for planned in advanced}.isdisjoint(planned.dedupe_key for planned in saved)
 
@@ -264,12 +269,20 @@ def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
     [("a", Running(step_id="b")), ("b", Running(step_id="c")), ("c", Complete())],
 )
 def test_the_position_moves_one_step(step_id: str, expected: object) -> None:
-    assert next_state(compiled("a", "b", "c"), Running(step_id=step_id)) == expected
+    log = WrittenLog("a", "b", "c")
+    node = log.start()
+    while node.state != Running(step_id=step_id):
+        node = log.advance(node)
+
+    assert log.advance(node).state == expected
 
 
 def test_a_finished_run_cannot_be_acknowledged() -> None:
+    log = WrittenLog("a")
+    end = log.advance(log.start())
+
     with pytest.raises(AssertionError, match="pending step"):
-        next_state(compiled("a"), Complete())
+        advance_plan(log, end)
 
 
 def test_short_notes_stand_in_the_event_and_long_ones_by_reference() -> None:
@@ -309,7 +322,10 @@ def test_the_longest_names_still_fit_into_a_key() -> None:
     log = WrittenLog("s" * 64)
     first = log.start(context={"x": 1})
 
-    for plan in (advance_plan(log, first, notes="n"), decide_checkpoint(first, attempt(1), work("n"))):
+    for plan in (
+        advance_plan(log, first, notes="n"),
+        decide_checkpoint(log.history, first, attempt(1), work("n")),
+    ):
         check_keys(plan)
         assert max(len(planned.dedupe_key) for planned in plan) < 128
 

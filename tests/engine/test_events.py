@@ -13,22 +13,41 @@ from handrail.engine.events import (
     EVENT_KINDS,
     Advanced,
     AdvanceRecorded,
+    Artifact,
+    Blocked,
+    CapabilityObserved,
     ContextSet,
+    DecisionTraceAppended,
+    DivergenceRecorded,
     EdgeCreated,
     Event,
+    GapRecorded,
     NodeCreated,
     NodeOutputAppended,
     NotesKept,
     NotesStored,
     ObservationRecorded,
     PlannedEvent,
+    Preferences,
+    PreferencesChanged,
+    PreferencesDelta,
     RunStarted,
     Scope,
     SessionCreated,
+    ValidationPerformed,
     decode_event,
     encode_event,
 )
-from handrail.engine.state import Complete, Running
+from handrail.engine.navigate import (
+    DetectedNonTipAdvance,
+    EnteredLoop,
+    EvaluatedCondition,
+    ExitedLoop,
+    SelectedStep,
+    SkippedStep,
+)
+from handrail.engine.reasons import Blocker, OutputContract
+from handrail.engine.state import Complete, LoopFrame, Running
 
 AT = "2027-01-15T08:00:00.000Z"
 RUN = RunId("run_1")
@@ -130,6 +149,168 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "notes": {"kind": "blob", "excerpt": "Se", "ref": "sha256:4", "sizeBytes": 9000},
         },
     ),
+    (
+        NodeOutputAppended(
+            output_id="out_2",
+            channel="artifact",
+            artifact=Artifact(kind="wr.plan", digest="sha256:5", body={"kind": "wr.plan"}, contract_ref="c"),
+            supersedes_output_id="out_1",
+        ),
+        {
+            "kind": "node_output_appended",
+            "outputId": "out_2",
+            "channel": "artifact",
+            "artifact": {
+                "kind": "wr.plan",
+                "digest": "sha256:5",
+                "body": {"kind": "wr.plan"},
+                "contractRef": "c",
+            },
+            "supersedesOutputId": "out_1",
+        },
+    ),
+    (
+        AdvanceRecorded(
+            attempt_id=AttemptId("0000001"),
+            input_digest="sha256:3",
+            outcome=Blocked(
+                to_node_id=OTHER,
+                blockers=(
+                    Blocker(
+                        code="MISSING_REQUIRED_OUTPUT",
+                        pointer=OutputContract(contract_ref="wr.contracts.plan"),
+                        message="None came.",
+                        suggested_fix="Add it.",
+                    ),
+                ),
+                retryable=False,
+                example={"kind": "wr.plan"},
+            ),
+        ),
+        {
+            "kind": "advance_recorded",
+            "attemptId": "0000001",
+            "inputDigest": "sha256:3",
+            "outcome": {
+                "kind": "blocked",
+                "toNodeId": "nod_2",
+                "blockers": [
+                    {
+                        "code": "MISSING_REQUIRED_OUTPUT",
+                        "pointer": {"kind": "output_contract", "contractRef": "wr.contracts.plan"},
+                        "message": "None came.",
+                        "suggestedFix": "Add it.",
+                    }
+                ],
+                "retryable": False,
+                "example": {"kind": "wr.plan"},
+            },
+        },
+    ),
+    (
+        AdvanceRecorded(
+            attempt_id=AttemptId("0000001"),
+            input_digest="sha256:3",
+            outcome=Advanced(to_node_id=OTHER, option_id="left"),
+        ),
+        {
+            "kind": "advance_recorded",
+            "attemptId": "0000001",
+            "inputDigest": "sha256:3",
+            "outcome": {"kind": "advanced", "toNodeId": "nod_2", "optionId": "left"},
+        },
+    ),
+    (
+        ValidationPerformed(
+            attempt_id=AttemptId("0000001"), contract_ref="c", result="invalid", issues=("/a: missing",)
+        ),
+        {
+            "kind": "validation_performed",
+            "attemptId": "0000001",
+            "contractRef": "c",
+            "result": "invalid",
+            "issues": ["/a: missing"],
+        },
+    ),
+    (
+        PreferencesChanged(
+            change_id="prf_1",
+            source="user",
+            operation="run.start",
+            delta=PreferencesDelta(autonomy="full_auto_never_stop"),
+            effective=Preferences(autonomy="full_auto_never_stop", risk_policy="conservative"),
+        ),
+        {
+            "kind": "preferences_changed",
+            "changeId": "prf_1",
+            "source": "user",
+            "operation": "run.start",
+            "delta": {"autonomy": "full_auto_never_stop"},
+            "effective": {"autonomy": "full_auto_never_stop", "riskPolicy": "conservative"},
+        },
+    ),
+    (
+        CapabilityObserved(capability="web_browsing", status="unavailable", provenance="probe_step"),
+        {
+            "kind": "capability_observed",
+            "capability": "web_browsing",
+            "status": "unavailable",
+            "provenance": "probe_step",
+        },
+    ),
+    (
+        GapRecorded(
+            gap_id="gap_2", severity="critical", reason="reported", summary="s", resolves_gap_id="gap_1"
+        ),
+        {
+            "kind": "gap_recorded",
+            "gapId": "gap_2",
+            "severity": "critical",
+            "reason": "reported",
+            "summary": "s",
+            "resolvesGapId": "gap_1",
+        },
+    ),
+    (
+        DivergenceRecorded(reason="safety_stop", summary="s", related_step_id="a"),
+        {"kind": "divergence_recorded", "reason": "safety_stop", "summary": "s", "relatedStepId": "a"},
+    ),
+    (
+        DecisionTraceAppended(
+            entries=(
+                EvaluatedCondition(condition_id="c", holds=False),
+                SkippedStep(step_id="b", condition_id="c"),
+                EnteredLoop(loop_id="l", iteration=0),
+                SelectedStep(step_id="d", loops=(LoopFrame(loop_id="l", iteration=0),)),
+            ),
+            omitted=3,
+        ),
+        {
+            "kind": "decision_trace_appended",
+            "entries": [
+                {"kind": "evaluated_condition", "conditionId": "c", "holds": False},
+                {"kind": "skipped_step", "stepId": "b", "conditionId": "c"},
+                {"kind": "entered_loop", "loopId": "l", "iteration": 0},
+                {"kind": "selected_next_step", "stepId": "d", "loops": [{"loopId": "l", "iteration": 0}]},
+            ],
+            "omitted": 3,
+        },
+    ),
+    (
+        DecisionTraceAppended(
+            entries=(
+                ExitedLoop(loop_id="l", iterations=2, reason="limit_reached"),
+                DetectedNonTipAdvance(node_id="nod_1"),
+            )
+        ),
+        {
+            "kind": "decision_trace_appended",
+            "entries": [
+                {"kind": "exited_loop", "loopId": "l", "iterations": 2, "reason": "limit_reached"},
+                {"kind": "detected_non_tip_advance", "nodeId": "nod_1"},
+            ],
+        },
+    ),
 ]
 
 
@@ -169,7 +350,13 @@ def test_the_set_of_kinds_is_closed() -> None:
         "edge_created",
         "context_set",
         "advance_recorded",
+        "validation_performed",
         "node_output_appended",
+        "preferences_changed",
+        "capability_observed",
+        "gap_recorded",
+        "divergence_recorded",
+        "decision_trace_appended",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

@@ -10,11 +10,10 @@ import pytest
 from handrail.contract.chain import genesis
 from handrail.contract.ids import BlobRef, NodeId, RunId, node_tag
 from handrail.engine.decide import decide_advance, decide_start
+from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
     Notes,
     context_at,
-    extend,
-    fold,
     ledger_version,
     node_at,
     path_to,
@@ -35,7 +34,7 @@ def test_the_history_knows_how_far_it_reaches() -> None:
     log = WrittenLog()
     log.start()
 
-    assert log.history.head == 3
+    assert log.history.head == 5  # session, run, node, preferences, trace
     assert log.history.head_digest == log.records[-1].digest
     assert log.history.last_at == AT
 
@@ -83,7 +82,7 @@ def test_an_answered_attempt_keeps_where_it_led_and_what_was_sent() -> None:
     assert (advanced.to_node_id, advanced.input_digest, advanced.index) == (
         second.node_id,
         "digest of did a",
-        3,
+        5,
     )
     assert (kept.to_node_id, kept.input_digest) == (saved.node_id, "digest of half of b")
 
@@ -171,16 +170,16 @@ def test_long_notes_are_known_by_excerpt_and_reference() -> None:
 
 def test_the_ledger_counts_accepted_changes_of_its_run_alone() -> None:
     log = WrittenLog()
-    first = log.start()  # events 0 to 2, anchor 1
-    second = log.advance(first, "did a")  # events 3 to 6, anchor 3
-    log.checkpoint(second)  # events 7 and 8, anchor 7
+    first = log.start()  # events 0 to 4, anchor 1
+    second = log.advance(first, "did a")  # events 5 to 9, anchor 5
+    log.checkpoint(second)  # events 10 and 11, anchor 10
     other = RunId("run_2")
-    log.start(other)  # events 9 and 10, anchor 9
+    log.start(other)  # events 12 to 15, anchor 12
 
-    assert [ledger_version(log.history, RUN_ID, index) for index in (0, 1, 2, 3, 6, 7, 10)] == [
+    assert [ledger_version(log.history, RUN_ID, index) for index in (0, 1, 4, 5, 9, 10, 15)] == [
         0, 1, 1, 2, 2, 3, 3,
     ]  # fmt: skip
-    assert [ledger_version(log.history, other, index) for index in (8, 9, 10)] == [0, 1, 1]
+    assert [ledger_version(log.history, other, index) for index in (11, 12, 15)] == [0, 1, 1]
     assert ledger_version(log.history, RunId("run_unknown"), 10) == 0
 
 

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
-from handrail.engine.reply import (
-    Pending,
-    Recap,
-    RecapEntry,
-    ReplyWarning,
-    Tokens,
-    next_intent,
-    reply_at,
-)
-from tests.engine.written_log import WrittenLog, compiled
+from handrail.contract.ids import NodeId
+from handrail.engine.events import Blocked, PreferencesDelta
+from handrail.engine.history import Node
+from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
+from handrail.engine.reply import Recap, RecapEntry, Reply, ReplyWarning, Tokens, reply_at
+from handrail.engine.standing import standing_at
+from handrail.workflows.compiled import Choice, Option, Recommended
+from tests.engine.written_log import WrittenLog, compiled, step, workflow_of
 
 TOKENS = Tokens(state="st1state", ack="ak1ack", checkpoint="ck1check")
+OPTIONS = (Option(id="left", label="Left"), Option(id="right", label="Right", description="The long way."))
+CHOICE_TOKENS = Tokens(state="st1state", checkpoint="ck1check", choices=("ch1left", "ch1right"))
 
 
-def pending(*, require_confirmation: bool) -> Pending:
-    return Pending(step_id="a", title="A", prompt="Do a.", require_confirmation=require_confirmation)
+def reply_of(log: WrittenLog, node: Node, tokens: Tokens = TOKENS, **options: Any) -> Reply:
+    standing = standing_at(log.history, log.workflow, node, "reply")
+    return reply_at(standing, "ses_000000000001", tokens, **options)
+
+
+def refusal(code: BlockerCode = "MISSING_REQUIRED_OUTPUT", *, retryable: bool = True) -> Blocked:
+    blocker = Blocker(
+        code=code, pointer=WorkflowStep(step_id="a"), message="Not yet.", suggested_fix="Do it."
+    )
+    return Blocked(
+        to_node_id=NodeId("nod_1"), blockers=(blocker,), retryable=retryable, example={"kind": "x"}
+    )
 
 
 def test_a_reply_says_what_is_pending_and_how_to_go_on() -> None:
     log = WrittenLog()
-    first = log.start()
 
-    reply = reply_at(first, "ses_000000000001", log.workflow, TOKENS, project="/p")
+    reply = reply_of(log, log.start(), project="/p")
 
     assert msgspec.to_builtins(reply) == {
         "kind": "ok",
@@ -48,39 +59,26 @@ def test_the_key_order_is_that_of_the_contract() -> None:
     log = WrittenLog()
     entry = RecapEntry(node_id="nod_1", step_id="a", title="A", notes="did a")
     warning = ReplyWarning(code="INPUT_REPAIRED", message="A name was corrected.")
+    recap = Recap(entries=[entry])
 
-    reply = reply_at(
-        log.start(),
-        "ses_1",
-        log.workflow,
-        TOKENS,
-        recap=Recap(entries=[entry]),
-        warnings=(warning,),
-        project="/p",
-    )
+    accepted = reply_of(log, log.start(), recap=recap, warnings=(warning,), project="/p")
+    blocked = reply_of(log, log.start(), recap=recap, warnings=(warning,), blocked=refusal())
 
-    assert list(msgspec.to_builtins(reply)) == [
-        "kind",
-        "pending",
-        "isComplete",
-        "nextIntent",
-        "nextCall",
-        "warnings",
-        "recap",
-        "session",
-        "preferences",
-        "project",
-        "stateToken",
-        "ackToken",
-        "checkpointToken",
-    ]
+    assert list(msgspec.to_builtins(accepted)) == [
+        "kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "recap", "session",
+        "preferences", "project", "stateToken", "ackToken", "checkpointToken",
+    ]  # fmt: skip
+    assert list(msgspec.to_builtins(blocked)) == [
+        "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "example",
+        "warnings", "recap", "session", "preferences", "stateToken", "retryAckToken", "checkpointToken",
+    ]  # fmt: skip
 
 
 def test_a_finished_run_has_nothing_pending_and_no_next_call() -> None:
     log = WrittenLog("a")
     end = log.advance(log.start())
 
-    reply = reply_at(end, "ses_1", log.workflow, Tokens(state="st1state"))
+    reply = reply_of(log, end, Tokens(state="st1state"))
 
     assert (reply.pending, reply.is_complete, reply.next_intent, reply.next_call) == (
         None,
@@ -94,43 +92,125 @@ def test_a_finished_run_has_nothing_pending_and_no_next_call() -> None:
     assert "checkpointToken" not in written
 
 
-def test_a_step_that_needs_a_person_waits_for_one() -> None:
-    log = WrittenLog("a")
-    workflow = compiled("a", confirmed=["a"])
+def test_a_step_that_needs_a_person_waits_for_one_in_guided_mode_only() -> None:
+    log = WrittenLog(workflow=compiled("a", confirmed=["a"]))
+    auto = WrittenLog(workflow=compiled("a", confirmed=["a"]))
 
-    reply = reply_at(log.start(), "ses_1", workflow, TOKENS)
+    guided = reply_of(log, log.start())
+    alone = reply_of(auto, auto.start(preferences=PreferencesDelta(autonomy="full_auto_stop_on_user_deps")))
 
-    assert reply.next_intent == "await_user_confirmation"
-    assert reply.next_call is not None
-    assert reply.next_call.params == {"ackToken": "ak1ack"}
+    assert guided.next_intent == "await_user_confirmation"
+    assert guided.next_call is not None
+    assert guided.next_call.params == {"ackToken": "ak1ack"}
+    assert alone.next_intent == "perform_pending_then_continue"
+    assert alone.pending is not None
+    assert alone.pending.require_confirmation
 
 
 def test_a_session_that_is_not_sound_can_only_be_read() -> None:
     log = WrittenLog()
 
-    reply = reply_at(log.start(), "ses_1", log.workflow, TOKENS, is_healthy=False)
+    reply = reply_of(log, log.start(), is_healthy=False)
 
     assert reply.next_intent == "rehydrate_only"
     assert reply.next_call is not None
     assert reply.next_call.params == {"stateToken": "st1state"}
 
 
+def test_a_choice_has_a_token_and_a_call_per_option_and_no_ack() -> None:
+    log = WrittenLog(workflow=workflow_of(Choice(id="way", title="Way", prompt="Which?", options=OPTIONS)))
+
+    reply = msgspec.to_builtins(reply_of(log, log.start(), CHOICE_TOKENS))
+
+    assert reply["pending"]["choices"] == [
+        {"id": "left", "label": "Left", "token": "ch1left"},
+        {"id": "right", "label": "Right", "description": "The long way.", "token": "ch1right"},
+    ]
+    assert reply["nextIntent"] == "perform_pending_then_continue"
+    assert reply["nextCall"] == {
+        "tool": "continue_workflow",
+        "params": {},
+        "options": [
+            {"id": "left", "params": {"ackToken": "ch1left"}},
+            {"id": "right", "params": {"ackToken": "ch1right"}},
+        ],
+    }
+    assert "ackToken" not in reply
+
+
 @pytest.mark.parametrize(
-    ("needs_person", "is_healthy", "expected"),
+    ("autonomy", "expected"),
     [
-        (False, True, "perform_pending_then_continue"),
-        (True, True, "await_user_confirmation"),
-        (False, False, "rehydrate_only"),
-        (True, False, "rehydrate_only"),
+        ("guided", "await_user_confirmation"),
+        ("full_auto_stop_on_user_deps", "await_user_confirmation"),
+        ("full_auto_never_stop", "perform_pending_then_continue"),
     ],
 )
-def test_the_next_intent_is_a_table(needs_person: bool, is_healthy: bool, expected: str) -> None:
-    assert next_intent(pending(require_confirmation=needs_person), is_healthy) == expected
+def test_a_choice_that_is_the_users_waits_for_the_user_unless_nothing_may_stop(
+    autonomy: Any, expected: str
+) -> None:
+    choice = Choice(
+        id="way", title="Way", prompt="Which?", options=OPTIONS, non_assumable="irreversible_action"
+    )
+    log = WrittenLog(workflow=workflow_of(choice))
+
+    node = log.start(preferences=PreferencesDelta(autonomy=autonomy))
+
+    assert reply_of(log, node, CHOICE_TOKENS).next_intent == expected
 
 
-@pytest.mark.parametrize("is_healthy", [True, False])
-def test_complete_wins_over_everything(is_healthy: bool) -> None:
-    assert next_intent(None, is_healthy) == "complete"
+def test_a_blocked_reply_keeps_the_step_and_says_how_to_get_on() -> None:
+    log = WrittenLog()
+    first = log.start()
+
+    reply = msgspec.to_builtins(reply_of(log, first, blocked=refusal()))
+
+    assert (reply["kind"], reply["nextIntent"]) == ("blocked", "perform_pending_then_continue")
+    assert reply["pending"]["stepId"] == "a"
+    assert reply["blockers"] == [
+        {
+            "code": "MISSING_REQUIRED_OUTPUT",
+            "pointer": {"kind": "workflow_step", "stepId": "a"},
+            "message": "Not yet.",
+            "suggestedFix": "Do it.",
+        }
+    ]
+    assert (reply["retryable"], reply["example"]) == (True, {"kind": "x"})
+    assert reply["nextCall"]["params"] == {"ackToken": "ak1ack"}
+    assert reply["retryAckToken"] == "ak1ack"
+    assert "ackToken" not in reply
+
+
+def test_what_only_the_user_can_give_waits_for_the_user() -> None:
+    log = WrittenLog()
+
+    reply = reply_of(log, log.start(), blocked=refusal("USER_ONLY_DEPENDENCY"))
+
+    assert (reply.kind, reply.next_intent) == ("blocked", "await_user_confirmation")
+
+
+def test_what_no_call_can_mend_can_only_be_read() -> None:
+    log = WrittenLog()
+
+    reply = msgspec.to_builtins(reply_of(log, log.start(), blocked=refusal(retryable=False)))
+
+    assert (reply["kind"], reply["nextIntent"], reply["retryable"]) == ("blocked", "rehydrate_only", False)
+    assert reply["nextCall"]["params"] == {"stateToken": "st1state"}
+    assert "retryAckToken" not in reply
+    assert "ackToken" not in reply
+
+
+def test_a_mode_above_the_recommendation_is_named_with_the_highest_safe_one() -> None:
+    workflow = workflow_of(
+        step("a"), recommended=Recommended(autonomy="full_auto_stop_on_user_deps", risk_policy="balanced")
+    )
+    log = WrittenLog(workflow=workflow)
+    wanted = PreferencesDelta(autonomy="full_auto_never_stop", risk_policy="conservative")
+
+    (warning,) = reply_of(log, log.start(preferences=wanted)).warnings
+
+    assert warning.code == "MODE_ABOVE_RECOMMENDED"
+    assert "autonomy full_auto_stop_on_user_deps with riskPolicy conservative" in warning.message
 
 
 def test_a_checkpoint_repeats_the_pending_step() -> None:
@@ -138,7 +218,7 @@ def test_a_checkpoint_repeats_the_pending_step() -> None:
     second = log.advance(log.start())
     saved = log.checkpoint(second, "half")
 
-    replies = [reply_at(node, "ses_1", log.workflow, TOKENS).pending for node in (second, saved)]
+    replies = [reply_of(log, node).pending for node in (second, saved)]
 
     assert replies[0] == replies[1]
     assert replies[0] is not None

@@ -8,11 +8,13 @@ from typing import Any
 from handrail.contract.chain import chain_digest
 from handrail.contract.ids import AttemptId, BlobRef, RunId, SessionId, WorkflowHash, WorkflowId
 from handrail.contract.vocabulary import ObservationKey
-from handrail.engine.decide import StartFacts, WorkDone, decide_advance, decide_checkpoint, decide_start
-from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
-from handrail.engine.history import History, Node, extend, fold
+from handrail.engine.decide import StartFacts, decide_advance, decide_checkpoint, decide_start
+from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, encode_event
+from handrail.engine.folding import extend, fold
+from handrail.engine.history import History, Node
+from handrail.engine.work import WorkDone
 from handrail.ports import Record
-from handrail.workflows.compiled import CompiledStep, CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Part, Step
 
 SESSION_ID = SessionId("ses_000000000001")
 RUN_ID = RunId("run_000000000001")
@@ -22,15 +24,16 @@ AT = "2027-01-15T08:00:00.000Z"
 
 def compiled(*step_ids: str, confirmed: Sequence[str] = ()) -> CompiledWorkflow:
     """A workflow with these steps, titled like their ids in capitals."""
-    steps = tuple(
-        CompiledStep(
-            id=step_id,
-            title=step_id.upper(),
-            prompt=f"Do {step_id}.",
-            require_confirmation=step_id in confirmed,
-        )
-        for step_id in step_ids
-    )
+    return workflow_of(*(step(step_id, require_confirmation=step_id in confirmed) for step_id in step_ids))
+
+
+def step(step_id: str, **fields: Any) -> Step:
+    """A step titled like its id in capitals."""
+    return Step(**{"id": step_id, "title": step_id.upper(), "prompt": f"Do {step_id}."} | fields)
+
+
+def workflow_of(*parts: Part, **fields: Any) -> CompiledWorkflow:
+    """A workflow made of these parts."""
     return CompiledWorkflow(
         v=1,
         id=WorkflowId("project.test"),
@@ -38,7 +41,8 @@ def compiled(*step_ids: str, confirmed: Sequence[str] = ()) -> CompiledWorkflow:
         name="Test",
         description="For tests.",
         version="1.0.0",
-        steps=steps,
+        steps=parts,
+        **fields,
     )
 
 
@@ -46,8 +50,21 @@ def attempt(number: int) -> AttemptId:
     return AttemptId(f"{number:07d}")
 
 
-def work(notes: str = "", context: dict[str, Any] | None = None, ref: BlobRef | None = None) -> WorkDone:
-    return WorkDone(input_digest=f"digest of {notes[:20]}", notes=notes, notes_ref=ref, context=context or {})
+def work(
+    notes: str = "",
+    context: dict[str, Any] | None = None,
+    ref: BlobRef | None = None,
+    artifacts: Sequence[dict[str, Any]] = (),
+    option: int | None = None,
+) -> WorkDone:
+    return WorkDone(
+        input_digest=f"digest of {notes[:20]}",
+        notes=notes,
+        notes_ref=ref,
+        context=context or {},
+        artifacts=tuple(artifacts),
+        option=option,
+    )
 
 
 def start_facts(
@@ -55,6 +72,7 @@ def start_facts(
     run_id: RunId = RUN_ID,
     context: dict[str, Any] | None = None,
     observations: dict[ObservationKey, str] | None = None,
+    preferences: PreferencesDelta | None = None,
 ) -> StartFacts:
     return StartFacts(
         session_id=SESSION_ID,
@@ -66,28 +84,38 @@ def start_facts(
         input_digest="digest of start",
         context=context or {},
         observations=observations or {},
+        preferences=preferences or PreferencesDelta(),
     )
 
 
 class WrittenLog:
     """Plans go in, nodes come out; `records` and `history` are what a store would hold and tell."""
 
-    def __init__(self, *step_ids: str) -> None:
-        self.workflow = compiled(*(step_ids or ("a", "b", "c")))
+    def __init__(self, *step_ids: str, workflow: CompiledWorkflow | None = None) -> None:
+        self.workflow = workflow or compiled(*(step_ids or ("a", "b", "c")))
         self.records: list[Record] = []
         self.history: History = fold(SESSION_ID, ())
         self._attempts = 0
 
-    def start(self, run_id: RunId = RUN_ID, context: dict[str, Any] | None = None) -> Node:
-        return self._node_of(decide_start(self.history, start_facts(self.workflow, run_id, context)))
+    def start(
+        self,
+        run_id: RunId = RUN_ID,
+        context: dict[str, Any] | None = None,
+        preferences: PreferencesDelta | None = None,
+    ) -> Node:
+        facts = start_facts(self.workflow, run_id, context, preferences=preferences)
+        return self._node_of(decide_start(self.history, facts))
 
     def advance(self, node: Node, notes: str = "", context: dict[str, Any] | None = None) -> Node:
         """Acknowledge the node with an attempt that was never used."""
-        done = work(notes, context)
+        return self.report(node, work(notes, context))
+
+    def report(self, node: Node, done: WorkDone) -> Node:
+        """Acknowledge the node with this report; a blocked attempt is a node too."""
         return self._node_of(decide_advance(self.history, self.workflow, node, self._fresh(), done))
 
     def checkpoint(self, node: Node, notes: str = "") -> Node:
-        return self._node_of(decide_checkpoint(node, self._fresh(), work(notes)))
+        return self._node_of(decide_checkpoint(self.history, node, self._fresh(), work(notes)))
 
     def walk(self, node: Node, *notes: str) -> Node:
         """Advance once per text."""

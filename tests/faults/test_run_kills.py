@@ -45,7 +45,8 @@ def test_kills_at_random_points_of_a_run_lose_and_double_no_step(home: str, tmp_
     assert report["problems"] == []
     assert report["kills"] == KILLS
     assert report["steps"] > KILLS / 2  # the children got somewhere before they died
-    assert report["events"] == 3 + 4 * report["steps"]  # session, run, node; four events for each step
+    # Session, run, node, preferences and trace; then five events for each step.
+    assert report["events"] == 5 + 5 * report["steps"]
 
 
 def walk_of(home: str, project: str, steps: int) -> walker.Walk:

@@ -1,15 +1,22 @@
-"""Workflow files on disk: three places in a fixed order, and no file that stops the others."""
+"""Workflow files of every source, in a fixed order, and no source that stops the others."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
-from handrail.host import workflow_library
 from handrail.host.workflow_library import DirectoryLibrary
+from handrail.host.workflow_sources import directories
 from handrail.ports import WorkflowFile
 from handrail.workflows.catalog import build_catalog
+
+WORKFLOW = (
+    b'{"id": "project.w%d", "name": "W", "description": "W.", '
+    b'"steps": [{"id": "a", "title": "A", "prompt": "Do it."}]}'
+)
 
 
 def put(directory: str, name: str, content: bytes = b"{}") -> str:
@@ -56,7 +63,7 @@ def test_files_come_bundled_first_then_user_then_project_sorted_by_name(
 
 
 def test_the_bundled_workflows_are_there_and_without_problems(home: str, project: str) -> None:
-    catalog = build_catalog(DirectoryLibrary(home).files(project))
+    catalog = build_catalog(DirectoryLibrary(home).files(project)).entries
 
     assert {entry.id for entry in catalog} >= {"wr.bug_investigation", "wr.code_review", "wr.small_change"}
     assert [entry.problems for entry in catalog if entry.problems] == []
@@ -99,11 +106,82 @@ def test_a_huge_file_is_read_just_beyond_the_limit(home: str, project: str, ours
     assert len(given[2]) == 1_000_001
 
 
-def test_a_directory_with_too_many_files_is_cut(
+def test_a_directory_with_too_many_files_is_cut_and_says_so(
     monkeypatch: pytest.MonkeyPatch, home: str, project: str, ours: str
 ) -> None:
-    monkeypatch.setattr(workflow_library, "MOST_FILES", 2)
+    monkeypatch.setattr(directories, "MOST_FILES", 2)
     for name in ("c.json", "a.json", "b.json"):
         put(ours, name)
 
-    assert [name for _, name, _ in own(DirectoryLibrary(home).files(project))] == ["a.json", "b.json"]
+    files = [file for file in DirectoryLibrary(home).files(project) if file.source_kind == "project"]
+
+    assert [file.source_ref for file in files] == ["a.json", "b.json", "more files"]
+    assert files[-1].trouble == (
+        "There are 3 workflow files in the project directory; only the first 2 are looked at."
+    )
+
+
+def test_directories_that_the_project_names_come_after_its_own(home: str, project: str, ours: str) -> None:
+    put(ours, "z.json")
+    put(os.path.join(project, "flows"), "a.json")
+    put(os.path.join(project, ".handrail"), "config.json", b'{"workflowDirectories": ["flows", "../x"]}')
+
+    files = [file for file in DirectoryLibrary(home).files(project) if file.source_kind == "project"]
+
+    assert [file.source_ref for file in files] == [
+        "z.json",
+        "flows/a.json",
+        ".handrail/config.json workflowDirectories[1]",
+    ]
+
+
+def test_contracts_of_user_and_project_are_given_beside_the_workflows(home: str, project: str) -> None:
+    put(os.path.join(home, "contracts"), "user.contracts.a.json")
+    put(os.path.join(project, ".handrail", "contracts"), "project.contracts.b.json")
+
+    held = [file for file in DirectoryLibrary(home).files(project) if file.holds == "contract"]
+
+    assert [(file.source_kind, file.source_ref) for file in held] == [
+        ("user", "user.contracts.a.json"),
+        ("project", "project.contracts.b.json"),
+    ]
+
+
+def test_sources_of_the_config_come_last_and_their_troubles_are_listed(home: str, project: str) -> None:
+    sources = b'{"workflowSources": [{"kind": "git", "path": "gone", "ref": "' + b"a" * 40 + b'"}, 3],'
+    put(home, "config.json", sources + b' "plugins": ["handrail-no-such-plugin"]}')
+
+    files = DirectoryLibrary(home, {"PATH": os.environ.get("PATH", "")}).files(project)
+
+    assert [(file.source_kind, file.source_ref) for file in files if file.trouble] == [
+        ("git", f"gone@{'a' * 12}"),
+        ("plugin", "handrail-no-such-plugin"),
+        ("git", "config.json workflowSources[1]"),
+    ]
+
+
+def test_without_such_sources_no_process_and_no_package_is_looked_at(home: str, project: str) -> None:
+    """Checked in a fresh interpreter: what a listing loads is part of what it costs."""
+    code = (
+        "import sys; from handrail.host.workflow_library import DirectoryLibrary; "
+        f"DirectoryLibrary({home!r}, {{}}).files({project!r}); "
+        "print(sorted({'subprocess', 'importlib.metadata'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
+def test_one_bad_file_among_a_thousand_is_one_problem(home: str, project: str, ours: str) -> None:
+    for number in range(1000):
+        put(ours, f"w{number}.json", WORKFLOW % number)
+    put(ours, "bad.json", b"{")
+
+    entries = build_catalog(DirectoryLibrary(home).files(project)).entries
+
+    listed = [entry for entry in entries if entry.source_kind == "project"]
+    assert len(listed) == 1001
+    assert [(entry.id, len(entry.problems)) for entry in listed if entry.problems] == [("bad.json", 1)]

@@ -21,8 +21,8 @@ DEADLINE_SECONDS = 60
 FROM_A_CLONE = "uv run --no-dev "
 SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
 
-TOKEN = re.compile(r"\b(st1|ak1|ck1)[0-9a-z]{46,53}\b")
-PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1)…")
+TOKEN = re.compile(r"\b(st1|ak1|ck1|ch1)[0-9a-z]{46,53}\b")
+PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1|ch1)…")
 DIFFERS_EACH_TIME = (
     (TOKEN, r"\1…"),
     (re.compile(r"\b(cu1)[\w.-]+"), r"\1…"),

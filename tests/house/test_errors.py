@@ -26,8 +26,13 @@ LAFS_TABLES = "src/handrail/contract/lafs_"
 """The LAFS registry is somebody else's table of codes; the checker needs it as it is."""
 
 BROAD = frozenset({"Exception", "BaseException"})
-CATCH_ALL_PLACES = ("src/handrail/surfaces/cli/", "src/handrail/surfaces/mcp/", "src/handrail/runtime/hub.py")
-"""Each may catch everything once."""
+CATCH_ALL_PLACES = (
+    "src/handrail/surfaces/cli/",
+    "src/handrail/surfaces/mcp/",
+    "src/handrail/runtime/hub.py",
+    "src/handrail/host/workflow_sources/plugins.py",
+)
+"""Each may catch everything once. A plugin is other people's code; one that fails must not hide the rest."""
 
 STATUS_KEYWORDS = frozenset({"exit_status", "http_status"})
 EXITS = frozenset({"exit", "_exit", "SystemExit"})

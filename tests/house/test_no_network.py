@@ -1,4 +1,4 @@
-"""Handrail opens no port, calls no host and starts no program, as SECURITY.md says."""
+"""Handrail opens no port, calls no host and starts no program but those SECURITY.md names."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NETWORK = frozenset(
     }
 )
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
-STARTERS = ("src/handrail/demo/processes.py",)
-"""The demo runs this same program in processes of its own, in order to kill them."""
+STARTERS = ("src/handrail/demo/processes.py", "src/handrail/host/workflow_sources/git.py")
+"""The demo runs this same program in order to kill it; git reads a repository that the user configured."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

@@ -24,7 +24,7 @@ ROOT_PAGES = "README ARCHITECTURE STYLE CONTRIBUTING SECURITY CHANGELOG AGENTS C
 ALLOWED = re.compile(
     rf"(?:{ROOT_PAGES.replace(' ', '|')})\.md"
     r"|docs/glossary\.md"
-    r"|docs/(?:tutorial|how-to|reference|explanation|decisions)/[a-z0-9-]+\.md"
+    r"|docs/(?:tutorial|how-to|workflows|reference|explanation|decisions)/[a-z0-9-]+\.md"
     r"|(?:tests|bench)/README\.md"
     r"|skills/.+\.md"
 )
@@ -130,6 +130,8 @@ def test_every_test_that_a_page_names_exists() -> None:
         ("NOTES.md", "outside the documented trees"),
         ("src/handrail/engine/README.md", "outside the documented trees"),
         ("docs/explanation/one-call.md", ""),
+        ("docs/workflows/bug-investigation.md", ""),
+        ("docs/workflows/drafts/bug-investigation.md", "outside the documented trees"),
         ("docs/glossary.md", ""),
         ("README.md", ""),
     ],

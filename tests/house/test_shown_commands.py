@@ -81,6 +81,7 @@ def test_only_the_block_below_the_file_name_is_saved() -> None:
     [
         ("ak1" + "0" * 53, "ak1…"),
         ("st1" + "z" * 46, "st1…"),
+        ("ch1" + "0" * 53, "ch1…"),
         ("ak10 is short", "ak10 is short"),
         ("ses_zyxwvtsrqpnm", "ses_0123456789ab"),
         ('"run_count": 1', '"run_count": 1'),

@@ -6,7 +6,8 @@ from handrail.engine.history import Node
 from handrail.engine.state import Running
 from handrail.projections.graph_drawing import draw_run
 from handrail.projections.run_graph import run_graph
-from tests.engine.written_log import RUN_ID, WrittenLog
+from tests.engine.contracts import CONTRACTS, FINDING, finding
+from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
 
 
 def label(node: Node) -> str:
@@ -51,22 +52,6 @@ def test_a_branch_that_was_left_stands_beside_the_line() -> None:
         "o c",
         "o d",
         "* done",
-    )
-
-
-def test_the_line_follows_the_preferred_branch_even_if_it_began_first() -> None:
-    log = WrittenLog("a", "b", "c")
-    first = log.start()
-    old = log.advance(first)
-    log.checkpoint(first)
-    log.advance(old)
-
-    check_drawing(
-        log,
-        "o a",
-        "|\\ # a",
-        "o b",
-        "* c",
     )
 
 
@@ -127,3 +112,17 @@ def test_a_long_run_needs_no_deep_stack() -> None:
 
     assert len(lines) == 1_000
     assert lines[-1] == "* s999"
+
+
+def test_a_blocked_attempt_has_its_own_mark() -> None:
+    held = step("a", contract=FINDING)
+    log = WrittenLog(workflow=workflow_of(held, step("b"), contracts=CONTRACTS))
+    blocked = log.report(log.start(), work())
+    log.report(blocked, work(artifacts=[finding()]))
+
+    check_drawing(
+        log,
+        "o a",
+        "x a",
+        "* b",
+    )

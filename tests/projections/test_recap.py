@@ -9,7 +9,9 @@ from handrail.engine.decide import decide_advance
 from handrail.engine.history import Node
 from handrail.engine.reply import BranchSummary, Recap, RecapEntry
 from handrail.projections.recap import lost_branch, recap_at
-from tests.engine.written_log import WrittenLog, attempt, work
+from handrail.workflows.conditions import AlwaysFalse
+from tests.engine.contracts import CONTRACTS, FINDING, finding
+from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
 
 MANY = tuple(f"s{number}" for number in range(20))
 
@@ -222,3 +224,54 @@ def test_both_cuts_are_counted_together() -> None:
 
     assert (len(recap.entries), len(recap.downstream), recap.omitted) == (3, 3, 2 + 1)
     assert recap.truncated
+
+
+def asking() -> WrittenLog:
+    held = step("a", contract=FINDING)
+    return WrittenLog(workflow=workflow_of(held, step("b"), step("c"), contracts=CONTRACTS))
+
+
+def test_a_blocked_attempt_says_what_stood_in_its_way() -> None:
+    log = asking()
+    blocked = log.report(log.start(), work("tried"))
+
+    recap = recap_at(log.history, log.workflow, blocked.node_id)
+
+    assert [blocker.code for blocker in recap.blocked_by] == ["MISSING_REQUIRED_OUTPUT"]
+    assert told(recap) == [("a", "tried")]
+
+
+@pytest.mark.parametrize(("again", "expected"), [("", ["tried"]), ("done", ["done"])])
+def test_notes_of_a_blocked_attempt_are_told_unless_the_retry_brought_its_own(
+    again: str, expected: list[str]
+) -> None:
+    log = asking()
+    blocked = log.report(log.report(log.start(), work("tried")), work())
+    after = log.report(blocked, work(again, artifacts=[finding()]))
+
+    recap = recap_at(log.history, log.workflow, after.node_id)
+
+    assert [entry.notes for entry in recap.entries] == expected
+    assert recap.blocked_by == []
+
+
+def test_current_artifacts_come_back_as_far_as_they_fit() -> None:
+    log = WrittenLog("a", "b")
+    small, large = {"kind": "small", "n": 1}, {"kind": "large", "text": "x" * 5_000}
+    second = log.report(log.start(), work(artifacts=[large]))
+    third = log.report(second, work(artifacts=[small]))
+
+    recap = recap_at(log.history, log.workflow, third.node_id)
+
+    assert [(held.kind, held.step_id, held.body) for held in recap.artifacts] == [("small", "b", small)]
+    assert recap.artifacts_omitted == 1
+
+
+def test_steps_that_were_passed_by_are_told() -> None:
+    workflow = workflow_of(step("a"), step("b", when="never"), step("c"), conditions={"never": AlwaysFalse()})
+    log = WrittenLog(workflow=workflow)
+    after = log.advance(log.start())
+
+    recap = recap_at(log.history, log.workflow, after.node_id)
+
+    assert [(part.step_id, part.condition_id) for part in recap.skipped] == [("b", "never")]

@@ -99,11 +99,11 @@ def test_the_highest_index_on_the_way_counts_not_only_the_tips_own() -> None:
 
 
 def test_a_tie_is_broken_by_creation() -> None:
-    check_preferred({"root": (None, 0, 9), "a_later": ("root", 5, 5), "b_earlier": ("root", 4, 7)}, "a_later")
+    check_preferred({"root": (None, 0, 9), "later": ("root", 5, 5), "earlier": ("root", 4, 7)}, "later")
 
 
 def test_a_second_tie_is_broken_by_the_name() -> None:
-    check_preferred({"root": (None, 0, 9), "a": ("root", 4, 7), "b": ("root", 4, 5)}, "b")
+    check_preferred({"root": (None, 0, 9), "b": ("root", 4, 5), "a": ("root", 4, 7)}, "b")
 
 
 def test_below_a_node_the_same_rule_holds_among_its_own_tips() -> None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.contract.ids import NodeId
-from handrail.engine.history import History, Node, context_at, extend, fold, path_to
+from handrail.engine.facts import facts_at
+from handrail.engine.folding import extend, fold
+from handrail.engine.history import History, Node, context_at, path_to
 from handrail.engine.state import Complete
 from handrail.projections.graph_drawing import draw_run
+from handrail.projections.lineage import current_artifacts
 from handrail.projections.overview import run_overview, session_status
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import run_graph
-from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
+from tests.engine.contracts import CONTRACTS, FINDING, finding
+from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, step, work, workflow_of
 
 deltas = st.dictionaries(st.sampled_from(["x", "y", "z"]), st.none() | st.integers(0, 9), max_size=3)
-moves = st.tuples(st.booleans(), st.integers(0, 1_000), st.text("aé", max_size=5), deltas)
+kinds_of_move = st.sampled_from(["advance", "blocked", "checkpoint"])
+moves = st.tuples(kinds_of_move, st.integers(0, 1_000), st.text("aé", max_size=5), deltas)
 plays = st.lists(moves, max_size=14)
+Play: TypeAlias = list[tuple[str, int, str, dict[str, Any]]]
 
 
 class Told:
@@ -36,18 +42,23 @@ class Told:
         self.parents[node.node_id] = None if parent is None else parent.node_id
 
 
-def played(play: list[tuple[bool, int, str, dict[str, Any]]]) -> tuple[WrittenLog, Told]:
+def played(play: Play) -> tuple[WrittenLog, Told]:
     """A log in which every move acts on some node that exists by then."""
-    log, told = WrittenLog("a", "b", "c", "d"), Told()
+    steps = [step(name, contract=FINDING) for name in ("a", "b", "c", "d")]
+    log, told = WrittenLog(workflow=workflow_of(*steps, contracts=CONTRACTS)), Told()
     first = log.start(context={"x": 0})
     told.add(first, None, {"x": 0})
     nodes = [first]
-    for is_advance, place, notes, delta in play:
+    for kind, place, notes, delta in play:
         node = nodes[place % len(nodes)]
         if isinstance(node.state, Complete):
             continue
-        made = log.advance(node, notes, delta) if is_advance else log.checkpoint(node, notes)
-        told.add(made, node, delta if is_advance else {})
+        if kind == "checkpoint":
+            made, delta = log.checkpoint(node, notes), {}
+        else:
+            brought = finding(file="a.py" if kind == "advance" else "")
+            made = log.report(node, work(notes, delta, artifacts=[brought]))
+        told.add(made, node, delta)
         nodes.append(made)
     return log, told
 
@@ -65,15 +76,17 @@ def projected(history: History, log: WrittenLog) -> object:
             "ledger": overview.ledger_version,
             "drawing": draw_run(graph, lambda node: node.node_id),
             "recaps": {node_id: recap_at(history, log.workflow, node_id) for node_id in history.nodes},
+            "artifacts": {node_id: current_artifacts(history, node_id) for node_id in history.nodes},
+            "facts": {
+                node_id: facts_at(history, log.workflow, node_id).artifacts for node_id in history.nodes
+            },
         }
     )
 
 
 @settings(max_examples=60, deadline=None)
 @given(play=plays, cut=st.integers(0, 10_000))
-def test_a_prefix_and_then_the_rest_equals_all_of_it(
-    play: list[tuple[bool, int, str, dict[str, Any]]], cut: int
-) -> None:
+def test_a_prefix_and_then_the_rest_equals_all_of_it(play: Play, cut: int) -> None:
     log, _ = played(play)
     place = cut % (len(log.records) + 1)
 
@@ -89,7 +102,7 @@ def test_a_prefix_and_then_the_rest_equals_all_of_it(
 @settings(max_examples=30, deadline=None)
 @given(play=plays)
 def test_folding_event_by_event_equals_folding_at_once(
-    play: list[tuple[bool, int, str, dict[str, Any]]],
+    play: Play,
 ) -> None:
     log, _ = played(play)
 
@@ -102,7 +115,7 @@ def test_folding_event_by_event_equals_folding_at_once(
 
 @settings(max_examples=60, deadline=None)
 @given(play=plays)
-def test_lineage_and_context_are_what_was_done(play: list[tuple[bool, int, str, dict[str, Any]]]) -> None:
+def test_lineage_and_context_are_what_was_done(play: Play) -> None:
     log, told = played(play)
     history = fold(SESSION_ID, log.records)
 
@@ -116,7 +129,7 @@ def test_lineage_and_context_are_what_was_done(play: list[tuple[bool, int, str, 
 
 @settings(max_examples=60, deadline=None)
 @given(play=plays)
-def test_a_drawing_shows_every_node_once(play: list[tuple[bool, int, str, dict[str, Any]]]) -> None:
+def test_a_drawing_shows_every_node_once(play: Play) -> None:
     log, _ = played(play)
 
     lines = draw_run(run_graph(log.history, RUN_ID), lambda node: node.node_id)

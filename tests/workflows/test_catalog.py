@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from handrail.contract.vocabulary import SourceKind
 from handrail.ports import WorkflowFile
-from handrail.workflows.catalog import CatalogEntry, build_catalog, suggested_id
+from handrail.workflows.catalog import (
+    CatalogEntry,
+    Summary,
+    build_catalog,
+    encode_summary,
+    suggested_id,
+    summarise,
+)
 
 
 def file(
@@ -29,69 +37,73 @@ def broken(name: str, content: bytes = b"{") -> WorkflowFile:
     return WorkflowFile(source_kind="project", source_ref=name, content=content)
 
 
+def entries_of(*files: WorkflowFile) -> tuple[CatalogEntry, ...]:
+    return build_catalog(files).entries
+
+
 def seen(entries: tuple[CatalogEntry, ...]) -> list[tuple[str, str, list[str]]]:
     """Id, source and problem codes of each entry, in order."""
     return [(entry.id, entry.source_kind, [problem.code for problem in entry.problems]) for entry in entries]
 
 
 def test_every_source_of_files_is_listed() -> None:
-    entries = build_catalog([file("wr.review", "bundled"), file("user.mine", "user"), file("project.ours")])
+    entries = entries_of(file("wr.review", "bundled"), file("user.mine", "user"), file("project.ours"))
 
     assert seen(entries) == [
         ("project.ours", "project", []),
         ("user.mine", "user", []),
         ("wr.review", "bundled", []),
     ]
-    assert all(entry.workflow is not None for entry in entries)
+    assert all(entry.is_usable for entry in entries)
 
 
-@pytest.mark.parametrize("source_kind", ["user", "project"])
+@pytest.mark.parametrize("source_kind", ["user", "project", "git", "plugin"])
 def test_the_bundled_namespace_is_refused_to_everyone_else(source_kind: SourceKind) -> None:
-    entries = build_catalog([file("wr.review", source_kind)])
+    entries = entries_of(file("wr.review", source_kind))
 
     assert seen(entries) == [("wr.review", source_kind, ["reserved_id"])]
-    assert entries[0].workflow is None
+    assert not entries[0].is_usable
     assert entries[0].problems[0].pointer == "/id"
 
 
 def test_a_namespace_that_only_begins_like_the_reserved_one_is_free() -> None:
-    assert seen(build_catalog([file("wrong.review")])) == [("wrong.review", "project", [])]
+    assert seen(entries_of(file("wrong.review"))) == [("wrong.review", "project", [])]
 
 
 def test_nothing_shadows_an_id_that_was_taken_earlier() -> None:
     files = [file("team.deploy", "user", "first.json"), file("team.deploy", "project", "second.json")]
 
-    entries = build_catalog(files)
+    entries = entries_of(*files)
 
     assert seen(entries) == [("team.deploy", "project", ["shadowed_id"]), ("team.deploy", "user", [])]
     assert entries[0].problems[0].message == "team.deploy is already defined by user first.json."
 
 
 def test_two_files_of_one_source_with_one_id_keep_the_first() -> None:
-    entries = build_catalog([file("team.deploy", name="a.json"), file("team.deploy", name="b.json")])
+    entries = entries_of(file("team.deploy", name="a.json"), file("team.deploy", name="b.json"))
 
-    usable = [entry.source_ref for entry in entries if entry.workflow is not None]
+    usable = [entry.source_ref for entry in entries if entry.is_usable]
     assert usable == ["a.json"]
 
 
 def test_an_id_that_could_not_be_used_does_not_block_it_for_others() -> None:
     files = [file("wr.review", "user", "impostor.json"), file("wr.review", "bundled", "real.json")]
 
-    entries = build_catalog(files)
+    entries = entries_of(*files)
 
-    usable = [entry.source_ref for entry in entries if entry.workflow is not None]
+    usable = [entry.source_ref for entry in entries if entry.is_usable]
     assert usable == ["real.json"]
 
 
 def test_a_broken_file_is_listed_under_its_name_and_hides_no_other() -> None:
-    entries = build_catalog([broken("half/done.json"), file("project.fine")])
+    entries = entries_of(broken("half/done.json"), file("project.fine"))
 
     assert seen(entries) == [("done.json", "project", ["unreadable"]), ("project.fine", "project", [])]
-    assert entries[0].workflow is None
+    assert not entries[0].is_usable
 
 
 def test_all_problems_of_a_broken_file_are_kept() -> None:
-    entries = build_catalog([broken("poor.json", b'{"id": "project.poor", "steps": []}')])
+    entries = entries_of(broken("poor.json", b'{"id": "project.poor", "steps": []}'))
 
     assert [problem.code for problem in entries[0].problems] == ["missing_key", "missing_key", "no_steps"]
 
@@ -105,10 +117,10 @@ def test_the_order_is_namespace_then_workflows_before_routines_then_name() -> No
         file("legacy-one"),
     ]
 
-    ids = [entry.id for entry in build_catalog(files)]
+    ids = [entry.id for entry in entries_of(*files)]
 
     assert ids == ["legacy-one", "alpha.m", "alpha.z", "alpha.b", "zeta.a"]
-    assert ids == [entry.id for entry in build_catalog(reversed(files))]
+    assert ids == [entry.id for entry in entries_of(*reversed(files))]
 
 
 @pytest.mark.parametrize(
@@ -124,3 +136,83 @@ def test_a_legacy_id_gets_a_namespaced_suggestion(
     workflow_id: str, source_kind: SourceKind, expected: str
 ) -> None:
     assert suggested_id(workflow_id, source_kind) == expected
+
+
+def test_a_suggestion_that_is_taken_gets_a_suffix_from_the_source() -> None:
+    first = suggested_id("hunt", "user", "a.json", {"user.hunt"})
+    second = suggested_id("hunt", "user", "b.json", {"user.hunt"})
+
+    assert first.startswith("user.hunt_")
+    assert len(first) == len("user.hunt_") + 6
+    assert first != second
+    assert first == suggested_id("hunt", "user", "a.json", {"user.hunt"})
+
+
+def test_legacy_entries_carry_their_suggestion_and_others_none() -> None:
+    entries = entries_of(file("bug-hunt"), file("project.bug_hunt", name="z.json"), file("old", "user"))
+
+    suggestions = {entry.id: entry.suggested_id for entry in entries}
+    assert suggestions["old"] == "user.old"
+    assert suggestions["bug-hunt"].startswith("project.bug_hunt_")
+    assert suggestions["project.bug_hunt"] == ""
+
+
+def test_a_remembered_summary_is_used_instead_of_reading() -> None:
+    known = encode_summary(Summary(id="team.known", name="Known", description="Remembered."))
+    given = WorkflowFile(source_kind="user", source_ref="x.json", content=b"not read", summary=known)
+
+    (entry,) = entries_of(given)
+
+    assert (entry.id, entry.name, entry.is_usable) == ("team.known", "Known", True)
+
+
+def test_a_damaged_summary_is_ignored_and_the_file_is_read() -> None:
+    whole = file("team.deploy")
+    given = msgspec.structs.replace(whole, summary=b'{"id": 3}')
+
+    assert seen(entries_of(given)) == seen(entries_of(whole))
+
+
+def test_a_summary_says_the_same_as_the_file_it_was_made_from() -> None:
+    for whole in (file("team.deploy"), file("old-one", kind="routine"), broken("half.json")):
+        remembered = msgspec.structs.replace(whole, summary=encode_summary(summarise(whole.content)))
+
+        assert build_catalog([remembered]) == build_catalog([whole])
+
+
+def test_a_source_in_trouble_is_listed_with_what_to_do() -> None:
+    given = WorkflowFile(
+        source_kind="git",
+        source_ref="repo@abc",
+        content=b"",
+        trouble="It is not fetched.",
+        remedy="Fetch it.",
+    )
+
+    (entry,) = entries_of(given)
+
+    assert not entry.is_usable
+    assert [(problem.code, problem.message, problem.fix) for problem in entry.problems] == [
+        ("bad_source", "It is not fetched.", "Fetch it.")
+    ]
+
+
+def contract(name: str, content: bytes = b'{"schema": {"type": "object"}}') -> WorkflowFile:
+    return WorkflowFile(source_kind="project", source_ref=f"{name}.json", content=content, holds="contract")
+
+
+def test_contracts_are_kept_beside_the_workflows() -> None:
+    catalog = build_catalog(
+        [file("team.deploy"), contract("team.contracts.change"), contract("broken", b"{")]
+    )
+
+    assert [entry.id for entry in catalog.entries] == ["team.deploy"]
+    assert list(catalog.contracts) == ["team.contracts.change"]
+    assert [problem.code for problem in catalog.contract_problems["broken.json"]] == ["unreadable"]
+
+
+def test_of_two_contracts_with_one_id_the_first_counts() -> None:
+    first = contract("team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "First."}')
+    second = contract("b/team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "Second."}')
+
+    assert build_catalog([first, second]).contracts["team.contracts.change"].guidance == "First."

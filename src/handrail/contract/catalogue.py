@@ -222,7 +222,7 @@ WORKFLOW_INVALID = Kind(
     code="WORKFLOW_INVALID", native="E_VALIDATION", exit_status=2, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
     hint="Fix the problems in details.problems, then validate the file again.",
-    details=("workflow_id", "problems"),
+    details=("workflow_id", "problems", "report"),
 )
 WORKFLOW_ID_RESERVED = Kind(
     code="WORKFLOW_ID_RESERVED", native="E_VALIDATION", exit_status=2, http_status=422,

@@ -12,7 +12,12 @@ Moment: TypeAlias = Literal["at_once", "when_written", "when_attested"]
 `when_written`: its events have reached the disk; `when_attested`: so has the record that makes them count.
 """
 
-FROM_MEMORY = {"@ack": "ackToken", "@state": "stateToken", "@session": "sessionId"}
+FROM_MEMORY = {
+    "@ack": "ackToken",
+    "@retry": "retryAckToken",
+    "@state": "stateToken",
+    "@session": "sessionId",
+}
 """Words of an order that the agent replaces by what it remembers; a new agent remembers nothing."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.canonical import digest
 from handrail.demo.evidence import LogSeen, look
 from handrail.demo.orders import Moment, Order, Report
 from handrail.demo.processes import AgentProcess
@@ -46,6 +47,8 @@ class Scene:
         self.session_id = ""
         self.acknowledged: list[str] = []
         """The notes of every step that was acknowledged; no two are the same."""
+        self.delivered: list[str] = []
+        """The digest of every artifact that came with one of them; no two are the same."""
         self._environment = environment
         self._project = project
         self._agent: AgentProcess | None = None
@@ -86,10 +89,22 @@ class Scene:
         self.kills += report.is_killed
         return report
 
-    def finish(self, notes: str, ack: str = "@ack") -> Answer:
-        """Report the pending step as done."""
-        answer = self.call("run", "continue", "--ack", ack, "--notes", notes)
+    def finish(self, notes: str, artifact: dict[str, Any] | None = None, ack: str = "@ack") -> Answer:
+        """Report the pending step as done, with the artifact that it asks for."""
+        return self._accepted(notes, artifact, "--ack", ack, "--notes", notes)
+
+    def correct(self, notes: str, artifact: dict[str, Any]) -> Answer:
+        """Bring the artifact that a blocked attempt left out; its notes are kept and not sent again."""
+        return self._accepted(notes, artifact, "--ack", "@retry")
+
+    def _accepted(self, notes: str, artifact: dict[str, Any] | None, *arguments: str) -> Answer:
+        sent = () if artifact is None else ("--input", _input_with(artifact))
+        answer = self.call("run", "continue", *arguments, *sent)
+        if answer.data.get("kind") == "blocked":
+            raise Broken(f"the step {answer.data['pending']['title']!r} was blocked")
         self.acknowledged.append(notes)
+        if artifact is not None:
+            self.delivered.append(digest(artifact))
         return answer
 
     def log(self) -> LogSeen:
@@ -102,6 +117,10 @@ class Scene:
         if not line:
             raise Broken("the agent process ended by itself")
         return msgspec.json.decode(line, type=Report)
+
+
+def _input_with(artifact: dict[str, Any]) -> str:
+    return msgspec.json.encode({"output": {"artifacts": [artifact]}}).decode()
 
 
 def _answer(report: Report) -> Answer:

@@ -1,4 +1,4 @@
-"""The story: a run that survives kills, a lost chat, miscopied tokens and a change of mind."""
+"""The story: a run survives kills, a lost chat, a forgotten artifact, miscopied tokens and a new cause."""
 
 from __future__ import annotations
 
@@ -8,27 +8,36 @@ from typing import Any
 import msgspec
 
 from handrail.contract.base32 import ALPHABET
+from handrail.contract.canonical import digest
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE
+from handrail.demo.evidence import LogSeen
 from handrail.demo.orders import Moment
+from handrail.demo.reports import (
+    CHANGED,
+    CHANGED_AGAIN,
+    EXPLAIN,
+    EXPLAIN_AGAIN,
+    FIX,
+    FIX_AGAIN,
+    LOCATE,
+    REPRODUCE,
+    VERIFIED,
+    VERIFIED_AGAIN,
+    VERIFY,
+    VERIFY_AGAIN,
+)
 from handrail.demo.scene import Answer, Broken, Scene
 
 WORKFLOW = "wr.bug_investigation"
 GOAL = "Invoice 4711 is one cent short"
-
-REPRODUCE = "total([2.675]) prints 2.67, the bill says 2.68; 10 of 10 times."
-LOCATE = "prices.py:42 gets 2.675 and returns 2.67; one line above it is right."
-EXPLAIN = "Cause: round() rounds half to even."
-FIX = "Replaced round() by our own; test_half_cent passes."
-VERIFY = "Report: half-even rounding, replaced by our own."
-EXPLAIN_AGAIN = "Half-even is refuted: round(2.685, 2) is 2.69. A float cannot hold 2.675."
-FIX_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
-VERIFY_AGAIN = "Report: binary floats lose half cents; prices are Decimal."
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """What the log holds in the end, counted, and the drawing of the run."""
 
     steps_done: int = 0
+    artifacts: int = 0
+    blocked: int = 0
     events: int = 0
     lost: int = 0
     doubled: int = 0
@@ -41,10 +50,11 @@ def tell(scene: Scene) -> Totals:
     Raises Broken when a call does not do what it always does.
     """
     try:
-        first, events_per_step = an_agent_starts(scene)
+        first = an_agent_starts(scene)
         an_agent_is_killed(scene)
-        located = a_new_agent_takes_over(scene)
-        fixed = calls_are_killed(scene, events_per_step)
+        a_new_agent_takes_over(scene)
+        located = calls_are_killed(scene)
+        fixed = an_artifact_is_forgotten(scene)
         the_same_call_again(scene, first)
         tokens_are_miscopied(scene, fixed.data["ackToken"])
         the_agent_changes_its_mind(scene, located.data["stateToken"])
@@ -53,24 +63,23 @@ def tell(scene: Scene) -> Totals:
         raise Broken(f"an answer lacks {missing}") from missing
 
 
-def an_agent_starts(scene: Scene) -> tuple[Answer, int]:
-    """Start, and the first step done; the answer to that step, and how many events a step is."""
+def an_agent_starts(scene: Scene) -> Answer:
+    """Start, and the first step done; the answer to that step."""
     teller = scene.teller
     teller.begin("An agent starts a workflow")
     scene.new_agent()
     started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
     scene.session_id = started.data["session"]["sessionId"]
-    before = scene.log()
     teller.say("It gets one step, and the next call with a signed token:")
     teller.row("step", started.data["pending"]["title"])
-    teller.quote(started.data["pending"]["prompt"].partition("\n\n")[2])
+    teller.quote(started.data["pending"]["prompt"].partition("## Goal\n")[2].partition("\n\n")[0])
     teller.block([f"{'token':<12} {started.data['ackToken']}"])
     _show_next(scene, started)
     teller.say("It does the step, writes down what it found, and makes that call:")
     finished = scene.finish(REPRODUCE)
     teller.row("step", finished.data["pending"]["title"])
     _show_next(scene, finished)
-    return finished, scene.log().events - before.events
+    return finished
 
 
 def an_agent_is_killed(scene: Scene) -> None:
@@ -86,8 +95,8 @@ def an_agent_is_killed(scene: Scene) -> None:
     teller.check("The kill changed nothing in the log.", before == after)
 
 
-def a_new_agent_takes_over(scene: Scene) -> Answer:
-    """A process that knows the session id alone; the answer to the second step."""
+def a_new_agent_takes_over(scene: Scene) -> None:
+    """A process that knows the session id alone."""
     teller = scene.teller
     teller.begin("A new process that knows only the session id takes over")
     scene.new_agent()
@@ -106,17 +115,52 @@ def a_new_agent_takes_over(scene: Scene) -> Answer:
         [entry["notes"] for entry in told] == [REPRODUCE],
     )
     teller.check("Reading it again wrote nothing.", scene.log() == before)
-    teller.say("So it goes on:")
-    return scene.finish(LOCATE)
 
 
-def calls_are_killed(scene: Scene, events_per_step: int) -> Answer:
-    """In the middle of a call, and sent again; the answer to the last one."""
+def calls_are_killed(scene: Scene) -> Answer:
+    """In the middle of a call, and sent again; the answer to the first of the two steps."""
     scene.teller.begin("kill -9 in the middle of a call")
     scene.teller.say("A step is reported. The call is killed at once, then while it writes:")
-    _killed_then_repeated(scene, EXPLAIN, ("at_once", "when_written"), events_per_step)
+    located = _killed_then_repeated(scene, LOCATE, ("at_once", "when_written"))
     scene.teller.say("The next step. The call is killed when it has written, before it can answer:")
-    return _killed_then_repeated(scene, FIX, ("when_attested",), events_per_step)
+    _killed_then_repeated(scene, EXPLAIN, ("when_attested",))
+    return located
+
+
+def an_artifact_is_forgotten(scene: Scene) -> Answer:
+    """A report without what the step must deliver, and its correction; the answer to that."""
+    teller = scene.teller
+    teller.begin("The agent forgets what the step must deliver")
+    before = scene.log()
+    teller.say("The step asks for a list of the changed files, as data. Only notes come:")
+    blocked = scene.call("run", "continue", "--ack", "@ack", "--notes", FIX)
+    blockers: list[dict[str, Any]] = blocked.data.get("blockers", [])
+    example: dict[str, Any] = blocked.data.get("example") or {}
+    teller.row("kind", blocked.data["kind"])
+    for blocker in blockers:
+        teller.quote(blocker["message"])
+    teller.row("example", msgspec.json.encode(example).decode())
+    _show_next(scene, blocked)
+    stayed = scene.log()
+    teller.check(
+        "The run stays, and the reply has the reason, an example and the token to try again.",
+        blocked.data["kind"] == "blocked"
+        and [blocker["code"] for blocker in blockers] == ["MISSING_REQUIRED_OUTPUT"]
+        and example.get("kind") == CHANGED["kind"]
+        and bool(blocked.data.get("retryAckToken"))
+        and stayed.advances == before.advances,
+    )
+    teller.say("The notes are kept, so the artifact alone is sent:")
+    fixed = scene.correct(FIX, CHANGED)
+    teller.row("step", fixed.data["pending"]["title"])
+    after = scene.log()
+    teller.check(
+        "One call put it right: the notes are in the log once, with an artifact that was checked.",
+        after.advances == before.advances + 1
+        and after.notes.get(FIX) == 1
+        and after.artifacts.get(digest(CHANGED)) == 1,
+    )
+    return fixed
 
 
 def the_same_call_again(scene: Scene, first: Answer) -> None:
@@ -138,7 +182,7 @@ def tokens_are_miscopied(scene: Scene, ack: str) -> None:
     teller = scene.teller
     teller.begin("The agent miscopies its token")
     before = scene.log()
-    teller.say("Two characters wrong:")
+    teller.say("The last step waits for the user, and the user agrees. Two characters wrong:")
     _show_typos(scene, ack, 2)
     refused = scene.call("run", "continue", "--ack", with_typos(ack, 2), "--notes", VERIFY, may_fail=True)
     details = refused.error.get("details", {})
@@ -152,7 +196,7 @@ def tokens_are_miscopied(scene: Scene, ack: str) -> None:
     )
     teller.say("One character wrong:")
     _show_typos(scene, ack, 1)
-    repaired = scene.finish(VERIFY, with_typos(ack, 1))
+    repaired = scene.finish(VERIFY, VERIFIED, with_typos(ack, 1))
     warnings = repaired.data.get("warnings", [])
     for warning in warnings:
         teller.row("warning", warning["code"])
@@ -176,8 +220,8 @@ def the_agent_changes_its_mind(scene: Scene, old_state: str) -> None:
     for notes in left:
         teller.row("left behind", notes)
     teller.check("The reply tells every step of the branch that was left.", left == [EXPLAIN, FIX, VERIFY])
-    scene.finish(FIX_AGAIN)
-    ended = scene.finish(VERIFY_AGAIN)
+    scene.finish(FIX_AGAIN, CHANGED_AGAIN)
+    ended = scene.finish(VERIFY_AGAIN, VERIFIED_AGAIN)
     teller.check("The new branch reached the end of the workflow.", ended.data["isComplete"] is True)
 
 
@@ -188,24 +232,36 @@ def the_whole_run(scene: Scene) -> Totals:
     shown = scene.call("session", "show", scene.session_id)
     run = shown.data["runs"][0]
     teller.block(run["graph"])
-    teller.say("Each line is a step to do; * is where the run stands, the old branch is beside it.")
-    log = scene.log()
-    lost = sum(notes not in log.notes for notes in scene.acknowledged)
-    totals = Totals(
-        steps_done=len(scene.acknowledged),
-        events=log.events,
-        lost=lost,
-        doubled=log.advances - (len(scene.acknowledged) - lost),
-        graph=run["graph"],
+    teller.say(
+        "Each line is a step to do, x an attempt that was blocked; * is where the run stands, "
+        "the old branch is beside it."
     )
+    log = scene.log()
+    totals = _counted(scene, log, run["graph"])
     _show_totals(scene, totals)
-    teller.check("Every step that was acknowledged is in the log.", totals.lost == 0)
+    teller.check("Every step and artifact that was acknowledged is in the log.", totals.lost == 0)
     teller.check(
-        "No step is in it twice, and none that nobody sent.",
-        totals.doubled == 0 and set(log.notes.values()) == {1},
+        "Nothing is in it twice, and nothing that nobody sent.",
+        totals.doubled == 0 and {*log.notes.values(), *log.artifacts.values()} == {1},
     )
     teller.check("There is one fork, and the session is sound.", run["fork_count"] == 1 and log.is_healthy)
     return totals
+
+
+def _counted(scene: Scene, log: LogSeen, graph: list[str]) -> Totals:
+    """What was acknowledged against what the log holds."""
+    lost = sum(notes not in log.notes for notes in scene.acknowledged)
+    lost += sum(artifact not in log.artifacts for artifact in scene.delivered)
+    held = log.advances + sum(log.artifacts.values())
+    return Totals(
+        steps_done=len(scene.acknowledged),
+        artifacts=len(scene.delivered),
+        blocked=log.blocked,
+        events=log.events,
+        lost=lost,
+        doubled=held - (len(scene.acknowledged) + len(scene.delivered) - lost),
+        graph=graph,
+    )
 
 
 def with_typos(token: str, count: int) -> str:
@@ -232,6 +288,8 @@ def _show_totals(scene: Scene, totals: Totals) -> None:
         ("calls", scene.calls),
         ("kill -9", scene.kills),
         ("steps done", totals.steps_done),
+        ("artifacts", totals.artifacts),
+        ("blocked", totals.blocked),
         ("events", totals.events),
         ("lost", totals.lost),
         ("doubled", totals.doubled),
@@ -239,9 +297,7 @@ def _show_totals(scene: Scene, totals: Totals) -> None:
         scene.teller.row(name, f"{count:>4}")
 
 
-def _killed_then_repeated(
-    scene: Scene, notes: str, moments: tuple[Moment, ...], events_per_step: int
-) -> Answer:
+def _killed_then_repeated(scene: Scene, notes: str, moments: tuple[Moment, ...]) -> Answer:
     teller = scene.teller
     before = scene.log()
     teller.row("log before", before.describe())
@@ -257,6 +313,6 @@ def _killed_then_repeated(
     teller.row("log after", after.describe())
     teller.check(
         "The step is in the log once, however often it was sent.",
-        after.notes.get(notes) == 1 and after.events == before.events + events_per_step,
+        after.notes.get(notes) == 1 and after.advances == before.advances + 1,
     )
     return answer

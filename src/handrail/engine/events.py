@@ -11,13 +11,25 @@ from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import AttemptId, BlobRef, NodeId, RunId, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey, SourceKind
+from handrail.engine.navigate import TraceEntry
+from handrail.engine.reasons import Blocker, ReasonName
 from handrail.engine.state import State
+from handrail.workflows.compiled import Autonomy, RiskPolicy
 
 EVENT_VERSION = 1
+MOST_TRACE_ENTRIES = 25
 
-NodeKind: TypeAlias = Literal["step", "checkpoint"]
-EdgeKind: TypeAlias = Literal["acked_step", "checkpoint"]
-EdgeCause: TypeAlias = Literal["advance", "non_tip_advance", "checkpoint_created"]
+NodeKind: TypeAlias = Literal["step", "checkpoint", "blocked_attempt"]
+EdgeKind: TypeAlias = Literal["acked_step", "checkpoint", "blocked"]
+EdgeCause: TypeAlias = Literal["advance", "non_tip_advance", "checkpoint_created", "validation_blocked"]
+Capability: TypeAlias = Literal["delegation", "web_browsing"]
+CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
+CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
+"""The first two are strong: something was tried. The last is only said."""
+GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
+DivergenceReason: TypeAlias = Literal[
+    "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
+]
 
 
 def _kind_of(class_name: str) -> str:
@@ -85,10 +97,36 @@ class ContextSet(Fact, frozen=True, kw_only=True):
     source: Literal["initial", "agent_delta"]
 
 
-class Advanced(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="advanced"):
-    """The attempt moved the run on."""
+class Advanced(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="advanced",
+    omit_defaults=True,
+):
+    """The attempt moved the run on; `option_id` is what a choice step was answered with."""
 
     to_node_id: NodeId
+    option_id: str = ""
+
+
+class Blocked(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="blocked",
+    omit_defaults=True,
+):
+    """The attempt was not accepted; everything its reply says is kept here."""
+
+    to_node_id: NodeId
+    blockers: tuple[Blocker, ...]
+    retryable: bool = True
+    example: dict[str, Any] | None = None
 
 
 class AdvanceRecorded(Fact, frozen=True, kw_only=True):
@@ -96,7 +134,17 @@ class AdvanceRecorded(Fact, frozen=True, kw_only=True):
 
     attempt_id: AttemptId
     input_digest: str
-    outcome: Advanced
+    outcome: Advanced | Blocked
+
+
+class ValidationPerformed(Fact, frozen=True, kw_only=True):
+    """What an attempt brought was checked against a contract, or the notes against the step's rules."""
+
+    attempt_id: AttemptId
+    contract_ref: str = ""
+    """Empty: the rules of the step."""
+    result: Literal["valid", "invalid", "missing"]
+    issues: tuple[str, ...] = ()
 
 
 class NotesKept(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="inline"):
@@ -113,12 +161,87 @@ class NotesStored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag
     size_bytes: int
 
 
+class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A small structured payload, whole: conditions read it, and a reader needs no second file."""
+
+    kind: str
+    digest: str
+    """Of the RFC 8785 bytes of the body."""
+    body: dict[str, Any]
+    contract_ref: str = ""
+    """The contract it was found valid against; empty: nothing was checked."""
+
+
 class NodeOutputAppended(Fact, frozen=True, kw_only=True):
-    """What the agent wrote down on the way to this node."""
+    """What the agent wrote down on the way to this node: notes, or one artifact."""
 
     output_id: str
-    channel: Literal["recap"]
-    notes: NotesKept | NotesStored
+    channel: Literal["recap", "artifact"]
+    notes: NotesKept | NotesStored | None = None
+    artifact: Artifact | None = None
+    supersedes_output_id: str = ""
+    """The output of the same node and channel that this one corrects."""
+
+
+class Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How much the agent may do on its own."""
+
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+
+
+class PreferencesDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What somebody asked to change."""
+
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+
+
+class PreferencesChanged(Fact, frozen=True, kw_only=True):
+    """The preferences in force from this node on; without a node, the baseline of the session."""
+
+    change_id: str
+    source: Literal["user", "workflow_recommendation", "system"]
+    operation: Literal["run.start", "run.continue", "preferences.set"]
+    delta: PreferencesDelta
+    effective: Preferences
+
+
+class CapabilityObserved(Fact, frozen=True, kw_only=True):
+    """What is known about an optional capability of the agent."""
+
+    capability: Capability
+    status: CapabilityStatus
+    provenance: CapabilityProvenance
+    summary: str = ""
+
+
+class GapRecorded(Fact, frozen=True, kw_only=True):
+    """Something required was missing and the run went on. Never changed: a later gap resolves it by link."""
+
+    gap_id: str
+    severity: GapSeverity
+    reason: ReasonName | Literal["reported"]
+    summary: str
+    resolves_gap_id: str = ""
+    """The earlier gap that this one settles; such a gap is itself no open one."""
+    evidence_refs: tuple[str, ...] = ()
+
+
+class DivergenceRecorded(Fact, frozen=True, kw_only=True):
+    """The agent left the instructions on purpose and said so."""
+
+    reason: DivergenceReason
+    summary: str
+    related_step_id: str = ""
+
+
+class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
+    """Why the run stands where it stands."""
+
+    entries: tuple[TraceEntry, ...]
+    omitted: int = 0
+    """Entries left out in the middle, so that at most 25 stand here."""
 
 
 Event: TypeAlias = (
@@ -129,7 +252,13 @@ Event: TypeAlias = (
     | EdgeCreated
     | ContextSet
     | AdvanceRecorded
+    | ValidationPerformed
     | NodeOutputAppended
+    | PreferencesChanged
+    | CapabilityObserved
+    | GapRecorded
+    | DivergenceRecorded
+    | DecisionTraceAppended
 )
 """The closed set. A kind or version outside it fails fast."""
 

@@ -10,16 +10,31 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.payload import Payload
-from handrail.engine.history import Node
-from handrail.engine.state import Complete, Running, step_key
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.engine.events import Blocked, Preferences
+from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
+from handrail.engine.reasons import Blocker
+from handrail.engine.standing import Standing, situation_of
+from handrail.engine.state import Running, step_key
+from handrail.workflows.compiled import Choice
 
-NextIntent: TypeAlias = Literal[
-    "perform_pending_then_continue", "await_user_confirmation", "rehydrate_only", "complete"
-]
 WarningCode: TypeAlias = Literal[
-    "REPLAY_INPUT_MISMATCH", "TOKEN_REPAIRED", "INPUT_REPAIRED", "NOTES_TRUNCATED", "WORKFLOW_ID_LEGACY"
+    "REPLAY_INPUT_MISMATCH",
+    "TOKEN_REPAIRED",
+    "INPUT_REPAIRED",
+    "NOTES_TRUNCATED",
+    "WORKFLOW_ID_LEGACY",
+    "MODE_ABOVE_RECOMMENDED",
+    "CAPABILITY_UNAVAILABLE",
 ]
+
+
+class PendingChoice(Payload, frozen=True, kw_only=True):
+    """One option of a choice step; its token is passed as the ackToken."""
+
+    id: str
+    label: str
+    description: str = ""
+    token: str
 
 
 class Pending(Payload, frozen=True, kw_only=True):
@@ -29,13 +44,22 @@ class Pending(Payload, frozen=True, kw_only=True):
     title: str
     prompt: str
     require_confirmation: bool
+    choices: list[PendingChoice] = []
+
+
+class OptionCall(Payload, frozen=True, kw_only=True):
+    """The call that takes one option of a choice."""
+
+    id: str
+    params: dict[str, Any]
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name."""
+    """The exact call to make next, by its MCP tool name; of a choice, one per option."""
 
     tool: str
     params: dict[str, Any]
+    options: list[OptionCall] = []
 
 
 class ReplyWarning(Payload, frozen=True, kw_only=True):
@@ -53,13 +77,6 @@ class SessionRef(Payload, frozen=True, kw_only=True):
     run_id: str
 
 
-class Preferences(Payload, frozen=True, kw_only=True):
-    """The preferences in force at the node."""
-
-    autonomy: Literal["guided"]
-    risk_policy: Literal["conservative"]
-
-
 class RecapEntry(Payload, frozen=True, kw_only=True):
     """The notes that one step or checkpoint left behind."""
 
@@ -68,6 +85,21 @@ class RecapEntry(Payload, frozen=True, kw_only=True):
     title: str
     is_checkpoint: bool = False
     notes: str
+
+
+class RecapArtifact(Payload, frozen=True, kw_only=True):
+    """The current artifact of a kind."""
+
+    kind: str
+    step_id: str
+    body: dict[str, Any]
+
+
+class SkippedPart(Payload, frozen=True, kw_only=True):
+    """A step or loop that the run passed by, and the condition that did not hold."""
+
+    step_id: str
+    condition_id: str
 
 
 class BranchSummary(Payload, frozen=True, kw_only=True):
@@ -87,26 +119,35 @@ class Recap(Payload, frozen=True, kw_only=True):
     truncated: bool = False
     omitted: int = 0
     policy: str = ""
+    artifacts: list[RecapArtifact] = []
+    artifacts_omitted: int = 0
+    skipped: list[SkippedPart] = []
+    blocked_by: list[Blocker] = []
+    """Where the last attempt was blocked: what stood in its way."""
     children: list[BranchSummary] = []
     downstream: list[RecapEntry] = []
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """Minted for one node; ack and checkpoint are empty where nothing is pending."""
+    """Minted for one node; ack, checkpoint and choices are empty where nothing of the kind is pending."""
 
     state: str
     ack: str = ""
     checkpoint: str = ""
+    choices: tuple[str, ...] = ()
 
 
 class Reply(Payload, frozen=True, kw_only=True):
     """What start, continue and checkpoint answer, in this key order."""
 
-    kind: Literal["ok"]
+    kind: ReplyKind
     pending: Pending | None
     is_complete: bool
     next_intent: NextIntent
     next_call: ToolCall | None
+    blockers: list[Blocker] = []
+    retryable: bool | msgspec.UnsetType = msgspec.UNSET
+    example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
     recap: Recap | None = None
     session: SessionRef
@@ -114,66 +155,89 @@ class Reply(Payload, frozen=True, kw_only=True):
     project: str = ""
     state_token: str
     ack_token: str = ""
+    retry_ack_token: str = ""
     checkpoint_token: str = ""
 
 
 def reply_at(
-    node: Node,
+    standing: Standing,
     session_id: str,
-    workflow: CompiledWorkflow,
     tokens: Tokens,
     *,
+    blocked: Blocked | None = None,
     recap: Recap | None = None,
     is_healthy: bool = True,
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
 ) -> Reply:
-    """The reply that stands at a node."""
-    pending = _pending(node, workflow)
+    """The reply that stands at a node; `blocked` is the recorded refusal that created it."""
+    row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
+    pending = _pending(standing, tokens)
+    is_blocked = row.kind == "blocked" and blocked is not None
     return Reply(
-        kind="ok",
+        kind=row.kind,
         pending=pending,
         is_complete=pending is None,
-        next_intent=next_intent(pending, is_healthy),
-        next_call=_next_call(pending, tokens, is_healthy),
-        warnings=list(warnings),
+        next_intent=row.intent,
+        next_call=_next_call(row.call, pending, tokens),
+        blockers=list(blocked.blockers) if is_blocked and blocked else [],
+        retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
+        example=blocked.example if is_blocked and blocked else None,
+        warnings=[*warnings, *_standing_warnings(standing)],
         recap=recap,
-        session=SessionRef(session_id=session_id, run_id=node.run_id),
-        preferences=Preferences(autonomy="guided", risk_policy="conservative"),
+        session=SessionRef(session_id=session_id, run_id=standing.node.run_id),
+        preferences=standing.preferences,
         project=project,
         state_token=tokens.state,
-        ack_token=tokens.ack,
+        ack_token=tokens.ack if row.call in ("ack", "read") and not is_blocked else "",
+        retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
     )
 
 
-def next_intent(pending: Pending | None, is_healthy: bool) -> NextIntent:
-    """What to do next, not what just happened."""
-    if pending is None:
-        return "complete"
-    if not is_healthy:
-        return "rehydrate_only"
-    return "await_user_confirmation" if pending.require_confirmation else "perform_pending_then_continue"
-
-
-def _next_call(pending: Pending | None, tokens: Tokens, is_healthy: bool) -> ToolCall | None:
-    if pending is None:
+def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
+    leaf, state = standing.leaf, standing.node.state
+    if leaf is None or not isinstance(state, Running):
         return None
-    params = {"ackToken": tokens.ack} if is_healthy else {"stateToken": tokens.state}
-    return ToolCall(tool="continue_workflow", params=params)
+    options = leaf.options if isinstance(leaf, Choice) else ()
+    return Pending(
+        step_id=step_key(state),
+        title=leaf.title,
+        prompt=standing.prompt,
+        require_confirmation=standing.needs_confirmation,
+        choices=[
+            PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
+            for option, token in zip(options, tokens.choices, strict=True)
+        ],
+    )
 
 
-def _pending(node: Node, workflow: CompiledWorkflow) -> Pending | None:
-    match node.state:
-        case Complete():
+def _next_call(form: CallForm, pending: Pending | None, tokens: Tokens) -> ToolCall | None:
+    match form:
+        case "none":
             return None
-        case Running(step_id=step_id) as state:
-            step = next(step for step in workflow.steps if step.id == step_id)
-            return Pending(
-                step_id=step_key(state),
-                title=step.title,
-                prompt=step.prompt,
-                require_confirmation=step.require_confirmation,
-            )
+        case "read":
+            return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
+        case "ack" | "retry":
+            return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack})
+        case "per_option":
+            offered = pending.choices if pending else []
+            calls = [OptionCall(id=choice.id, params={"ackToken": choice.token}) for choice in offered]
+            return ToolCall(tool="continue_workflow", params={}, options=calls)
         case never:
             assert_never(never)
+
+
+def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
+    warnings = []
+    if standing.safest is not None:
+        safe = standing.safest
+        message = (
+            f"The author recommends less automation for this workflow. The highest combination considered "
+            f"safe is autonomy {safe.autonomy} with riskPolicy {safe.risk_policy}; yours stays in force."
+        )
+        warnings.append(ReplyWarning(code="MODE_ABOVE_RECOMMENDED", message=message))
+    for seen in standing.unavailable:
+        message = f"{seen.capability} is not available; take the way that the steps give without it."
+        warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message))
+    return warnings

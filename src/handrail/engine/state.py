@@ -36,6 +36,11 @@ class Complete(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_fi
 State: TypeAlias = Running | Complete
 
 
+def frames_of(state: State) -> tuple[LoopFrame, ...]:
+    """The loops around a position; a finished run has none."""
+    return state.loops if isinstance(state, Running) else ()
+
+
 def step_key(state: Running) -> str:
     """The name of a step instance: `loop@i/loop@j::stepId`, or the bare id outside loops."""
     if not state.loops:

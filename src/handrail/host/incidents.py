@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 
+from handrail.host.private_files import ensure_private_directory
+
 MOST_INCIDENT_BYTES = 65_536
 
 
@@ -18,7 +20,7 @@ class IncidentFiles:
         content = traceback.encode(errors="replace")[:MOST_INCIDENT_BYTES]
         incident = hashlib.sha256(content).hexdigest()[:12]
         try:
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            ensure_private_directory(self._directory)
             path = os.path.join(self._directory, f"{incident}.txt")
             descriptor = os.open(
                 path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600

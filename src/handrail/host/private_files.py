@@ -76,6 +76,14 @@ def create_private(path: str, content: bytes) -> bool:
     return True
 
 
+def create_exclusively(path: str, content: bytes) -> bool:
+    """Make the file by its name alone; says whether it did. Needs nothing but exclusive creation.
+
+    A file that exists counts from its first moment, also while it is still empty. Raises OSError.
+    """
+    return _create_in_place(path, content)
+
+
 @contextmanager
 def locked(path: str) -> Iterator[None]:
     """Be alone, among the callers that lock the same file, for the scope of the `with`.

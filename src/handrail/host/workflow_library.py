@@ -1,59 +1,60 @@
-"""Workflow files on disk: bundled with the package, in the user's home, in the project."""
+"""Workflow files of every source, in the order in which they count: bundled, user, project, git, plugin."""
 
 from __future__ import annotations
 
 import os
-import stat
+from collections.abc import Mapping
 
-from handrail.contract.vocabulary import SourceKind
+from handrail.host.workflow_sources.directories import files_in
+from handrail.host.workflow_sources.settings import UserSettings, project_settings, user_settings
+from handrail.host.workflow_sources.summary_cache import SummaryCache
 from handrail.ports import WorkflowFile
-from handrail.workflows.source import MAX_SOURCE_BYTES
-
-MOST_FILES = 5_000
-"""Per directory; more is a mistake in the path, not a library."""
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
 
 
 class DirectoryLibrary:
-    """`ports.WorkflowLibrary` over three directories."""
+    """`ports.WorkflowLibrary` over directories, and over what the user's `config.json` names."""
 
-    def __init__(self, home: str) -> None:
-        self._user = os.path.join(home, "workflows")
+    def __init__(self, home: str, environment: Mapping[str, str] | None = None) -> None:
+        self._home = home
+        self._environment = os.environ if environment is None else environment
 
     def files(self, project: str) -> list[WorkflowFile]:
-        return [
-            *_files_in(_BUNDLED, "bundled"),
-            *_files_in(self._user, "user"),
-            *_files_in(os.path.join(project, ".handrail", "workflows"), "project"),
+        own = user_settings(self._home)
+        found = [
+            *files_in(_BUNDLED, "bundled"),
+            *files_in(os.path.join(self._home, "workflows"), "user"),
+            *_project_files(project),
+            *self._git_files(own),
+            *_plugin_files(own),
+            *own.troubles,
+            *files_in(os.path.join(self._home, "contracts"), "user", holds="contract"),
+            *files_in(os.path.join(project, ".handrail", "contracts"), "project", holds="contract"),
         ]
+        return SummaryCache(self._home).with_summaries(found)
+
+    def _git_files(self, own: UserSettings) -> list[WorkflowFile]:
+        if not own.git:
+            return []
+        # A process is started only for a user who configured one, and only then its module is paid for.
+        from handrail.host.workflow_sources.git import git_files  # noqa: PLC0415 - see above
+
+        return [file for source in own.git for file in git_files(source, self._home, self._environment)]
 
 
-def _files_in(directory: str, source_kind: SourceKind) -> list[WorkflowFile]:
-    try:
-        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
-    except OSError:
+def _project_files(project: str) -> list[WorkflowFile]:
+    asked = project_settings(project)
+    found = files_in(os.path.join(project, ".handrail", "workflows"), "project")
+    for name in asked.directories:
+        found += files_in(os.path.join(project, name), "project", shown_as=name)
+    return [*found, *asked.troubles]
+
+
+def _plugin_files(own: UserSettings) -> list[WorkflowFile]:
+    if not own.plugins:
         return []
-    return [
-        WorkflowFile(
-            source_kind=source_kind, source_ref=name, content=_content(os.path.join(directory, name))
-        )
-        for name in names[:MOST_FILES]
-    ]
+    # importlib.metadata looks at every installed package: only a user who named a plugin pays for that.
+    from handrail.host.workflow_sources.plugins import plugin_files  # noqa: PLC0415 - see above
 
-
-def _content(path: str) -> bytes:
-    """The file's bytes, one more than the limit at most; empty when it is not a readable regular file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read(MAX_SOURCE_BYTES + 1)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    return plugin_files(own.plugins)

@@ -8,11 +8,14 @@ from handrail.contract.ids import NodeId
 from handrail.engine.history import Node
 from handrail.projections.run_graph import RunGraph
 
-_MARKS = {"step": "o", "checkpoint": "#"}
+_MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
 def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
-    """One line per node. `*` marks the preferred tip, `o` a step, `#` a checkpoint; a branch is indented."""
+    """One line per node; a branch is indented.
+
+    `*` marks the preferred tip, `o` a step, `#` a checkpoint, `x` a blocked attempt.
+    """
     by_id = {node.node_id: node for node in graph.nodes}
     lines: list[str] = []
     stack: list[tuple[NodeId, str, str]] = [(graph.nodes[0].node_id, "", "")]

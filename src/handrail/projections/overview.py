@@ -11,7 +11,7 @@ from handrail.engine.history import History, Node
 from handrail.engine.state import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
 
-SessionStatus: TypeAlias = Literal["empty", "in_progress", "complete"]
+SessionStatus: TypeAlias = Literal["empty"] | RunStatus
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,12 +11,17 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.engine.history import History, Node, path_to
-from handrail.engine.reply import BranchSummary, Recap, RecapEntry
+from handrail.engine.navigate import leaf_at
+from handrail.engine.reasons import Blocker
+from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
+from handrail.projections.lineage import current_artifacts, skipped_at
 from handrail.projections.run_graph import preferred_tip_below, run_graph, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 RECAP_BUDGET_BYTES = 12_288
+ARTIFACT_BUDGET_BYTES = 4_096
+MOST_SKIPPED = 50
 CHILD_NOTES_BYTES = 512
 TRUNCATION_MARK = "\n\n[TRUNCATED]"
 KEPT_MOST_RECENT = "kept the most recent entries"
@@ -25,8 +30,19 @@ KEPT_MOST_RECENT = "kept the most recent entries"
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """The recap of a rehydrate: the way to the node, and what lies below it if it was advanced already."""
     entries, omitted = _fitting(_entries(history, workflow, path_to(history, node_id)), RECAP_BUDGET_BYTES)
+    artifacts, left_out = _artifacts(history, node_id)
     recap = Recap(
-        entries=entries, truncated=omitted > 0, omitted=omitted, policy=KEPT_MOST_RECENT if omitted else ""
+        entries=entries,
+        truncated=omitted > 0,
+        omitted=omitted,
+        policy=KEPT_MOST_RECENT if omitted else "",
+        artifacts=artifacts,
+        artifacts_omitted=left_out,
+        skipped=[
+            SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id)
+            for entry in skipped_at(history, node_id)[-MOST_SKIPPED:]
+        ],
+        blocked_by=_blocked_by(history, history.nodes[node_id]),
     )
     return _with_branches(recap, history, workflow, node_id)
 
@@ -45,7 +61,7 @@ def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, n
         BranchSummary(
             node_id=child,
             is_preferred=child in graph.preferred_path,
-            status=status_at(history.nodes[child]),
+            status=status_at(history, history.nodes[child]),
             pending_step_id=_pending_id(history.nodes[child]),
             notes=_cut(_notes_text(history, child), CHILD_NOTES_BYTES),
         )
@@ -65,11 +81,11 @@ def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, n
 
 
 def _entries(history: History, workflow: CompiledWorkflow, path: Iterable[Node]) -> list[RecapEntry]:
-    titles = {step.id: step.title for step in workflow.steps}
     entries = []
-    for node in path:
+    nodes = list(path)
+    for place, node in enumerate(nodes):
         notes = history.notes.get(node.node_id)
-        if notes is None or node.parent is None:
+        if notes is None or node.parent is None or _is_retold(history, nodes[place:]):
             continue
         done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
         assert isinstance(done, Running), "nothing follows a finished run"
@@ -78,12 +94,52 @@ def _entries(history: History, workflow: CompiledWorkflow, path: Iterable[Node])
             RecapEntry(
                 node_id=node.node_id,
                 step_id=step_key(done),
-                title=titles[done.step_id],
+                title=leaf_at(workflow, done).title,
                 is_checkpoint=node.kind == "checkpoint",
                 notes=text,
             )
         )
     return entries
+
+
+def _is_retold(history: History, onward: list[Node]) -> bool:
+    """Notes of a blocked attempt are left out where the attempt that followed brought its own."""
+    if onward[0].kind != "blocked_attempt":
+        return False
+    for node in onward[1:]:
+        if node.kind != "checkpoint" and node.node_id in history.notes:
+            return True
+        if node.kind == "step":
+            return False
+    return False
+
+
+def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
+    """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
+    current = current_artifacts(history, node_id)
+    kept = 0
+    used = 0
+    for artifact in reversed(current):
+        used += len(msgspec.json.encode(artifact.body))
+        if used > ARTIFACT_BUDGET_BYTES:
+            break
+        kept += 1
+    shown = [
+        RecapArtifact(kind=artifact.kind, step_id=artifact.step_id, body=artifact.body)
+        for artifact in current[len(current) - kept :]
+    ]
+    return shown, len(current) - kept
+
+
+def _blocked_by(history: History, node: Node) -> list[Blocker]:
+    if node.kind != "blocked_attempt" or node.parent is None:
+        return []
+    answers = history.advances.values()
+    return next(
+        list(answer.blocked.blockers)
+        for answer in answers
+        if answer.to_node_id == node.node_id and answer.blocked is not None
+    )
 
 
 def _fitting(entries: list[RecapEntry], budget_bytes: int) -> tuple[list[RecapEntry], int]:

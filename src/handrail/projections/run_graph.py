@@ -9,8 +9,9 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.history import History, Node
 from handrail.engine.state import Complete
+from handrail.projections.lineage import open_gaps
 
-RunStatus: TypeAlias = Literal["in_progress", "complete"]
+RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps"]
 
 
 class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +44,16 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
         tips=tips,
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
-        status=status_at(history.nodes[preferred]),
+        status=status_at(history, history.nodes[preferred]),
         reach=reach,
     )
 
 
-def status_at(node: Node) -> RunStatus:
-    return "complete" if isinstance(node.state, Complete) else "in_progress"
+def status_at(history: History, node: Node) -> RunStatus:
+    """How a run would stand if this node were its preferred tip."""
+    if isinstance(node.state, Complete):
+        return "complete_with_gaps" if open_gaps(history, node.node_id) else "complete"
+    return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 
 def preferred_tip(history: History, run_id: RunId) -> Node:

@@ -8,19 +8,18 @@ from typing import assert_never
 
 from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.outcome import Fault
-from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims
 from handrail.engine.events import PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import Node, Recorded
 from handrail.ports import Blob
-from handrail.runtime.handles import history_lost, node_of, session_of
+from handrail.runtime.handles import AttemptClaims, history_lost, node_of, session_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
 
 def answer_attempt(
     rt: Runtime,
-    claims: AckClaims | CheckpointClaims,
+    claims: AttemptClaims,
     use: AttemptUse,
     decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
     blobs: Sequence[Blob],
@@ -50,9 +49,7 @@ def answer_attempt(
     )
 
 
-def recorded_answer(
-    session: Session, claims: AckClaims | CheckpointClaims, use: AttemptUse
-) -> Recorded | None:
+def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
     """The answer of the attempt, if it has one.
 
     Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.

@@ -24,11 +24,9 @@ from handrail.runtime.work import Output, blobs_of, work_done
 class CheckpointRun(Input, frozen=True, kw_only=True):
     """Progress worth keeping before the step is done."""
 
-    checkpoint_token: Annotated[str, Meta(description="The checkpointToken of the newest reply.")]
-    state_token: Annotated[str, Meta(description="Optional; must come from the same reply.")] | UnsetType = (
-        UNSET
-    )
-    output: Annotated[Output, Meta(description="What is worth keeping.")]
+    checkpoint_token: Annotated[str, Meta(description="Of the newest reply.")]
+    state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
+    output: Output
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -37,8 +35,8 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success:
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     work = work_done(request.output, UNSET)
 
-    def decide(_: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        return decide_checkpoint(node, handle.claims.attempt_id, work, salt)
+    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        return decide_checkpoint(session.history, node, handle.claims.attempt_id, work, salt)
 
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
     return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
@@ -54,8 +52,7 @@ OPERATION = Operation(
     shape=RUN_SHAPE,
     tool="checkpoint_workflow",
     tool_description=(
-        "Save notes in the middle of a step. The pending step stays the same; the reply has tokens to go on "
-        "with. Repeating the call adds nothing."
+        "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
     ),
     tool_fields=("checkpointToken", "stateToken", "output", "project"),
     errors=(

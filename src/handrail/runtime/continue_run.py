@@ -10,10 +10,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply, reply_at
+from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
@@ -21,26 +23,24 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
 from handrail.runtime.runtime import Reading, Runtime
 from handrail.runtime.sessions import Session
-from handrail.runtime.work import Output, blobs_of, work_done
+from handrail.runtime.work import Output, blobs_of, check_change, work_done
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
     """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
 
-    ack_token: (
-        Annotated[str, Meta(description="The ackToken of the newest reply: enough to continue.")] | UnsetType
-    ) = UNSET
+    ack_token: Annotated[str, Meta(description="Of the newest reply; or a choice's token.")] | UnsetType = (
+        UNSET
+    )
     state_token: (
         Annotated[
             str,
-            Meta(description="Alone: show the pending step again, with a recap. Changes nothing."),
+            Meta(description="Alone: read the step again, with a recap."),
         ]
         | UnsetType
     ) = UNSET
-    context: (
-        Annotated[dict[str, Any], Meta(description="External facts to set; null deletes a key.")] | UnsetType
-    ) = UNSET
-    output: Annotated[Output, Meta(description="What this step produced.")] | UnsetType = UNSET
+    context: Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")] | UnsetType = UNSET
+    output: Output | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -63,30 +63,33 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     handle = read_state(reading.keys, request.state_token)
     session = session_of(reading.reader, handle.claims)
     node = node_of(session.history, handle.claims)
-    tokens = fresh_tokens(reading.keys, reading.randomness, session.history.session_id, node)
+    history = session.history
+    workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    standing = standing_at(history, workflow, node, "rehydrate")
+    tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
     if request.output is not UNSET or request.context is not UNSET:
         raise _nothing_stored(request, tokens.ack)
-    workflow = pinned_workflow(reading.reader, session.history.runs[node.run_id].workflow_hash)
     reply = reply_at(
-        node,
-        session.history.session_id,
-        workflow,
+        standing,
+        history.session_id,
         tokens,
-        recap=recap_at(session.history, workflow, node.node_id),
+        recap=recap_at(history, workflow, node.node_id),
         warnings=handle.warnings,
         is_healthy=session.health.state == "healthy",
     )
-    return success_of(reply, current_ledger(session.history, node.run_id))
+    return success_of(reply, current_ledger(history, node.run_id))
 
 
 def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success:
     """Acknowledge the pending step once; the same ack again gets the recorded reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
     claims = handle.claims
-    work = work_done(request.output, request.context)
+    option = claims.option if isinstance(claims, ChoiceClaims) else None
+    work = work_done(request.output, request.context, option)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        check_change(workflow, work.context)
         return decide_advance(session.history, workflow, node, claims.attempt_id, work, salt)
 
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
@@ -100,7 +103,10 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
     details = {"problems": [{"param": "ackToken", "problem": "missing"}], "not_stored": sent}
     message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
     if not fresh_ack:
-        hint = "The run is complete: no step is pending that could take it. Start a new run for new work."
+        hint = (
+            "If a choice is pending, answer with the token of an option; "
+            "if the run is complete, start a new one for new work."
+        )
         return Fault(VALIDATION_ERROR, message, details=details, hint=hint)
     params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
     if len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
@@ -130,9 +136,8 @@ OPERATION = Operation(
     shape=RUN_SHAPE,
     tool="continue_workflow",
     tool_description=(
-        "Report the pending step as done and get the next one. Pass the ackToken of the newest reply and "
-        "output.notesMarkdown. Repeating a call is safe and returns the recorded reply. With stateToken "
-        "alone it shows the pending step again with a recap and changes nothing: for after losing context."
+        "Report the pending step as done and get the next one. Repeating a call is safe: it returns the "
+        "recorded reply. With stateToken alone it shows the step again and changes nothing."
     ),
     tool_fields=("ackToken", "stateToken", "context", "output", "project"),
     errors=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,17 +15,20 @@ from handrail.contract.tokens.reading import read_tokens
 from handrail.contract.tokens.workflow import (
     AckClaims,
     CheckpointClaims,
+    ChoiceClaims,
     Claims,
     StateClaims,
     TokenKind,
+    choice_attempt,
     mint,
 )
 from handrail.engine.history import History, Node, node_at
 from handrail.engine.reply import ReplyWarning, Tokens
-from handrail.engine.state import Complete
 from handrail.ports import EventReader, Keys, Randomness
 from handrail.runtime.sessions import Session, read_session
+from handrail.workflows.compiled import Choice, Leaf
 
+AttemptClaims: TypeAlias = AckClaims | CheckpointClaims | ChoiceClaims
 _C = TypeVar("_C", bound=Claims)
 
 
@@ -41,17 +44,17 @@ def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
 
     Raises Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
     """
-    found, warnings = _read(keys, text, "state")
+    found, warnings = _read(keys, text, ("state",))
     claims = found["state"]
     assert isinstance(claims, StateClaims), "a state token carries state claims"
     return Handle(claims=claims, warnings=warnings)
 
 
-def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims]:
-    """Verify an ackToken, and that a stateToken given with it comes from the same reply."""
-    found, warnings = _read(keys, text, "ack")
-    claims = found["ack"]
-    assert isinstance(claims, AckClaims), "an ack token carries ack claims"
+def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims | ChoiceClaims]:
+    """Verify an ackToken, which a choice token may stand for, and that a stateToken with it agrees."""
+    found, warnings = _read(keys, text, ("ack", "choice"))
+    claims = found["ack"] if "ack" in found else found["choice"]
+    assert isinstance(claims, AckClaims | ChoiceClaims), "an ack is an ack token or a choice token"
     return Handle(
         claims=claims, warnings=(*warnings, *_agreeing(keys, state_text, found.get("state"), claims))
     )
@@ -59,7 +62,7 @@ def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckCl
 
 def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[CheckpointClaims]:
     """Verify a checkpointToken, and that a stateToken given with it comes from the same reply."""
-    found, warnings = _read(keys, text, "checkpoint")
+    found, warnings = _read(keys, text, ("checkpoint",))
     claims = found["checkpoint"]
     assert isinstance(claims, CheckpointClaims), "a checkpoint token carries checkpoint claims"
     return Handle(
@@ -68,10 +71,10 @@ def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handl
 
 
 def _read(
-    keys: Keys, text: str, expected: TokenKind
+    keys: Keys, text: str, expected: tuple[TokenKind, ...]
 ) -> tuple[dict[TokenKind, Claims], tuple[ReplyWarning, ...]]:
     """The tokens in one argument: agents paste two of them glued together."""
-    tokens = read_tokens(keys.verifying_keys(WORKFLOW), text, (expected,))
+    tokens = read_tokens(keys.verifying_keys(WORKFLOW), text, expected)
     warnings = tuple(
         ReplyWarning(
             code="TOKEN_REPAIRED",
@@ -85,7 +88,7 @@ def _read(
 
 
 def _agreeing(
-    keys: Keys, state_text: str | UnsetType, glued: Claims | None, other: AckClaims | CheckpointClaims
+    keys: Keys, state_text: str | UnsetType, glued: Claims | None, other: AttemptClaims
 ) -> tuple[ReplyWarning, ...]:
     """Check every stateToken that came with another token; return what must be said about them."""
     if isinstance(glued, StateClaims):
@@ -97,7 +100,7 @@ def _agreeing(
     return state.warnings
 
 
-def require_same_node(state: StateClaims, other: AckClaims | CheckpointClaims) -> None:
+def require_same_node(state: StateClaims, other: AttemptClaims) -> None:
     """Raises Fault TOKEN_SCOPE_MISMATCH unless both tokens come from one reply."""
     if (state.session_id, state.node_tag) == (other.session_id, other.node_tag):
         return
@@ -146,25 +149,43 @@ def history_lost(history: History) -> Fault:
     )
 
 
-def new_node_tokens(keys: Keys, session_id: SessionId, node: Node) -> Tokens:
+def new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:
     """The tokens of the reply that created a node; a replay mints the same bytes."""
-    return _tokens(keys, session_id, node, attempt_for_new(node.node_id))
+    return _tokens(keys, session_id, node, leaf, attempt_for_new(node.node_id))
 
 
-def fresh_tokens(keys: Keys, randomness: Randomness, session_id: SessionId, node: Node) -> Tokens:
+def fresh_tokens(
+    keys: Keys, randomness: Randomness, session_id: SessionId, node: Node, leaf: Leaf | None
+) -> Tokens:
     """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
-    return _tokens(keys, session_id, node, attempt_of(randomness.bytes(8)))
+    return _tokens(keys, session_id, node, leaf, attempt_of(randomness.bytes(8)))
+
+
+def state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
+    return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=session_id, node_tag=node.tag))
 
 
 def resume_call(session_id: SessionId) -> NextCall:
     return NextCall(operation="session.resume", params={"query": session_id})
 
 
-def _tokens(keys: Keys, session_id: SessionId, node: Node, attempt_id: AttemptId) -> Tokens:
+def _tokens(
+    keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None, attempt_id: AttemptId
+) -> Tokens:
+    """A pending step gets an ack; a choice gets a token per option instead; a finished run neither."""
     key = keys.signing_key(WORKFLOW)
-    state = mint(key, StateClaims(session_id=session_id, node_tag=node.tag))
-    if isinstance(node.state, Complete):
+    state = state_token(keys, session_id, node)
+    if leaf is None:
         return Tokens(state=state)
-    ack = AckClaims(session_id=session_id, node_tag=node.tag, attempt_id=attempt_id)
-    checkpoint = CheckpointClaims(session_id=session_id, node_tag=node.tag, attempt_id=attempt_id)
-    return Tokens(state=state, ack=mint(key, ack), checkpoint=mint(key, checkpoint))
+    tag = node.tag
+    saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
+    checkpoint = mint(key, saving)
+    if isinstance(leaf, Choice):
+        shared = choice_attempt(attempt_id)
+        choices = tuple(
+            mint(key, ChoiceClaims(session_id=session_id, node_tag=tag, attempt_id=shared, option=option))
+            for option in range(len(leaf.options))
+        )
+        return Tokens(state=state, checkpoint=checkpoint, choices=choices)
+    ack = AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
+    return Tokens(state=state, ack=mint(key, ack), checkpoint=checkpoint)

@@ -2,35 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.outcome import Fault
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
+from handrail.projections.workflow_diff import differences
+from handrail.runtime.find_run import find_run
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.pinning import pin
+from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
-from handrail.workflows.compiled import compile_workflow
+from handrail.runtime.workflow_inputs import InputOutline, input_outlines
+from handrail.workflows.compiled import Action, Choice, Loop, Pinned, Recommended, Step
+from handrail.workflows.compiled import Part as CompiledPart
 
-Part = Literal["summary", "steps", "source", "compiled"]
+Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
+
+MOST_CHANGES = 100
 
 
 class InspectWorkflow(Input, frozen=True, kw_only=True):
     """Which workflow, and how much of it."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    part: Annotated[Part, Meta(description="summary (default), or steps with titles.")] | UnsetType = UNSET
+    part: Annotated[Part, Meta(description="Default: summary.")] | UnsetType = UNSET
+    run: (
+        Annotated[str, Meta(description="Of part diff: a run, or a session for its latest run.")] | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class StepOutline(Payload, frozen=True, kw_only=True):
-    """A step without its prompt."""
+    """A step without its prompt. A loop comes before its steps, which name it; a choice has its options."""
 
     id: str
-    title: str
-    require_confirmation: bool
+    title: str = ""
+    type: str = "step"
+    require_confirmation: bool | str
+    """True, false, or the id of the condition that decides."""
+    when: str = ""
+    contract: str = ""
+    options: list[str] = []
+    max_iterations: int = 0
+    loop: str = ""
+    """The innermost loop around it."""
+
+
+class Change(Payload, frozen=True, kw_only=True):
+    """One place of the compiled workflow; items of a list are named by their ids."""
+
+    pointer: str
+    action: str
+    before: Any = UNSET
+    after: Any = UNSET
+
+
+class WorkflowDiff(Payload, frozen=True, kw_only=True):
+    """The workflow on disk against the one that a run is pinned to."""
+
+    run_id: str
+    pinned_hash: str
+    is_same: bool
+    change_count: int
+    changes: list[Change] = []
+    """The first ones; `changeCount` has all."""
 
 
 class WorkflowDetail(Payload, frozen=True, kw_only=True):
@@ -44,9 +86,13 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     source_kind: str
     workflow_hash: str
     step_count: int
+    inputs: list[InputOutline] = []
+    capabilities: dict[str, str] = {}
+    recommended: Recommended = Recommended()
     steps: list[StepOutline] = []
     source: str = ""
     compiled: dict[str, Any] = {}
+    diff: WorkflowDiff | UnsetType = UNSET
 
 
 class WorkflowInspection(Payload, frozen=True, kw_only=True):
@@ -58,14 +104,12 @@ class WorkflowInspection(Payload, frozen=True, kw_only=True):
 
 def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspection:
     """The asked part of one workflow."""
+    part: Part = "summary" if request.part is UNSET else request.part
+    _check_parts(request, part)
     project = project_of(rt, request.project)
-    entry, source = find_workflow(catalog_of(rt, project), request.workflow_id)
-    pinned = compile_workflow(source)
-    part = "summary" if request.part is UNSET else request.part
-    outlines = [
-        StepOutline(id=step.id, title=step.title, require_confirmation=step.require_confirmation)
-        for step in pinned.workflow.steps
-    ]
+    catalog = catalog_of(rt, project)
+    entry, source = find_workflow(catalog, request.workflow_id)
+    pinned = pin(catalog, entry, source)
     detail = WorkflowDetail(
         id=entry.id,
         name=source.name,
@@ -74,12 +118,104 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspectio
         version=source.version,
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
-        step_count=len(outlines),
-        steps=outlines if part == "steps" else [],
+        step_count=_count(pinned.workflow.steps),
+        inputs=input_outlines(pinned.workflow.inputs) if part in ("summary", "inputs") else [],
+        capabilities=dict(pinned.workflow.capabilities),
+        recommended=pinned.workflow.recommended,
+        steps=list(_outlines(pinned.workflow.steps)) if part == "steps" else [],
         source=entry.content.decode() if part == "source" else "",
         compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
+        diff=_diff(rt, request, pinned),
     )
     return WorkflowInspection(workflow=detail, project=project)
+
+
+def _count(parts: tuple[CompiledPart, ...]) -> int:
+    return sum(_count(part.body) if isinstance(part, Loop) else 1 for part in parts)
+
+
+def _diff(rt: Runtime, request: InspectWorkflow, pinned: Pinned) -> WorkflowDiff | UnsetType:
+    """Raises Fault SESSION_NOT_FOUND, or VALIDATION_ERROR when the run is of another workflow."""
+    if request.run is UNSET:
+        return UNSET
+    run = find_run(rt, request.run).run
+    if run.workflow_id != pinned.workflow.id:
+        raise _misfit("run", f"is of {run.workflow_id}")
+    before = msgspec.to_builtins(pinned_workflow(rt.log, run.workflow_hash))
+    found = list(differences(before, msgspec.to_builtins(pinned.workflow)))
+    return WorkflowDiff(
+        run_id=run.run_id,
+        pinned_hash=run.workflow_hash,
+        is_same=run.workflow_hash == pinned.workflow_hash,
+        change_count=len(found),
+        changes=[
+            Change(
+                pointer=one.pointer,
+                action=one.action,
+                before=UNSET if one.action == "added" else one.before,
+                after=UNSET if one.action == "removed" else one.after,
+            )
+            for one in found[:MOST_CHANGES]
+        ],
+    )
+
+
+def _check_parts(request: InspectWorkflow, part: Part) -> None:
+    if part == "diff" and request.run is UNSET:
+        raise _misfit("run", "is missing: a diff compares the workflow with the one of a run")
+    if part != "diff" and request.run is not UNSET:
+        raise _misfit("run", "goes with part diff only")
+
+
+def _misfit(param: str, problem: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The call does not fit: {param} {problem}.",
+        details={"problems": [{"param": param, "problem": problem}]},
+    )
+
+
+def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:
+    for part in parts:
+        yield msgspec.structs.replace(_outline(part), loop=loop_id)
+        if isinstance(part, Loop):
+            yield from _outlines(part.body, part.id)
+
+
+def _outline(part: CompiledPart) -> StepOutline:
+    match part:
+        case Loop():
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                type="loop",
+                when=part.when,
+                max_iterations=part.max_iterations,
+            )
+        case Choice():
+            options = [option.id for option in part.options]
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                title=part.title,
+                type="choice",
+                when=part.when,
+                options=options,
+            )
+        case Step():
+            return StepOutline(
+                id=part.id,
+                title=part.title,
+                require_confirmation=part.require_confirmation,
+                when=part.when,
+                contract=part.contract,
+            )
+        case Action():
+            return StepOutline(
+                id=part.id, require_confirmation=False, title=part.title, type="action", when=part.when
+            )
+        case never:
+            assert_never(never)
 
 
 OPERATION = Operation(
@@ -93,11 +229,17 @@ OPERATION = Operation(
         levels={"minimal": ("id", "name", "workflowHash"), "standard": None, "full": None},
         id_field="id",
         select="entity:workflow",
-        drop_order=("compiled", "source", "steps", "description"),
+        drop_order=("compiled", "diff", "source", "steps", "inputs", "description"),
     ),
     tool="inspect_workflow",
-    tool_description="Show what a workflow is for and, with part: steps, its step titles. Starts nothing.",
+    tool_description="Show what a workflow is for, its inputs or its step titles. Starts nothing.",
     tool_fields=("workflowId", "part", "project"),
-    tool_choices={"part": ("summary", "steps")},
-    errors=("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED"),
+    tool_choices={"part": ("summary", "inputs", "steps")},
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_NOT_FOUND",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
+        "SESSION_NOT_FOUND",
+    ),
 )

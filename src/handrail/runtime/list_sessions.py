@@ -25,7 +25,10 @@ class ListSessions(Input, frozen=True, kw_only=True):
     """Which sessions to list."""
 
     status: (
-        Annotated[Literal["in_progress", "complete", "unreadable"], Meta(description="Only this status.")]
+        Annotated[
+            Literal["in_progress", "blocked", "complete", "complete_with_gaps", "unreadable"],
+            Meta(description="Only this status."),
+        ]
         | UnsetType
     ) = UNSET
     workflow: (

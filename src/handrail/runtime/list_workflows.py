@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from handrail.contract.outcome import Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
+from handrail.contract.vocabulary import SourceKind
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, problem_row, project_of
-from handrail.workflows.catalog import CatalogEntry, catalog_order, suggested_id
+from handrail.runtime.workflow_inputs import InputOutline, input_outlines
+from handrail.workflows.catalog import CatalogEntry, catalog_order
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -22,6 +25,9 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
     query: (
         Annotated[str, Meta(description="Words that id, name or description hold.", max_length=200)]
         | UnsetType
+    ) = UNSET
+    sources: (
+        Annotated[list[SourceKind], Meta(description="Only from these sources.", max_length=10)] | UnsetType
     ) = UNSET
     kind: Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
@@ -39,7 +45,9 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     id_status: str
     source_kind: str
     suggested_id: str = ""
-    problems: list[dict[str, str]] = []
+    inputs: list[InputOutline] = []
+    """What a start takes, without the descriptions: those are in the inspection."""
+    problems: list[dict[str, Any]] = []
 
 
 class WorkflowList(Payload, frozen=True, kw_only=True):
@@ -55,30 +63,36 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
     words = "" if request.query is UNSET else request.query.lower()
     entries = [
         entry
-        for entry in catalog_of(rt, project)
-        if (request.kind is UNSET or entry.kind == request.kind) and _matches(entry, words.split())
+        for entry in catalog_of(rt, project).entries
+        if (request.kind is UNSET or entry.kind == request.kind)
+        and (request.sources is UNSET or entry.source_kind in request.sources)
+        and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, _row)
-    return Success(data={"project": project, "scope": "bundled, user and project workflows"}, page=page)
+    return Success(data={"project": project, "scope": _scope(request)}, page=page)
+
+
+def _scope(request: ListWorkflows) -> str:
+    if request.sources is UNSET:
+        return "workflows of every source"
+    return "workflows of the sources " + ", ".join(request.sources)
 
 
 def _matches(entry: CatalogEntry, words: list[str]) -> bool:
-    source = entry.workflow
-    text = entry.id if source is None else f"{entry.id} {source.name} {source.description}"
-    return all(word in text.lower() for word in words)
+    text = f"{entry.id} {entry.name} {entry.description}".lower()
+    return all(word in text for word in words)
 
 
 def _row(entry: CatalogEntry) -> WorkflowRow:
-    source = entry.workflow
-    is_legacy = source is not None and entry.id_status == "legacy"
     return WorkflowRow(
         id=entry.id,
-        name=source.name if source else entry.id,
-        description=source.description if source else "This file has problems and cannot be used.",
+        name=entry.name,
+        description=entry.description or "This file has problems and cannot be used.",
         kind=entry.kind,
         id_status=entry.id_status,
         source_kind=entry.source_kind,
-        suggested_id=suggested_id(entry.id, entry.source_kind) if is_legacy else "",
+        suggested_id=entry.suggested_id,
+        inputs=[replace(held, description="") for held in input_outlines(entry.inputs)],
         problems=[problem_row(problem) for problem in entry.problems[:20]],
     )
 

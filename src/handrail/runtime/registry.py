@@ -12,6 +12,12 @@ from handrail.runtime.operation import Operation
 _MODULES = {
     "workflow.list": "handrail.runtime.list_workflows",
     "workflow.inspect": "handrail.runtime.inspect_workflow",
+    "workflow.validate": "handrail.runtime.validate_workflows",
+    "workflow.graph": "handrail.runtime.graph_workflow",
+    "workflow.simulate": "handrail.runtime.simulate_workflow",
+    "workflow.builtins": "handrail.runtime.list_builtins",
+    "workflow.schema": "handrail.runtime.workflow_schema",
+    "workflow.new": "handrail.runtime.new_workflow",
     "run.start": "handrail.runtime.start_run",
     "run.continue": "handrail.runtime.continue_run",
     "run.checkpoint": "handrail.runtime.checkpoint_run",

@@ -7,8 +7,10 @@ import msgspec
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Recorded, fold, ledger_version
+from handrail.engine.folding import fold
+from handrail.engine.history import History, Recorded, ledger_version
 from handrail.engine.reply import Recap, Reply, ReplyWarning, reply_at
+from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
 from handrail.projections.recap import lost_branch
 from handrail.runtime.handles import new_node_tokens
@@ -17,12 +19,27 @@ from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 RUN_SHAPE = Shape(
     levels={
-        "minimal": ("kind", "pending", "nextIntent", "nextCall", "warnings", "recap"),
+        "minimal": (
+            "kind",
+            "pending",
+            "nextIntent",
+            "nextCall",
+            "blockers",
+            "retryable",
+            "example",
+            "warnings",
+            "recap",
+        ),
         "standard": None,
         "full": None,
     },
     select="top",
-    untrusted=("recap.entries.notes", "recap.children.notes", "recap.downstream.notes"),
+    untrusted=(
+        "recap.entries.notes",
+        "recap.artifacts.body",
+        "recap.children.notes",
+        "recap.downstream.notes",
+    ),
 )
 """How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
 
@@ -46,17 +63,18 @@ def reply_to_answer(
     history = session.history
     node = history.nodes[recorded.to_node_id]
     workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
-    tokens = new_node_tokens(keys, history.session_id, node)
+    standing = standing_at(history, workflow, node, "reply")
+    tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
     if recorded.input_digest != input_digest:
         warnings = (*warnings, _input_mismatch())
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
     reply = reply_at(
-        node,
+        standing,
         history.session_id,
-        workflow,
         tokens,
+        blocked=recorded.blocked,
         recap=_branches_before(session, recorded, workflow),
         warnings=warnings,
         project=project,

@@ -12,12 +12,13 @@ from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
-from handrail.engine.decide import excerpt
 from handrail.engine.history import History
+from handrail.engine.navigate import leaf_at
 from handrail.engine.reply import ToolCall
 from handrail.engine.state import Running
+from handrail.engine.work import excerpt
 from handrail.projections.overview import last_notes, latest_run, run_overview
-from handrail.runtime.handles import fresh_tokens
+from handrail.runtime.handles import state_token
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
@@ -34,7 +35,7 @@ class ResumeSession(Input, frozen=True, kw_only=True):
     query: (
         Annotated[
             str,
-            Meta(description="Session or run id; without it the latest sessions.", max_length=200),
+            Meta(description="Session or run id.", max_length=200),
         ]
         | UnsetType
     ) = UNSET
@@ -104,18 +105,18 @@ def _of_session(rt: Runtime, session_id: SessionId, run_id: RunId | None, why: s
 def _candidate(rt: Runtime, history: History, run_id: RunId, why: str) -> Candidate:
     run = run_overview(history, run_id)
     workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
-    titles = {step.id: step.title for step in workflow.steps}
-    tokens = fresh_tokens(rt.keys, rt.randomness, history.session_id, run.tip)
+    state = run.tip.state
+    token = state_token(rt.keys, history.session_id, run.tip)
     return Candidate(
         session_id=history.session_id,
         run_id=run_id,
         goal=history.observations.get("goal", ""),
         workflow_id=run.workflow_id,
         status=run.status,
-        pending_title=titles[run.tip.state.step_id] if isinstance(run.tip.state, Running) else "",
+        pending_title=leaf_at(workflow, state).title if isinstance(state, Running) else "",
         why_matched=[why],
         snippet=excerpt(last_notes(history, run.tip.node_id), SNIPPET_BYTES),
-        next_call=ToolCall(tool="continue_workflow", params={"stateToken": tokens.state}),
+        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 
 
@@ -136,8 +137,8 @@ OPERATION = Operation(
     default_sort="last activity (newest first), id; at most 5, no paging",
     tool="resume_session",
     tool_description=(
-        "Find a run again in a new chat: pass a session or run id, or nothing for the latest ones. Each "
-        "candidate has nextCall, which shows its pending step and recap. Changes nothing."
+        "Find a run again in a new chat: by session or run id, or the latest ones. Make a candidate's "
+        "nextCall to go on. Changes nothing."
     ),
     tool_fields=("query", "project"),
     errors=("VALIDATION_ERROR",),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from handrail.ports import (
+    AuthoredFiles,
     Clock,
+    ConfirmedTokens,
     EventLog,
     EventReader,
     Incidents,
@@ -34,6 +36,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     library: WorkflowLibrary
     workspace: Workspace
     incidents: Incidents
+    confirmed: ConfirmedTokens
+    authored: AuthoredFiles
 
     def reading(self) -> Reading:
         return Reading(reader=self.log, keys=self.keys, randomness=self.randomness)

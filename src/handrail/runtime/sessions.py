@@ -18,7 +18,8 @@ from handrail.contract.chain import chain_digest
 from handrail.contract.ids import SessionId, node_tag
 from handrail.contract.outcome import Fault
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
-from handrail.engine.history import History, extend, fold
+from handrail.engine.folding import extend, fold
+from handrail.engine.history import History
 from handrail.ports import (
     Blob,
     Committed,

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import SESSION_NOT_FOUND
-from handrail.contract.ids import RunId, SessionId, is_session_id
+from handrail.contract.ids import NodeId, RunId, SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.engine.history import History, Node
+from handrail.engine.navigate import leaf_at
+from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
 from handrail.projections.graph_drawing import draw_run
+from handrail.projections.lineage import (
+    capabilities_at,
+    current_artifacts,
+    divergences_at,
+    gaps_at,
+    loop_exits_at,
+    open_gaps,
+    skipped_at,
+)
 from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
@@ -25,6 +37,8 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NODES = 200
 """Nodes of one run that a summary lists; the newest ones are kept."""
+MOST_FACTS = 50
+"""The same for gaps, artifacts, skipped steps and ended loops."""
 
 
 class ShowSession(Input, frozen=True, kw_only=True):
@@ -45,8 +59,50 @@ class NodeRow(Answer, frozen=True, kw_only=True):
     is_fork: bool = False
 
 
+class GapRow(Answer, frozen=True, kw_only=True):
+    """Something that was missing when the run went on."""
+
+    id: str
+    severity: str
+    reason: str
+    summary: str
+    is_open: bool
+
+
+class ArtifactRow(Answer, frozen=True, kw_only=True):
+    """The current artifact of a kind, without its body."""
+
+    kind: str
+    step_id: str
+    digest: str
+    is_validated: bool
+
+
+class SkippedRow(Answer, frozen=True, kw_only=True):
+    """A step or loop that was passed by."""
+
+    step_id: str
+    condition_id: str
+
+
+class LoopRow(Answer, frozen=True, kw_only=True):
+    """A loop that ended, and why."""
+
+    loop_id: str
+    iterations: int
+    reason: str
+
+
+class DivergenceRow(Answer, frozen=True, kw_only=True):
+    """Where the agent left the instructions on purpose."""
+
+    reason: str
+    step_id: str
+    summary: str
+
+
 class RunRow(Answer, frozen=True, kw_only=True):
-    """One run; `graph` is the drawing, `nodes` the same as data."""
+    """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
 
     id: str
     workflow_id: str
@@ -59,6 +115,13 @@ class RunRow(Answer, frozen=True, kw_only=True):
     fork_count: int
     tips: list[str]
     preferred_tip: str
+    preferences: dict[str, str]
+    capabilities: dict[str, str]
+    gaps: list[GapRow]
+    artifacts: list[ArtifactRow]
+    divergences: list[DivergenceRow]
+    skipped: list[SkippedRow]
+    loops: list[LoopRow]
     nodes: list[NodeRow]
     nodes_omitted: int = 0
     graph: list[str]
@@ -117,6 +180,7 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
     run = run_overview(history, run_id)
     workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
     shown = run.graph.nodes[-MOST_NODES:]
+    tip = run.graph.preferred_tip
     return RunRow(
         id=run_id,
         workflow_id=run.workflow_id,
@@ -129,10 +193,45 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
         fork_count=run.fork_count,
         tips=list(run.graph.tips),
         preferred_tip=run.graph.preferred_tip,
+        preferences=msgspec.structs.asdict(preferences_at(history, tip)),
+        capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
+        gaps=_gap_rows(history, tip),
+        artifacts=[
+            ArtifactRow(
+                kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
+            )
+            for held in current_artifacts(history, tip)[-MOST_FACTS:]
+        ],
+        divergences=[
+            DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
+            for told in divergences_at(history, tip)[-MOST_FACTS:]
+        ],
+        skipped=[
+            SkippedRow(step_id=entry.step_id, condition_id=entry.condition_id)
+            for entry in skipped_at(history, tip)[-MOST_FACTS:]
+        ],
+        loops=[
+            LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
+            for entry in loop_exits_at(history, tip)[-MOST_FACTS:]
+        ],
         nodes=[_node_row(history, run, node) for node in shown],
         nodes_omitted=len(run.graph.nodes) - len(shown),
         graph=draw_run(run.graph, lambda node: _label(node, workflow))[:MOST_NODES],
     )
+
+
+def _gap_rows(history: History, tip: NodeId) -> list[GapRow]:
+    still_open = {gap.gap_id for gap in open_gaps(history, tip)}
+    return [
+        GapRow(
+            id=gap.gap_id,
+            severity=gap.severity,
+            reason=gap.reason,
+            summary=gap.summary,
+            is_open=gap.gap_id in still_open,
+        )
+        for gap in gaps_at(history, tip)[-MOST_FACTS:]
+    ]
 
 
 def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
@@ -149,12 +248,10 @@ def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
 
 def _label(node: Node, workflow: CompiledWorkflow) -> str:
     """What stands at a node: the title of the step that is pending there."""
-    what = "checkpoint, " if node.kind == "checkpoint" else ""
+    what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
     if not isinstance(node.state, Running):
         return f"{what}done"
-    step_id = node.state.step_id
-    title = next(step.title for step in workflow.steps if step.id == step_id)
-    return f"{what}{title}"
+    return f"{what}{leaf_at(workflow, node.state).title}"
 
 
 OPERATION = Operation(

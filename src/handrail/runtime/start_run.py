@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.canonical import digest
-from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND
+from handrail.contract.catalogue import INVARIANT_VIOLATION, SESSION_NOT_FOUND, VALIDATION_ERROR
 from handrail.contract.ids import (
     BlobRef,
     RunId,
@@ -19,15 +19,18 @@ from handrail.contract.ids import (
     session_id_for_request,
     session_id_of,
 )
-from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.wording import quoted
 from handrail.engine.decide import StartFacts, decide_start
+from handrail.engine.events import PreferencesDelta
 from handrail.engine.history import Recorded, Run
+from handrail.engine.inputs import corrected, problems_at_start
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.pinning import pin
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import (
@@ -38,36 +41,42 @@ from handrail.runtime.sessions import (
     healthy_session,
     read_session,
 )
-from handrail.runtime.work import check_context
+from handrail.runtime.work import check_context, input_row
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
 from handrail.workflows.catalog import CatalogEntry, suggested_id
-from handrail.workflows.compiled import Pinned, compile_workflow
-from handrail.workflows.source import id_status
+from handrail.workflows.compiled import Autonomy, Pinned, RiskPolicy
+from handrail.workflows.workflow_id import id_status
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
+
+
+class AskedPreferences(Input, frozen=True, kw_only=True):
+    """How much the agent may do on its own: only what the user asked for."""
+
+    autonomy: Autonomy | UnsetType = UNSET
+    risk_policy: RiskPolicy | UnsetType = UNSET
 
 
 class StartRun(Input, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: (
-        Annotated[str, Meta(description="What the user wants, in one line.", max_length=200)] | UnsetType
+    goal: Annotated[str, Meta(description="What the user wants.", max_length=200)] | UnsetType = UNSET
+    context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
+    preferences: (
+        Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
     ) = UNSET
-    context: Annotated[dict[str, Any], Meta(description="External facts the steps need.")] | UnsetType = UNSET
     request_id: (
         Annotated[
             str,
             Meta(
-                description="Your key for this start; a repeat returns the same run.",
+                description="Your key; a repeat returns the same run.",
                 pattern=REQUEST_ID_PATTERN,
             ),
         ]
         | UnsetType
     ) = UNSET
-    session: (
-        Annotated[str, Meta(description="Session id or token to join; else a new session.")] | UnsetType
-    ) = UNSET
+    session: Annotated[str, Meta(description="Session id or token to join.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
@@ -98,19 +107,38 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     workflow_id: str
     goal: str
     context: dict[str, Any]
+    preferences: PreferencesDelta
     input_digest: str
+    sent: dict[str, Json]
+    """The call as it came, to be offered again with its context corrected."""
 
 
 def _asked(rt: Runtime, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
     goal = "" if request.goal is UNSET else request.goal.strip()
+    wanted = _preferences(request)
+    sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
+    if request.preferences is not UNSET:
+        sent["preferences"] = msgspec.to_builtins(wanted)
     return _Asked(
+        sent=msgspec.to_builtins(request),
         key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else "request:" + request.request_id,
         workflow_id=request.workflow_id,
         goal=goal,
         context=context,
-        input_digest=digest({"workflowId": request.workflow_id, "goal": goal, "context": context}),
+        preferences=wanted,
+        input_digest=digest(sent),
+    )
+
+
+def _preferences(request: StartRun) -> PreferencesDelta:
+    if request.preferences is UNSET:
+        return PreferencesDelta()
+    asked = request.preferences
+    return PreferencesDelta(
+        autonomy=None if asked.autonomy is UNSET else asked.autonomy,
+        risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
     )
 
 
@@ -143,8 +171,10 @@ def _existing(rt: Runtime, asked: str) -> Session:
 def _begin(
     rt: Runtime, session: Session, run_id: RunId, asked: _Asked, project: str
 ) -> tuple[Session, Recorded]:
-    entry, source = find_workflow(catalog_of(rt, project), asked.workflow_id)
-    pinned = compile_workflow(source)
+    catalog = catalog_of(rt, project)
+    entry, source = find_workflow(catalog, asked.workflow_id)
+    pinned = pin(catalog, entry, source)
+    _check_inputs(pinned, asked)
     facts = _facts(rt, session.history.session_id, run_id, asked, entry, pinned, project)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
@@ -185,6 +215,29 @@ def _facts(
         input_digest=asked.input_digest,
         context=asked.context,
         observations=seen,
+        preferences=asked.preferences,
+    )
+
+
+def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
+    """Every problem at once, with the start that would do (DESIGN D12).
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    inputs = pinned.workflow.inputs
+    problems = problems_at_start(inputs, asked.context)
+    if not problems:
+        return
+    fixed = corrected(inputs, asked.context, {problem.key for problem in problems})
+    params = asked.sent | {"context": fixed}
+    first, more = problems[0], len(problems) - 1
+    raise Fault(
+        VALIDATION_ERROR,
+        f"The context does not fit the workflow's inputs: {first.key}: {first.problem}"
+        + (f" ({more} more in details.problems)" if more else ""),
+        details={"problems": [input_row(problem) for problem in problems]},
+        hint="Start again with the context in next_call, after replacing every made-up value in it.",
+        next_call=NextCall(operation="run.start", params=params),
     )
 
 
@@ -214,10 +267,10 @@ OPERATION = Operation(
     shape=RUN_SHAPE,
     tool="start_workflow",
     tool_description=(
-        "Start a workflow and get its first step with the tokens to go on. Do what pending.prompt says, then "
-        "make the call in nextCall. Tokens live as long as the session is stored, in any chat."
+        "Start a workflow; get its first step and tokens. Do what pending.prompt says, then make the call in "
+        "nextCall. Tokens live as long as the session is stored."
     ),
-    tool_fields=("workflowId", "goal", "context", "requestId", "session", "project"),
+    tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
     errors=(
         "VALIDATION_ERROR",
         "WORKFLOW_NOT_FOUND",

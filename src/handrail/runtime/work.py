@@ -1,4 +1,4 @@
-"""What an agent reports: notes and context, checked against their limits before anything is decided."""
+"""What an agent reports: notes, artifacts, context, checked against their limits before a decision."""
 
 from __future__ import annotations
 
@@ -9,57 +9,56 @@ import msgspec
 from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Fault
-from handrail.engine.decide import RECAP_EXCERPT_BYTES, WorkDone
+from handrail.contract.outcome import Fault, Json
+from handrail.engine.inputs import InputProblem, problems_of_change
+from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone
 from handrail.ports import Blob
 from handrail.runtime.operation import Input
+from handrail.workflows.compiled import CompiledWorkflow
 
 NOTES_LIMIT_BYTES = 65_536
 CONTEXT_LIMIT_BYTES = 262_144
+MOST_ARTIFACTS = 32
+ARTIFACT_LIMIT_BYTES = 65_536
+ARTIFACTS_LIMIT_BYTES = 262_144
 _FORBIDDEN_KEYS = ("__proto__", "constructor", "prototype")
 
 
 class Output(Input, frozen=True, kw_only=True):
     """The one durable write path of an agent."""
 
-    notes_markdown: Annotated[
-        str, msgspec.Meta(description="What happened in this step alone, up to 64 KB of Markdown.")
-    ] = ""
+    notes_markdown: Annotated[str, msgspec.Meta(description="This step alone; Markdown up to 64 KB.")] = ""
+    artifacts: Annotated[
+        list[dict[str, Any]],
+        msgspec.Meta(description="What the step asks for, each with a kind."),
+    ] = []
 
 
-def work_done(output: Output | msgspec.UnsetType, context: dict[str, Any] | msgspec.UnsetType) -> WorkDone:
+def work_done(
+    output: Output | msgspec.UnsetType,
+    context: dict[str, Any] | msgspec.UnsetType,
+    option: int | None = None,
+) -> WorkDone:
     """The report in the form that decisions take.
 
     Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; nothing was stored then.
     """
     notes = "" if output is msgspec.UNSET else output.notes_markdown
+    artifacts = [] if output is msgspec.UNSET else output.artifacts
     delta = {} if context is msgspec.UNSET else context
-    _refuse_lone_surrogates(notes)
-    size = len(notes.encode())
-    if size > NOTES_LIMIT_BYTES:
-        problem = {
-            "param": "output.notesMarkdown",
-            "problem": f"{size} bytes are more than {NOTES_LIMIT_BYTES}",
-            "expected": "shorter notes, or a file that the notes name",
-        }
-        message = f"The notes have {size} bytes, {NOTES_LIMIT_BYTES} at most; nothing was stored."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]})
+    problems = [*_notes_problems(notes), *_artifact_problems(artifacts)]
+    if problems:
+        raise _refused(problems)
     check_context(delta)
-    ref = blob_ref(notes.encode()) if size > RECAP_EXCERPT_BYTES else None
-    return WorkDone(input_digest=_input_digest(notes, delta), notes=notes, notes_ref=ref, context=delta)
-
-
-def _refuse_lone_surrogates(notes: str) -> None:
-    try:
-        notes.encode()
-    except UnicodeEncodeError as error:
-        problem = {
-            "param": "output.notesMarkdown",
-            "problem": f"character {error.start + 1} is half of a surrogate pair",
-            "expected": "Unicode text",
-        }
-        message = "The notes are not Unicode text: half of a surrogate pair stands alone; nothing was stored."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": [problem]}) from error
+    is_long = len(notes.encode()) > RECAP_EXCERPT_BYTES
+    return WorkDone(
+        input_digest=_input_digest(notes, delta, artifacts, option),
+        notes=notes,
+        notes_ref=blob_ref(notes.encode()) if is_long else None,
+        context=delta,
+        artifacts=tuple(artifacts),
+        option=option,
+    )
 
 
 def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
@@ -71,9 +70,7 @@ def check_context(context: dict[str, Any]) -> None:
     """Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED."""
     forbidden = sorted(key for key in context if key in _FORBIDDEN_KEYS)
     if forbidden:
-        problems = [{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden]
-        message = f"context must not hold the key {forbidden[0]}; nothing was stored."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
+        raise _refused([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
     size = len(canonical_bytes(context))
     if size > CONTEXT_LIMIT_BYTES:
         raise Fault(
@@ -83,5 +80,82 @@ def check_context(context: dict[str, Any]) -> None:
         )
 
 
-def _input_digest(notes: str, context: dict[str, Any]) -> str:
-    return digest({"notesMarkdown": notes, "context": context})
+def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
+    """A change of context against the declared inputs.
+
+    Raises Fault VALIDATION_ERROR with every problem.
+    """
+    problems = problems_of_change(workflow.inputs, delta)
+    if problems:
+        raise _refused([input_row(problem) for problem in problems])
+
+
+def input_row(problem: InputProblem) -> dict[str, Json]:
+    return {
+        "param": f"context.{problem.key}",
+        "problem": problem.problem,
+        "expected": problem.expected[:400],
+    }
+
+
+def _refused(problems: list[dict[str, Json]]) -> Fault:
+    first = problems[0]
+    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    message = f"{first['param']}: {first['problem']}{more}; nothing was stored."
+    return Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+def _notes_problems(notes: str) -> list[dict[str, Json]]:
+    try:
+        size = len(notes.encode())
+    except UnicodeEncodeError as error:
+        return [
+            {
+                "param": "output.notesMarkdown",
+                "problem": f"character {error.start + 1} is half of a surrogate pair",
+                "expected": "Unicode text",
+            }
+        ]
+    if size <= NOTES_LIMIT_BYTES:
+        return []
+    return [
+        {
+            "param": "output.notesMarkdown",
+            "problem": f"{size} bytes are more than {NOTES_LIMIT_BYTES}",
+            "expected": "shorter notes, or a file that the notes name",
+        }
+    ]
+
+
+def _artifact_problems(artifacts: list[dict[str, Any]]) -> list[dict[str, Json]]:
+    if len(artifacts) > MOST_ARTIFACTS:
+        problem = f"{len(artifacts)} artifacts are more than {MOST_ARTIFACTS}"
+        return [{"param": "output.artifacts", "problem": problem, "expected": "fewer artifacts"}]
+    problems: list[dict[str, Json]] = []
+    total = 0
+    for place, body in enumerate(artifacts):
+        param = f"output.artifacts[{place}]"
+        kind = body.get("kind")
+        if not isinstance(kind, str) or not kind or len(kind) > 128:
+            expected = "the kind of artifact that the step asks for"
+            problems.append({"param": f"{param}.kind", "problem": "missing", "expected": expected})
+        size = len(canonical_bytes(body))
+        total += size
+        if size > ARTIFACT_LIMIT_BYTES:
+            problem = f"{size} bytes are more than {ARTIFACT_LIMIT_BYTES}"
+            problems.append({"param": param, "problem": problem, "expected": "a smaller artifact"})
+    if total > ARTIFACTS_LIMIT_BYTES and not problems:
+        problem = f"{total} bytes together are more than {ARTIFACTS_LIMIT_BYTES}"
+        problems.append({"param": "output.artifacts", "problem": problem, "expected": "fewer of them"})
+    return problems
+
+
+def _input_digest(
+    notes: str, context: dict[str, Any], artifacts: list[dict[str, Any]], option: int | None
+) -> str:
+    sent: dict[str, Json] = {"notesMarkdown": notes, "context": context}
+    if artifacts:
+        sent["artifacts"] = list(artifacts)
+    if option is not None:
+        sent["option"] = option
+    return digest(sent)

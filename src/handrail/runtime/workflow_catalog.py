@@ -1,17 +1,28 @@
-"""The workflows a project can use, read and named; and finding one by id."""
+"""The workflows a project can use: named, found by id, and compiled with what surrounds them."""
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
+from typing import Any
 
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.catalog import CatalogEntry, build_catalog
+from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
+from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.compiler import compile_workflow
+from handrail.workflows.compiling.expand_templates import calls_routine
+from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
-from handrail.workflows.source import SourceWorkflow
+from handrail.workflows.reading.reader import read_workflow
 
 
 def project_of(rt: Runtime, asked: str | UnsetType) -> str:
@@ -19,29 +30,85 @@ def project_of(rt: Runtime, asked: str | UnsetType) -> str:
     return rt.workspace.project("" if asked is UNSET else asked)
 
 
-def catalog_of(rt: Runtime, project: str) -> tuple[CatalogEntry, ...]:
+def catalog_of(rt: Runtime, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
     return build_catalog(rt.library.files(project))
 
 
-def find_workflow(catalog: tuple[CatalogEntry, ...], workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
+def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
     """The workflow with this id.
 
     Raises Fault WORKFLOW_NOT_FOUND with suggestions, or WORKFLOW_INVALID with its problems.
     """
-    for entry in catalog:
-        if entry.id == workflow_id and entry.workflow is not None:
-            return entry, entry.workflow
-    for entry in catalog:
-        if entry.id == workflow_id:
-            raise _invalid(entry)
-    near = nearest(workflow_id, [entry.id for entry in catalog if entry.workflow is not None])
+    named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    for entry in named:
+        source = read_workflow(entry.content).workflow if entry.is_usable else None
+        if source is not None:
+            return entry, source
+    if named:
+        raise _invalid(named[0])
+    near = nearest(workflow_id, [entry.id for entry in catalog.entries if entry.is_usable])
     raise Fault(
         WORKFLOW_NOT_FOUND,
         f"There is no workflow {quoted(workflow_id)}.",
         details={"workflow_id": workflow_id[:128], "did_you_mean": near},
         next_call=NextCall(operation="workflow.list", params={}),
     )
+
+
+def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
+    """The workflow compiled among its neighbours, its problems with line and column."""
+    needs_routines = calls_routine(source.steps)
+    surroundings = Surroundings(
+        contracts=catalog.contracts,
+        routines=_routines(catalog, entry, wants_foreign=False) if needs_routines else (),
+        foreign_routines=_routines(catalog, entry, wants_foreign=True) if needs_routines else (),
+        is_foreign=_is_foreign(entry.content),
+    )
+    compilation = compile_workflow(source, surroundings)
+    if not compilation.problems:
+        return compilation
+    return replace(compilation, problems=with_places(entry.content.decode(), compilation.problems))
+
+
+def problem_row(problem: Problem) -> dict[str, Any]:
+    """A problem as answers show it; line and column once they are known."""
+    place = {"line": problem.line, "column": problem.column} if problem.line else {}
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "pointer": problem.pointer,
+        **place,
+        "fix": problem.fix,
+        "severity": problem.severity,
+    }
+
+
+def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) -> tuple[SourceWorkflow, ...]:
+    """The routines a call may mean, bundled ones first.
+
+    Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
+    """
+    held = [
+        entry
+        for entry in catalog.entries
+        if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
+    ]
+    ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
+    readings = [
+        read_workflow(entry.content).workflow
+        for entry in ordered
+        if _is_foreign(entry.content) == wants_foreign
+    ]
+    return tuple(source for source in readings if source is not None)
+
+
+def _is_foreign(content: bytes) -> bool:
+    try:
+        document = decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+    except Fault:
+        return False
+    return isinstance(document, dict) and is_foreign(document)
 
 
 def _invalid(entry: CatalogEntry) -> Fault:
@@ -54,14 +121,3 @@ def _invalid(entry: CatalogEntry) -> Fault:
             "problems": [problem_row(problem) for problem in entry.problems[:20]],
         },
     )
-
-
-def problem_row(problem: Problem) -> dict[str, str]:
-    """A problem as answers show it."""
-    return {
-        "code": problem.code,
-        "message": problem.message,
-        "pointer": problem.pointer,
-        "fix": problem.fix,
-        "severity": problem.severity,
-    }

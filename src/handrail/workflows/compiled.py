@@ -1,35 +1,326 @@
-"""The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes. Pure."""
+"""The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes. Pure.
+
+Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas.
+No ids of runs, no times, no environment.
+"""
 
 from __future__ import annotations
 
+from typing import Any, Literal, TypeAlias
+
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes
-from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
-from handrail.workflows.source import SourceStep, SourceWorkflow, WorkflowKind
+from handrail.contract.ids import WorkflowHash, WorkflowId
+from handrail.workflows.conditions import Condition, ConditionId
 
 COMPILED_VERSION = 1
 
+Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
+RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
+InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
+ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
+UserOnlyReason: TypeAlias = Literal[
+    "needs_user_secret_or_token",
+    "needs_user_account_access",
+    "needs_user_artifact",
+    "needs_user_choice",
+    "needs_user_approval",
+    "needs_user_environment_action",
+]
+ChoiceKind: TypeAlias = Literal[
+    "preference_tradeoff",
+    "scope_boundary",
+    "irreversible_action",
+    "external_side_effect",
+    "policy_or_compliance",
+]
 
-class CompiledStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One step as it is executed; `prompt` is what the agent reads."""
+
+class Compiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Shared options of compiled parts; defaults are left out, so adding a field keeps old hashes."""
+
+
+class Provenance(Compiled, frozen=True, kw_only=True):
+    """Where a step came from: the author, or what injected it."""
+
+    kind: ProvenanceKind = "authored"
+    origin: str = ""
+    """Template, feature or capability id; empty for authored steps."""
+
+
+class InputSpec(Compiled, frozen=True, kw_only=True):
+    """A declared context input. `implicit`: only used by a condition or prompt, never declared."""
+
+    type: InputType = "any"
+    enum: tuple[Any, ...] = ()
+    default: Any = msgspec.UNSET
+    required: bool = False
+    description: str = ""
+    implicit: bool = False
+
+
+class Fragment(Compiled, frozen=True, kw_only=True):
+    """A piece of prompt that is added where its condition holds."""
+
+    when: ConditionId = ""
+    text: str
+
+
+class UserOnly(Compiled, frozen=True, kw_only=True):
+    """Something only the user can give."""
+
+    reason: UserOnlyReason
+    choice_kind: ChoiceKind | None = None
+    input: str = ""
+    """The declared input whose value answers it; empty: an artifact of kind `wr.user_input` does."""
+
+
+class AllOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="all", rename="camel"):
+    of: tuple[Rule, ...]
+
+
+class AnyOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="any", rename="camel"):
+    of: tuple[Rule, ...]
+
+
+class ContainsRule(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="contains", rename="camel"
+):
+    """The notes hold this text, whatever its case."""
+
+    value: str
+    message: str
+
+
+class PatternRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="regex", rename="camel"):
+    """The notes match this pattern somewhere."""
+
+    pattern: str
+    flags: str = ""
+    message: str
+
+
+class LengthRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="length", rename="camel"):
+    """The notes have this many characters."""
+
+    minimum: int = 0
+    maximum: int | None = None
+    message: str
+
+
+class SchemaRule(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="schema", rename="camel"):
+    """The notes are a JSON document of this schema."""
+
+    schema: dict[str, Any]
+    message: str
+
+
+Rule: TypeAlias = AllOf | AnyOf | ContainsRule | PatternRule | LengthRule | SchemaRule
+
+
+class Gate(Compiled, frozen=True, kw_only=True):
+    """An assessment the step must report; a listed level demands a follow-up before the run goes on."""
+
+    assessment_id: str
+    purpose: str
+    dimensions: dict[str, tuple[str, ...]]
+    """Dimension id to its levels."""
+    followups: dict[str, str] = {}
+    """Level to the guidance given when any dimension has it."""
+
+
+class Step(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="step",
+):
+    """One step as it is executed; `prompt` is what the agent reads before fragments and functions."""
 
     id: str
     title: str
     prompt: str
-    require_confirmation: bool
+    fragments: tuple[Fragment, ...] = ()
+    when: ConditionId = ""
+    require_confirmation: bool | ConditionId = False
+    contract: str = ""
+    """Id in `contracts` of the artifact this step must deliver; empty: notes only."""
+    hints: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    functions: tuple[str, ...] = ()
+    user_only: UserOnly | None = None
+    capability: str = ""
+    """Of a probe: the capability that it observes."""
+    notes_optional: bool = False
+    provenance: Provenance = Provenance()
 
 
-class CompiledWorkflow(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Enough to run, export and import on its own. No ids of runs, no times, no environment."""
+class Option(Compiled, frozen=True, kw_only=True):
+    """One way a choice can go; `sets` becomes context."""
+
+    id: str
+    label: str
+    description: str = ""
+    sets: dict[str, Any] = {}
+
+
+class Choice(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="choice",
+):
+    """Named options, each with its own token."""
+
+    id: str
+    title: str
+    prompt: str
+    options: tuple[Option, ...]
+    when: ConditionId = ""
+    non_assumable: ChoiceKind | None = None
+    provenance: Provenance = Provenance()
+
+
+class Action(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="action",
+):
+    """An operation that Handrail runs itself."""
+
+    id: str
+    title: str
+    operation: str
+    params: dict[str, Any] = {}
+    save_as: str = ""
+    when: ConditionId = ""
+    provenance: Provenance = Provenance()
+
+
+class While(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="while", rename="camel"):
+    """Another iteration as long as the condition holds. A loop_control condition lets the first one in."""
+
+    condition: ConditionId
+
+
+class Until(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="until", rename="camel"):
+    """Iterations until the condition holds; the first one always runs."""
+
+    condition: ConditionId
+
+
+class ForEach(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="for_each",
+    rename="camel",
+    omit_defaults=True,
+):
+    """One iteration per item of an array input."""
+
+    input: str
+    item: str
+    index: str = ""
+
+
+class Count(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    tag="count",
+    rename="camel",
+    omit_defaults=True,
+):
+    """A fixed number of iterations."""
+
+    count: int
+    index: str = ""
+
+
+Repeat: TypeAlias = While | Until | ForEach | Count
+
+
+class Loop(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
+    tag_field="kind",
+    tag="loop",
+):
+    """Steps that may run more than once, never more than `max_iterations` times."""
+
+    id: str
+    repeat: Repeat
+    max_iterations: int
+    body: tuple[Part, ...]
+    when: ConditionId = ""
+    provenance: Provenance = Provenance()
+
+
+Leaf: TypeAlias = Step | Choice | Action
+Part: TypeAlias = Step | Choice | Action | Loop
+
+
+class Contract(Compiled, frozen=True, kw_only=True):
+    """What an artifact must look like, embedded so that pinning holds."""
+
+    artifact_kind: str
+    schema: dict[str, Any]
+    example: dict[str, Any]
+    guidance: str
+
+
+class Reference(Compiled, frozen=True, kw_only=True):
+    """A document the steps rely on; resolved when it is surfaced, never part of the run's truth."""
+
+    id: str
+    title: str
+    source: str
+    purpose: str = ""
+    authoritative: bool = False
+    resolve_from: Literal["workspace", "package"] = "workspace"
+
+
+class Recommended(Compiled, frozen=True, kw_only=True):
+    """The most automation the author considers safe."""
+
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+
+
+class CompiledWorkflow(Compiled, frozen=True, kw_only=True):
+    """A compiled workflow."""
 
     v: int
     id: WorkflowId
-    kind: WorkflowKind
+    kind: Literal["workflow", "routine"]
     name: str
     description: str
     version: str
-    steps: tuple[CompiledStep, ...]
+    inputs: dict[str, InputSpec] = {}
+    recommended: Recommended = Recommended()
+    capabilities: dict[str, Literal["required", "preferred", "disabled"]] = {}
+    conditions: dict[ConditionId, Condition] = {}
+    contracts: dict[str, Contract] = {}
+    functions: dict[str, str] = {}
+    references: tuple[Reference, ...] = ()
+    steps: tuple[Part, ...]
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,33 +331,9 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     workflow_hash: WorkflowHash
 
 
-def compile_workflow(source: SourceWorkflow) -> Pinned:
-    """Expand, render and freeze. The same meaning gives the same hash on every machine."""
-    workflow = CompiledWorkflow(
-        v=COMPILED_VERSION,
-        id=WorkflowId(source.id),
-        kind=source.kind,
-        name=source.name,
-        description=source.description,
-        version=source.version,
-        steps=tuple(_compile_step(step, source.agent_role) for step in source.steps),
-    )
-    content = canonical_bytes(msgspec.to_builtins(workflow))
-    return Pinned(workflow=workflow, content=content, workflow_hash=WorkflowHash(blob_ref(content)))
+_DECODER = msgspec.json.Decoder(CompiledWorkflow)
 
 
 def decode_compiled(content: bytes) -> CompiledWorkflow:
-    """The workflow of pinned bytes, whose digest the store has checked."""
-    return msgspec.json.decode(content, type=CompiledWorkflow)
-
-
-def _compile_step(step: SourceStep, workflow_role: str) -> CompiledStep:
-    # EXEC "AgentRole": stance text goes into the rendered prompt; the step's own one wins.
-    role = step.agent_role.strip() or workflow_role.strip()
-    prompt = step.prompt.strip()
-    return CompiledStep(
-        id=step.id,
-        title=step.title.strip(),
-        prompt=f"Role: {role}\n\n{prompt}" if role else prompt,
-        require_confirmation=step.require_confirmation,
-    )
+    """The compiled workflow of pinned bytes."""
+    return _DECODER.decode(content)

@@ -14,11 +14,32 @@ ProblemCode: TypeAlias = Literal[
     "wrong_type",
     "bad_value",
     "bad_id",
+    "bad_name",
     "duplicate_id",
     "no_steps",
     "too_large",
+    "too_many_problems",
+    "bad_pattern",
     "reserved_id",
+    "legacy_id",
     "shadowed_id",
+    "unknown_id",
+    "template_cycle",
+    "bad_argument",
+    "loop_without_decision",
+    "unreachable_step",
+    "impossible_condition",
+    "unsatisfiable_contract",
+    "flag_only_validation",
+    "near_budget",
+    "unused",
+    "missing_feature",
+    "bad_recommendation",
+    "soft_words",
+    "duplicate_title",
+    "bad_source",
+    "foreign_spelling",
+    "changed_meaning",
 ]
 
 
@@ -29,4 +50,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     pointer: str
     fix: str
-    severity: Literal["error", "warning"] = "error"
+    severity: Literal["error", "warning", "hint"] = "error"
+    line: int = 0
+    """1-based; 0 while the place is not known."""
+    column: int = 0

@@ -10,6 +10,7 @@ import pytest
 from handrail.contract.catalogue import KINDS
 from handrail.contract.lafs_check import check
 from handrail.surfaces.cli import _catalog, _table
+from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
 
 BAD_TOKEN = "ak1" + "0" * 53
@@ -25,6 +26,20 @@ CASES: list[tuple[list[str], str, str]] = [
     (["workflow", "inspect", "wr.small_change", "--part", "steps"], "", ""),
     (["workflow", "inspect", "wr.small_change", "--part", "source"], "", ""),
     (["workflow", "inspect", "wr.small_change", "--part", "compiled"], "", ""),
+    (["workflow", "list", "--sources", "bundled,user"], "", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "inputs"], "", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "diff", "--run", "SESSION"], "", ""),
+    (["workflow", "validate", "wr.small_change"], "", ""),
+    (["workflow", "validate", "FLOW", "wr.small_change", "--min-severity", "error"], "", ""),
+    (["workflow", "validate", "BROKEN", "--report-only"], "", ""),
+    (["workflow", "graph", "wr.small_change"], "", ""),
+    (["workflow", "graph", "FLOW", "--as", "json"], "", ""),
+    (["workflow", "simulate", "wr.small_change", "--mode", "guided", "--max-paths", "50"], "", ""),
+    (["workflow", "simulate", "--record", "SESSION"], "", ""),
+    (["workflow", "builtins", "--kind", "contract", "--limit", "2"], "", ""),
+    (["workflow", "builtins", "--fields", "items.id,items.schema"], "", ""),
+    (["workflow", "schema"], "", ""),
+    (["workflow", "new", "project.case", "--template", "loop", "--dry-run"], "", ""),
     (["run", "start", "wr.code_review", "--request-id", "case"], "", ""),
     (["run", "continue", "--state", "STATE"], "", ""),
     (["run", "continue", "--input", '{"stateToken":"STATE"}'], "", ""),
@@ -57,6 +72,25 @@ CASES: list[tuple[list[str], str, str]] = [
     (["workflow", "list", "--schema-version", "2"], "E_CONFIG", "VERSION_UNSUPPORTED"),
     (["workflow", "inspect", "wr.nope"], "E_NOT_FOUND", "WORKFLOW_NOT_FOUND"),
     (["workflow", "inspect"], "E_USAGE", ""),
+    (["workflow", "list", "--sources", "bundled,cellar"], "E_VALIDATION", ""),
+    (["workflow", "inspect", "wr.small_change", "--part", "diff"], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["workflow", "validate"], "E_USAGE", ""),
+    (["workflow", "validate", "BROKEN"], "E_VALIDATION", "WORKFLOW_INVALID"),
+    (["workflow", "validate", "wr.nope"], "E_NOT_FOUND", "WORKFLOW_NOT_FOUND"),
+    (["workflow", "validate", "absent.json"], "E_NOT_FOUND", ""),
+    (["workflow", "graph", "BROKEN"], "E_VALIDATION", "WORKFLOW_INVALID"),
+    (["workflow", "graph", "wr.small_change", "--as", "oil"], "E_VALIDATION", ""),
+    (["workflow", "simulate", "--record", "run_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["workflow", "simulate"], "E_VALIDATION", "VALIDATION_ERROR"),
+    (["workflow", "simulate", "wr.small_change", "--replay", "TEXT"], "E_VALIDATION", ""),
+    (["workflow", "builtins", "--kind", "spell"], "E_VALIDATION", ""),
+    (["workflow", "schema", "wr.small_change"], "E_USAGE", ""),
+    (["workflow", "new", "project.case"], "E_CONFIRMATION_REQUIRED", ""),
+    (["workflow", "new", "project.case", "--confirm", "ct_fabricated_0000"], "E_CONFLICT", ""),
+    (["workflow", "new", "project.case", "--dry-run", "--confirm", "ct_x.y"], "E_USAGE", ""),
+    (["workflow", "new", "wr.case", "--dry-run"], "E_VALIDATION", "WORKFLOW_ID_RESERVED"),
+    (["workflow", "new", "case", "--dry-run"], "E_VALIDATION", "WORKFLOW_ID_LEGACY"),
+    (["workflow", "new", "No.Id", "--dry-run"], "E_VALIDATION", "VALIDATION_ERROR"),
     (["run", "start", "wr.small_change"], "E_CONFIRMATION_REQUIRED", ""),
     (["run", "start", "wr.nope", "--request-id", "k"], "E_NOT_FOUND", "WORKFLOW_NOT_FOUND"),
     (["run", "start", "wr.small_change", "--request-id", "not a key"], "E_VALIDATION", "VALIDATION_ERROR"),
@@ -101,6 +135,9 @@ def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) ->
     good.write_bytes(tool.run("workflow", "list", "--envelope", "lafs", "--compact").out)
     bad.write_bytes(good.read_bytes().replace(b'"success":true', b'"success":"yes"'))
     text.write_bytes(b"not JSON")
+    flow, broken = folder / "flow.json", folder / "broken.json"
+    flow.write_bytes(THREE_STEPS)
+    broken.write_bytes(THREE_STEPS.replace(b'"title"', b'"titel"'))
     return {
         "STATE": started["stateToken"],
         "ACK": started["ackToken"],
@@ -109,6 +146,8 @@ def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) ->
         "GOOD": str(good),
         "BAD": str(bad),
         "TEXT": str(text),
+        "FLOW": str(flow),
+        "BROKEN": str(broken),
     }
 
 

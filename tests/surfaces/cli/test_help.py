@@ -9,6 +9,7 @@ import pytest
 
 from handrail.surfaces.cli import _catalog, _table
 from handrail.surfaces.cli.help import help_document, help_text
+from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import Tool
 
 EXAMPLES = [
@@ -68,7 +69,11 @@ def test_an_example_runs(tool: Tool, started: Any, path: str, example: str) -> N
     answer = tool.run("workflow", "list", "--envelope", "lafs").out
     with open(f"{tool.project}/answer.json", "wb") as file:
         file.write(answer)
+    with open(f"{tool.project}/my_check.json", "wb") as file:
+        file.write(THREE_STEPS)
+    preview = tool.data("workflow", "new", "project.my_check", "--to", "drafts", "--dry-run")
     names = {
+        "CONFIRM_TOKEN": preview["confirm_token"],
         "ACK_TOKEN": started["ackToken"],
         "STATE_TOKEN": started["stateToken"],
         "CHECKPOINT_TOKEN": started["checkpointToken"],

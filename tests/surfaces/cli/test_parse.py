@@ -137,7 +137,7 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
         (["workflow", "list", "--lim", "1"], "--lim", "not a flag"),
         (["workflow", "list", "--LIMIT", "1"], "--LIMIT", "not a flag"),
         (["workflow", "list", "-h"], "-h", "not a flag"),
-        (["workflow", "list", "--dry-run"], "--dry-run", "not a flag"),
+        (["workflow", "list", "--dry-run"], "--dry-run", "does not apply"),
         (["--limit", "1", "workflow", "list"], "--limit", "before its command"),
         (["--ndjson", "lafs", "check", "-"], "--ndjson", "before its command"),
         (["workflow", "list", "--limit"], "--limit", "needs a value"),

@@ -14,6 +14,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.ports import (
     Appended,
     Blob,
+    Claim,
     Committed,
     Conflict,
     Draft,
@@ -23,7 +24,8 @@ from handrail.ports import (
     SessionStamp,
 )
 from handrail.surfaces.cli.process import Interrupted, Process
-from handrail.surfaces.cli.shield import ShieldedLog
+from handrail.surfaces.cli.shield import ShieldedFiles, ShieldedLog, ShieldedTokens
+from tests.conftest import KeptClaims, KeptFiles
 from tests.event_log.conformance import WAIT_MS, A, EventLogPromises, append, keys, plan
 
 
@@ -120,3 +122,47 @@ def test_a_signal_before_the_append_is_answered_at_once(process: Process) -> Non
 
     assert store.load(A) is None
     assert isinstance(append(store, A, 3, plan("a:1")), Conflict), "the hold was given back"
+
+
+class SignallingFiles(KeptFiles):
+    """Files in whose making a signal arrives."""
+
+    def create(self, path: str, content: bytes) -> bool:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return super().create(path, content)
+
+
+class SignallingClaims(KeptClaims):
+    """Claims in whose making a signal arrives."""
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return super().claim(fingerprint, expires_at=expires_at, now=now)
+
+
+def test_a_signal_while_a_file_is_made_lets_it_end_and_the_success_stand(process: Process) -> None:
+    files = SignallingFiles()
+
+    made = ShieldedFiles(files, process).create("/a.json", b"x")
+
+    assert made is True
+    assert files.held == {"/a.json": b"x"}
+
+
+def test_a_signal_beside_a_file_that_was_there_is_answered_after_it(process: Process) -> None:
+    files = SignallingFiles()
+    files.held["/a.json"] = b"mine"
+
+    with pytest.raises(Interrupted):
+        ShieldedFiles(files, process).create("/a.json", b"x")
+
+    assert files.held == {"/a.json": b"mine"}
+
+
+def test_a_signal_while_a_token_is_claimed_leaves_a_whole_claim_and_ends_the_call(process: Process) -> None:
+    claims = SignallingClaims()
+
+    with pytest.raises(Interrupted):
+        ShieldedTokens(claims, process).claim("f", expires_at=1, now=0)
+
+    assert claims.claimed == {"f"}

@@ -54,8 +54,9 @@ def test_flags_are_used_where_they_exist(
     [
         (
             "run.continue",
-            {"ackToken": "ak1x", "output": {"artifacts": [1]}},
-            """handrail run continue --input '{"ackToken":"ak1x","output":{"artifacts":[1]}}' --compact""",
+            {"ackToken": "ak1x", "output": {"notesMarkdown": "x", "unknown": [1]}},
+            "handrail run continue --input "
+            """'{"ackToken":"ak1x","output":{"notesMarkdown":"x","unknown":[1]}}' --compact""",
         ),
         (
             "session.show",

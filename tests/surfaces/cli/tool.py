@@ -56,7 +56,7 @@ class Tool:
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"),
         }
-        self.command = [sys.executable, "-c", "import sys; from handrail.main import main; sys.exit(main())"]
+        self.command = [sys.executable, "-c", "from handrail.main import console; console()"]
 
     def run(
         self, *arguments: str | bytes, stdin: bytes = b"", environment: Mapping[str, str] | None = None

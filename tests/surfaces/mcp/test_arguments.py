@@ -105,6 +105,67 @@ def check_repaired(tool: str, arguments: dict[str, Any], repaired: dict[str, Any
             {"ackToken": "ak1", "output": "I did it."},
             {"ackToken": "ak1", "output": {"notesMarkdown": "I did it."}},
         ),
+        # artifacts belong into the report, as a list
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "artifacts": [{"kind": "a.b"}]},
+            {"ackToken": "ak1", "output": {"artifacts": [{"kind": "a.b"}]}},
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "artifact": {"kind": "a.b"}, "notes": "done"},
+            {"ackToken": "ak1", "output": {"artifacts": [{"kind": "a.b"}], "notesMarkdown": "done"}},
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "output": {"artefacts": {"kind": "a.b"}}},
+            {"ackToken": "ak1", "output": {"artifacts": [{"kind": "a.b"}]}},
+        ),
+        (
+            "checkpoint_workflow",
+            {"checkpointToken": "ck1", "output": {"artifacts": {"kind": "a.b"}}},
+            {"checkpointToken": "ck1", "output": {"artifacts": [{"kind": "a.b"}]}},
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "output": [{"kind": "a.b"}]},
+            {"ackToken": "ak1", "output": {"artifacts": [{"kind": "a.b"}]}},
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "artifacts": [{"kind": "a.b"}], "output": "I did it."},
+            {"ackToken": "ak1", "output": {"notesMarkdown": "I did it.", "artifacts": [{"kind": "a.b"}]}},
+        ),
+        # tokens of a choice and of a blocked reply
+        ("continue_workflow", {"retryAckToken": "ak1"}, {"ackToken": "ak1"}),
+        ("continue_workflow", {"choiceToken": "ch1"}, {"ackToken": "ch1"}),
+        # preferences belong into their object, in the words that are offered
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "autonomy": "guided", "risk_policy": "balanced"},
+            {"workflowId": "wr.x", "preferences": {"autonomy": "guided", "riskPolicy": "balanced"}},
+        ),
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "mode": "guided"},
+            {"workflowId": "wr.x", "preferences": {"autonomy": "guided"}},
+        ),
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "preferences": "aggressive"},
+            {"workflowId": "wr.x", "preferences": {"riskPolicy": "aggressive"}},
+        ),
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "preferences": {"autonomy": "Full-Auto-Never-Stop"}},
+            {"workflowId": "wr.x", "preferences": {"autonomy": "full_auto_never_stop"}},
+        ),
+        # a word that no preference offers is an input of the workflow
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "mode": "deep", "risk": "high"},
+            {"workflowId": "wr.x", "context": {"mode": "deep", "risk": "high"}},
+        ),
         # several at once
         (
             "continue_workflow",
@@ -155,6 +216,49 @@ def test_a_repair_never_overwrites_what_the_caller_said() -> None:
     assert refusal.next_call is None
     assert refusal.hint == "Correct what the problems name."
     assert arguments == {"ackToken": "ak1", "notes": "new", "output": {"notesMarkdown": "old"}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "preferences": {"autonomy": "full_auto"}},
+            {
+                "param": "preferences.autonomy",
+                "problem": '"full_auto" is not offered',
+                "fix": "use one of full_auto_never_stop, full_auto_stop_on_user_deps, guided",
+            },
+        ),
+        (
+            "start_workflow",
+            {"workflowId": "wr.x", "autonomy": "full_auto"},
+            {
+                "param": "autonomy",
+                "problem": "unknown name",
+                "fix": "send it as preferences.autonomy, one of "
+                "full_auto_never_stop, full_auto_stop_on_user_deps, guided",
+            },
+        ),
+        (
+            "continue_workflow",
+            {"ackToken": "ak1", "output": {"notesMarkdown": "done", "verdict": "fine"}},
+            {
+                "param": "output.verdict",
+                "problem": "unknown name",
+                "fix": "output takes notesMarkdown, artifacts",
+            },
+        ),
+    ],
+    ids=["how much an agent may do", "the same at the wrong place", "a part of the report"],
+)
+def test_what_would_be_recorded_is_neither_guessed_nor_left_out(
+    tool: str, arguments: dict[str, Any], problem: dict[str, str]
+) -> None:
+    refusal = refused(tool, arguments)
+
+    assert refusal.details["problems"] == [problem]
+    assert refusal.next_call is None
 
 
 def test_a_long_call_is_not_sent_back() -> None:
@@ -236,6 +340,12 @@ def test_names_inside_a_read_text_are_checked_too() -> None:
     )
 
     assert refusal.details["problems"][0]["param"] == "output.notes"
+
+
+def test_names_inside_an_artifact_are_free() -> None:
+    arguments = {"ackToken": "ak1", "output": {"artifacts": [{"kind": "a.b", "notes": None, "text": "{}"}]}}
+
+    assert accepted("continue_workflow", arguments) == Accepted(params=arguments)
 
 
 def test_keys_of_context_are_free() -> None:

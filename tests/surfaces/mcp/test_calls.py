@@ -51,7 +51,7 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 INTENTS = {"perform_pending_then_continue", "await_user_confirmation", "complete"}
-SAID_OTHERWISE = INTENTS | {"ok"}
+SAID_OTHERWISE = INTENTS | {"ok", "blocked"}
 """Words that the text says in a sentence of its own."""
 
 

@@ -52,12 +52,12 @@ def test_an_empty_list_says_what_to_do() -> None:
 
 
 def test_a_broken_file_shows_its_problems_and_a_legacy_id_its_better_one() -> None:
-    broken = ROW | {"id": "x.json", "problems": [{"code": "bad_id", "message": "m", "fix": "f"}]}
+    broken = ROW | {"id": "x.json", "problems": [{"code": "bad_id", "line": 3, "message": "m", "fix": "f"}]}
     legacy = ROW | {"id": "fix", "idStatus": "legacy", "suggestedId": "project.fix"}
 
     text = workflows_text(listed(broken, legacy), {})
 
-    assert "  problem: code bad_id; message m; fix f\n" in text
+    assert "  problem: code bad_id; line 3; message m; fix f\n" in text
     assert "- fix: Fix [workflow, bundled, legacy, better id project.fix]" in text
 
 
@@ -87,6 +87,63 @@ def test_an_inspection_shows_titles_and_who_confirms() -> None:
         'Start it: start_workflow {"workflowId":"wr.fix"}\n'
         "Project /project"
     )
+
+
+INPUTS = [
+    {"name": "bug", "type": "string", "required": True, "description": "What is\nwrong."},
+    {"name": "depth", "type": "string", "required": True, "enum": ["deep", "flat"]},
+    {"name": "tries", "type": "integer", "default": 3},
+]
+INPUT_LINES = [
+    "input bug (string, required): What is wrong.",
+    "input depth (string, required, one of deep, flat)",
+    "input tries (integer, default 3)",
+]
+
+
+def test_a_row_names_what_a_start_takes() -> None:
+    lines = workflows_text(listed(ROW | {"inputs": INPUTS}), {}).split("\n")
+
+    assert lines[3:6] == [f"  {line}" for line in INPUT_LINES]
+
+
+def test_an_inspection_shows_inputs_mode_and_a_start_with_a_place_for_each_required_input() -> None:
+    workflow = ROW | {
+        "inputs": INPUTS,
+        "capabilities": {"web_browsing": "required"},
+        "recommended": {"autonomy": "guided", "riskPolicy": "balanced"},
+    }
+
+    assert workflow_text({"workflow": workflow}).split("\n")[2:] == [
+        "Capabilities: web_browsing required",
+        "Safe, says the author, up to: guided, balanced",
+        *INPUT_LINES,
+        'Start it: start_workflow {"workflowId":"wr.fix",'
+        '"context":{"bug":"<string>","depth":"<deep, flat>"}}',
+    ]
+
+
+def test_an_inspection_shows_loops_choices_conditions_and_contracts() -> None:
+    plain = {"requireConfirmation": False}
+    steps = [
+        plain | {"id": "a", "title": "Look", "contract": "wr.contracts.x"},
+        plain | {"id": "rounds", "type": "loop", "maxIterations": 5, "when": "unclear"},
+        plain | {"id": "b", "title": "Try", "loop": "rounds"},
+        plain | {"id": "inner", "type": "loop", "maxIterations": 2, "loop": "rounds"},
+        plain | {"id": "c", "title": "Again", "loop": "inner", "requireConfirmation": "is_risky"},
+        plain | {"id": "d", "title": "Decide", "type": "choice", "options": ["keep", "drop"]},
+        plain | {"id": "e", "title": "Run", "type": "action", "when": "wanted"},
+    ]
+
+    assert workflow_text({"workflow": ROW | {"steps": steps}}).split("\n")[2:-1] == [
+        "1. Look (a) (delivers wr.contracts.x)",
+        "- loop rounds (at most 5 times; if unclear)",
+        "  2. Try (b)",
+        "  - loop inner (at most 2 times)",
+        "    3. Again (c) (the user confirms if is_risky)",
+        "4. Decide (d) (choice of keep, drop)",
+        "5. Run (e) (action; if wanted)",
+    ]
 
 
 CANDIDATE = {

@@ -108,6 +108,13 @@ def test_a_warning_stands_after_the_call_and_before_the_recap() -> None:
     assert told.data["warnings"] == [WARNING]  # type: ignore[call-overload]  # data is an object here
 
 
+def test_a_warning_stands_after_everything_that_a_blocked_reply_names() -> None:
+    check_order(
+        {"kind": "blocked", "nextCall": {}, "blockers": [], "retryable": True, "example": {}, "recap": {}},
+        ["kind", "nextCall", "blockers", "retryable", "example", "warnings", "recap"],
+    )
+
+
 def test_a_warning_joins_those_that_are_there() -> None:
     before = {"code": "TOKEN_REPAIRED", "message": "m"}
 

@@ -23,7 +23,7 @@ ARGUMENTS = {
     "list_workflows": (["query", "cursor", "project"], []),
     "inspect_workflow": (["workflowId", "part", "project"], ["workflowId"]),
     "start_workflow": (
-        ["workflowId", "goal", "context", "requestId", "session", "project"],
+        ["workflowId", "goal", "context", "preferences", "requestId", "session", "project"],
         ["workflowId"],
     ),
     "continue_workflow": (["ackToken", "stateToken", "context", "output", "project"], []),
@@ -34,6 +34,9 @@ ARGUMENTS = {
     "resume_session": (["query", "project"], []),
 }
 """Tool → arguments in order, required ones."""
+
+FREE = ["/properties/context", "/properties/output/properties/artifacts/items"]
+"""Where a caller may use names of its own."""
 
 HINTS = {
     # readOnlyHint, idempotentHint
@@ -87,12 +90,26 @@ def test_all_four_hints_are_written_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(ARGUMENTS))
-def test_every_input_object_is_closed_except_context(name: str) -> None:
+def test_every_input_object_is_closed_except_context_and_the_body_of_an_artifact(name: str) -> None:
     schema = offered_tools()[name].definition["inputSchema"]
 
     opened = [path for path, found in objects_in(schema) if found.get("additionalProperties") is not False]
 
-    assert opened == (["/properties/context"] if "context" in schema["properties"] else [])
+    assert opened == [place for place in FREE if place.split("/")[2] in schema["properties"]]
+
+
+def test_what_a_report_and_the_preferences_hold() -> None:
+    report = offered_tools()["continue_workflow"].definition["inputSchema"]["properties"]["output"]
+    saved = offered_tools()["checkpoint_workflow"].definition["inputSchema"]["properties"]["output"]
+    preferences = offered_tools()["start_workflow"].definition["inputSchema"]["properties"]["preferences"]
+
+    assert report == saved
+    assert list(report["properties"]) == ["notesMarkdown", "artifacts"]
+    assert report["properties"]["artifacts"]["items"] == {"type": "object"}
+    assert {name: set(held["enum"]) for name, held in preferences["properties"].items()} == {
+        "autonomy": {"guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"},
+        "riskPolicy": {"conservative", "balanced", "aggressive"},
+    }
 
 
 @pytest.mark.parametrize("name", list(ARGUMENTS))
@@ -121,7 +138,7 @@ def test_the_structured_copy_of_every_error_fits_the_output_schema(name: str) ->
 def test_a_tool_may_offer_fewer_choices_than_its_operation() -> None:
     part = offered_tools()["inspect_workflow"].definition["inputSchema"]["properties"]["part"]
 
-    assert part["enum"] == ["summary", "steps"]
+    assert part["enum"] == ["summary", "inputs", "steps"]
     assert part["type"] == "string"
 
 

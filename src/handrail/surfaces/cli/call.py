@@ -19,7 +19,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.params import params_of
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.shield import ShieldedLog
+from handrail.surfaces.cli.shield import ShieldedFiles, ShieldedLog, ShieldedTokens
 
 _KEY_LENGTH = 16
 
@@ -42,7 +42,12 @@ def answer(
     key = parsed.command["key"]
     if key and key not in params:
         raise _key_required(runtime, called, key, params)
-    runtime = msgspec.structs.replace(runtime, log=ShieldedLog(runtime.log, process))
+    runtime = msgspec.structs.replace(
+        runtime,
+        log=ShieldedLog(runtime.log, process),
+        authored=ShieldedFiles(runtime.authored, process),
+        confirmed=ShieldedTokens(runtime.confirmed, process),
+    )
     outcome = perform(runtime, called.name, params, ask, measure)
     if ask.field is None or not isinstance(outcome, Success):
         return outcome

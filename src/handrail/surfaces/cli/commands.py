@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from handrail.contract.vocabulary import SourceKind
 from handrail.surfaces.cli.rows import Kind
 
 OutputKind: TypeAlias = Literal["document", "protocol", "text"]
@@ -22,6 +23,8 @@ class Spelling(msgspec.Struct, frozen=True, kw_only=True):
     """Wire name, dotted where nested."""
     flag: str = ""
     position: int = 0
+    is_required: bool = False
+    """Where the input type does not ask for it alone."""
     kind: Kind | None = None
     """Where the input type alone does not say it: ids, tokens, files."""
     value: str = ""
@@ -45,6 +48,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     raw: str = ""
     """The payload field that `--format raw` prints."""
     raw_when: tuple[str, str] = ("", "")
+    """The field and value that raw output goes with; without a value, any."""
     output: OutputKind = "document"
     also: tuple[str, ...] = ()
     """Global flags that it takes beside those its output brings."""
@@ -62,8 +66,9 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 0
     environment: str = ""
     text: str
-    on: Literal["every", "calls", "answers", "queries"] = "answers"
-    """`every` command; those that make calls, the server too; those that answer; those that only read."""
+    on: Literal["every", "calls", "answers", "queries", "gated"] = "answers"
+    """`every` command; those that make calls, the server too; those that answer; those that only read;
+    those that change something only after a preview."""
 
 
 GLOBAL_FLAGS = (
@@ -120,6 +125,19 @@ GLOBAL_FLAGS = (
     ),
     GlobalFlag(flag="--quiet", kind="switch", text="Nothing on stderr but errors."),
     GlobalFlag(
+        flag="--dry-run",
+        kind="switch",
+        text="Show what would change and get a confirm token; nothing is changed.",
+        on="gated",
+    ),
+    GlobalFlag(
+        flag="--confirm",
+        kind="token",
+        value="TOKEN",
+        text="Make the change that the dry run with this token showed, once.",
+        on="gated",
+    ),
+    GlobalFlag(
         flag="--input",
         kind="input",
         value="JSON|@FILE|-",
@@ -155,6 +173,13 @@ GLOBAL_FLAGS = (
 _CURSOR = Spelling(field="cursor", kind="token", value="CURSOR")
 _LIMIT = Spelling(field="limit", value="N", text="Items per page, 50 by default.")
 _NOTES = Spelling(field="output.notesMarkdown", flag="--notes", kind="text", value="TEXT")
+_ARTIFACTS = Spelling(
+    field="output.artifacts",
+    flag="--artifacts",
+    kind="array",
+    value="JSON",
+    text="What the step asks for, as a JSON array of objects with a kind, or @FILE.",
+)
 _NOTES_FILE = Spelling(
     field="output.notesMarkdown",
     flag="--notes-file",
@@ -163,12 +188,25 @@ _NOTES_FILE = Spelling(
     text="The same from a file; `-` is stdin.",
 )
 _STATE = Spelling(field="stateToken", flag="--state", kind="token", value="TOKEN")
+_WORKFLOW = Spelling(
+    field="workflowId",
+    position=1,
+    is_required=True,
+    kind="source",
+    value="ID|PATH",
+    text="The id of the workflow, or a file; `-` is stdin.",
+)
 
 ROWS = (
     Row(
         path="workflow list",
         operation="workflow.list",
-        spellings=(Spelling(field="query", value="WORDS"), _LIMIT, _CURSOR),
+        spellings=(
+            Spelling(field="query", value="WORDS"),
+            Spelling(field="sources", kind="choices", choices=get_args(SourceKind)),
+            _LIMIT,
+            _CURSOR,
+        ),
         columns=("id", "name", "kind", "sourceKind"),
         examples=(
             "handrail workflow list --compact",
@@ -182,14 +220,83 @@ ROWS = (
             Spelling(field="workflowId", position=1, kind="id", value="ID", text="The id of the workflow."),
             Spelling(
                 field="part",
-                text="summary by default; steps lists titles; source and compiled show the whole text.",
+                text="summary by default; source and compiled show the whole text; diff needs --run.",
             ),
+            Spelling(field="run", kind="id", value="RUN"),
         ),
         raw="workflow.source",
         raw_when=("part", "source"),
         examples=(
             "handrail workflow inspect wr.code_review --part steps --compact",
             "handrail workflow inspect wr.code_review --part source --format raw",
+        ),
+    ),
+    Row(
+        path="workflow validate",
+        operation="workflow.validate",
+        spellings=(
+            Spelling(
+                field="documents",
+                position=1,
+                is_required=True,
+                kind="sources",
+                value="PATH|ID",
+                text="Workflow files, directories of them, or ids; `-` is stdin.",
+            ),
+        ),
+        examples=(
+            "handrail workflow validate my_check.json --compact",
+            "handrail workflow validate wr.code_review --min-severity warning --report-only --compact",
+        ),
+    ),
+    Row(
+        path="workflow graph",
+        operation="workflow.graph",
+        spellings=(_WORKFLOW,),
+        raw="drawing",
+        examples=(
+            "handrail workflow graph wr.code_review --as text --format raw",
+            "handrail workflow graph wr.code_review --as svg --format raw",
+        ),
+    ),
+    Row(
+        path="workflow simulate",
+        operation="workflow.simulate",
+        spellings=(
+            msgspec.structs.replace(_WORKFLOW, is_required=False),
+            Spelling(field="record", kind="id", value="RUN"),
+            Spelling(field="replay", kind="file", value="FILE"),
+        ),
+        raw="case",
+        raw_when=("record", ""),
+        examples=(
+            "handrail workflow simulate wr.small_change --compact",
+            "handrail workflow simulate --record SESSION_ID --format raw",
+        ),
+    ),
+    Row(
+        path="workflow builtins",
+        operation="workflow.builtins",
+        spellings=(Spelling(field="query", value="WORDS"), _LIMIT, _CURSOR),
+        columns=("kind", "id", "title"),
+        examples=("handrail workflow builtins --kind contract --compact",),
+    ),
+    Row(
+        path="workflow schema",
+        operation="workflow.schema",
+        raw="schema",
+        examples=("handrail workflow schema --format raw",),
+    ),
+    Row(
+        path="workflow new",
+        operation="workflow.new",
+        spellings=(
+            Spelling(field="workflowId", position=1, kind="id", value="ID", text="Its id, namespace.name."),
+            Spelling(field="to", kind="directory", value="DIR"),
+        ),
+        examples=(
+            "handrail workflow new project.my_check --to drafts --dry-run --compact",
+            "handrail workflow new project.my_check --to drafts --confirm CONFIRM_TOKEN --compact",
         ),
     ),
     Row(
@@ -208,6 +315,8 @@ ROWS = (
                 text="Your key for this start: letters, digits, `._:-`. A repeat returns the same run.",
             ),
             Spelling(field="session", kind="token", value="SESSION"),
+            Spelling(field="preferences.autonomy", flag="--autonomy", text="How far to go without the user."),
+            Spelling(field="preferences.riskPolicy", flag="--risk-policy", text="How much risk to take."),
         ),
         examples=(
             "handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact",
@@ -222,6 +331,7 @@ ROWS = (
             _STATE,
             _NOTES,
             _NOTES_FILE,
+            _ARTIFACTS,
             Spelling(
                 field="context",
                 kind="object",

@@ -103,8 +103,9 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
     given = {param["name"]: value for param, value in parsed.values}
     if not command["raw"]:
         problems.append(Problem(param="--format", problem=f"raw is not offered by `{command['path']}`"))
-    elif given.get(name) != value:
-        problems.append(Problem(param="--format", problem=f"raw is offered with --{name} {value} only"))
+    elif name and (name not in given or given[name] != (value or given[name])):
+        only = f"--{name} {value}".rstrip()
+        problems.append(Problem(param="--format", problem=f"raw is offered with {only} only"))
     if output.envelope == "lafs":
         problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
     problems += [

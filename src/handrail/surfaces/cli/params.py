@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import errno
 from typing import TYPE_CHECKING
 
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION, REQUEST_TOO_LARGE
+from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.surfaces.cli.files import file_content, is_workflow_id, workflow_files
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import STDIN, Process, is_terminal
 from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.values import INPUT_LIMIT_BYTES, Problem, Reference, Value, label_of, object_of
+from handrail.surfaces.cli.values import (
+    INPUT_LIMIT_BYTES,
+    Problem,
+    Reference,
+    Value,
+    array_of,
+    label_of,
+    object_of,
+)
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
-    from handrail.surfaces.cli.rows import Param
+    from handrail.surfaces.cli.rows import Command, Param
 
 DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
+WORKFLOW_LIMIT_BYTES = 1_000_000
+"""What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
 
-_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
-_DENIED = frozenset({errno.EACCES, errno.EPERM})
-_UNSUITABLE = frozenset({errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.ENXIO})
+_GATED = ("gated", "dangerous")
+_GATE_FLAGS = {"dry-run": "dryRun", "confirm": "confirm"}
 
 
 def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
@@ -36,15 +44,22 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
     params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
     conflicts: list[Problem] = []
     for param, value in parsed.values:
-        resolved = _resolved(param, value, process)
-        if not _placed(params, param["name"].split("."), resolved):
-            conflicts.append(_given_twice(label_of(param), param["name"]))
-    project = parsed.options.get("project")
-    if parsed.command["takes_project"] and project is not None and not _placed(params, ["project"], project):
-        conflicts.append(_given_twice("--project", "project"))
+        for name, resolved in _resolved(param, value, process):
+            if not _placed(params, name.split("."), resolved):
+                conflicts.append(_given_twice(label_of(param), name))
+    for flag, name in _operation_options(parsed.command):
+        option = parsed.options.get(flag)
+        if option is not None and not _placed(params, [name], option):
+            conflicts.append(_given_twice(f"--{flag}", name))
     if conflicts:
         raise refusal(conflicts, parsed.words)
     return params
+
+
+def _operation_options(command: Command) -> list[tuple[str, str]]:
+    """Global flags that are part of the operation's input, and what it calls them."""
+    project = [("project", "project")] if command["takes_project"] else []
+    return project + (list(_GATE_FLAGS.items()) if command["effect"] in _GATED else [])
 
 
 def _check_stdin(parsed: Parsed) -> None:
@@ -68,14 +83,55 @@ def _references(parsed: Parsed) -> list[tuple[str, Reference]]:
     return found
 
 
-def _resolved(param: Param, value: Value, process: Process) -> Json:
-    label = label_of(param)
+def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, Json]]:
+    """What a value gives the operation, by field: one field, or two where ids and files may be mixed."""
+    label, name = label_of(param), param["name"]
     if isinstance(value, tuple):
-        return [_document(reference, label, process) for reference in value]
+        references = [one for one in value if isinstance(one, Reference)]
+        if param["kind"] == "sources":
+            return _sources(references, process)
+        if param["kind"] == "documents":
+            return [(name, [_document(reference, label, process) for reference in references])]
+        return [(name, list(value))]
     if not isinstance(value, Reference):
-        return value
+        return [(name, value)]
+    if param["kind"] == "source":
+        return _source(value, process)
     content = _content(value, label, INPUT_LIMIT_BYTES, process)
-    return object_of(content, label) if param["kind"] == "object" else _text(content, label)
+    match param["kind"]:
+        case "object":
+            return [(name, object_of(content, label))]
+        case "array":
+            return [(name, array_of(content, label))]
+        case _:
+            return [(name, _text(content, label))]
+
+
+def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
+    """A workflow by its id, or the text of a file."""
+    if is_workflow_id(reference.path):
+        return [("workflowId", reference.path)]
+    return [("document", _workflow_text(reference, process))]
+
+
+def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
+    """Workflows by id, files, and every file below a directory."""
+    ids = [reference.path for reference in references if is_workflow_id(reference.path)]
+    paths = [
+        path
+        for reference in references
+        if not is_workflow_id(reference.path)
+        for path in workflow_files(reference.path)
+    ]
+    documents = [_workflow_text(Reference(path=path), process) for path in dict.fromkeys(paths)]
+    found: list[tuple[str, Json]] = [("documents", documents)] if documents else []
+    return [*found, ("workflowIds", ids)] if ids or not documents else found
+
+
+def _workflow_text(reference: Reference, process: Process) -> dict[str, Json]:
+    """The file as it is: one that is too long or no UTF-8 is a problem of that file, not of the call."""
+    content = _bytes(reference, WORKFLOW_LIMIT_BYTES, process)
+    return {"source": reference.path, "text": content.decode("utf-8", "surrogateescape")}
 
 
 def _document(reference: Reference, label: str, process: Process) -> dict[str, Json]:
@@ -114,10 +170,7 @@ def _text(content: bytes, label: str) -> str:
 
 def _content(reference: Reference, label: str, limit_bytes: int, process: Process) -> bytes:
     """The bytes of a file or of stdin."""
-    if reference.path == "-":
-        content = process.read_stdin(limit_bytes)
-    else:
-        content = _file_content(reference.path, limit_bytes)
+    content = _bytes(reference, limit_bytes, process)
     if len(content) > limit_bytes:
         raise Fault(
             REQUEST_TOO_LARGE,
@@ -127,26 +180,8 @@ def _content(reference: Reference, label: str, limit_bytes: int, process: Proces
     return content
 
 
-def _file_content(path: str, limit_bytes: int) -> bytes:
-    try:
-        with open(path.encode(), "rb") as file:  # bytes: the locale must not touch the name
-            return file.read(limit_bytes + 1)
-    except OSError as error:
-        raise _file_trouble(error, path) from error
-
-
-def _file_trouble(error: OSError, path: str) -> Fault:
-    name = quoted(path)
-    if error.errno in _ABSENT:
-        details: dict[str, Json] = {"resource": "file", "id": name}
-        return Fault(E_NOT_FOUND, f"The file {name} does not exist.", details=details)
-    if error.errno in _DENIED:
-        return Fault(
-            E_FORBIDDEN, f"The file {name} may not be read.", details={"needed": "read access to the file"}
-        )
-    if error.errno in _UNSUITABLE:
-        return Fault(
-            E_VALIDATION, f"{name} is not a file that can be read.", details={"expected": "a regular file"}
-        )
-    reason = errno.errorcode.get(error.errno or 0, "unknown")
-    return Fault(E_IO, f"The file {name} could not be read.", details={"reason": reason})
+def _bytes(reference: Reference, limit_bytes: int, process: Process) -> bytes:
+    """At most one byte more than the limit."""
+    if reference.path == "-":
+        return process.read_stdin(limit_bytes)
+    return file_content(reference.path, limit_bytes)

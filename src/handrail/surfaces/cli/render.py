@@ -35,12 +35,13 @@ def render(
         return _failure(outcome, call, output)
     match output.format:
         case "json":
-            return Rendered(out=_document(outcome, call, output, is_compact=output.is_compact))
+            document = _document(outcome, call, output, is_compact=output.is_compact)
+            return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))
         case "text":
             text = text_of(payload_of(outcome), columns)
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
-            return Rendered(out=_bytes(_at(outcome.data, raw.split("."))))
+            return Rendered(out=_raw(_at(outcome.data, raw.split("."))))
 
 
 def bare(text: str, output: Output) -> Rendered:
@@ -87,13 +88,35 @@ def _prose(failure: Failure) -> str:
     lines = [f"Error: {failure.message}"]
     problems = failure.details.get("problems", [])
     if len(problems) > 1:
-        lines += [f"  - {' '.join(filter(None, (one.get('param'), one.get('problem'))))}" for one in problems]
+        lines += [f"  - {_told(one)}" for one in problems]
+    lines += _reported(failure.details.get("report"))
     lines.append(f"Fix:   {failure.hint or failure.kind.hint}")
     following = failure.next_call and command_line(failure.next_call)
     if following:
         lines.append(f"Next:  {following}")
     lines.append(f"Code:  {failure.kind.code}")
     return text_of("\n".join(lines), ())
+
+
+def _alarms(output: Output, notices: Sequence[Notice]) -> str:
+    """What a person at the terminal must see even when a program reads the document."""
+    if output.is_quiet:
+        return ""
+    return "".join(f"Warning: {one.message}\n" for one in notices if one.type == "confirm_not_recorded")
+
+
+def _told(problem: dict[str, Json]) -> str:
+    """One problem of a call or of a workflow file."""
+    if "message" not in problem:
+        return " ".join(filter(None, (problem.get("param"), problem.get("problem"))))
+    place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
+    return f"{place}{problem['severity']} {problem['code']}: {problem['message']} {problem['fix']}"
+
+
+def _reported(report: Json) -> list[str]:
+    """What a verdict says about each of its targets, as compilers do: file, line, column, message."""
+    items = report.get("items", []) if isinstance(report, dict) else []
+    return [f"{item['target']}:{_told(problem)}" for item in items for problem in item["problems"]]
 
 
 def _notes(output: Output, notices: Sequence[Notice]) -> str:
@@ -104,11 +127,15 @@ def _notes(output: Output, notices: Sequence[Notice]) -> str:
     return "".join(f"Note: {note}\n" for note in (*selected, *(notice.message for notice in notices)))
 
 
-def _at(value: Json, path: Sequence[str]) -> str:
+def _at(value: Json, path: Sequence[str]) -> Json:
     for name in path:
         value = value[name]
-    assert isinstance(value, str), "raw output is text"
     return value
+
+
+def _raw(value: Json) -> bytes:
+    """Text as it is; anything else as a JSON document of its own."""
+    return _bytes(value) if isinstance(value, str) else encode_document(value, compact=False)
 
 
 def _bytes(text: str) -> bytes:

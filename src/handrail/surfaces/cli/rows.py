@@ -12,9 +12,13 @@ Kind: TypeAlias = Literal[
     "int",
     "choice",
     "object",  # a JSON object, or @FILE
+    "array",  # a JSON array, or @FILE
     "input",  # as object, or - for stdin
     "file",  # the text of a file, or - for stdin
     "documents",  # several files, each with its name
+    "source",  # a workflow id, a file or -
+    "sources",  # several of them, or directories
+    "choices",  # several of a closed set, with commas or repeated
     "directory",
 ]
 
@@ -55,7 +59,7 @@ class Command(TypedDict):
     raw: str
     """The payload field that `--format raw` prints; empty: not offered."""
     raw_when: tuple[str, str]
-    """The field and value under which raw is offered."""
+    """The field and value under which raw is offered; without a value, any; without a field, always."""
     columns: tuple[str, ...]
     """Of a list: what text output shows."""
 

@@ -1,4 +1,4 @@
-"""An event log whose commits no signal can tear apart: inside one it waits, after one the truth is told."""
+"""Ports whose commits no signal can tear apart: inside one it waits, after one the truth is told."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from handrail.contract.ids import BlobRef, SessionId
-from handrail.ports import Appended, Blob, Committed, Draft, EventLog, Loaded, SessionHold, SessionStamp
+from handrail.ports import (
+    Appended,
+    AuthoredFiles,
+    Blob,
+    Claim,
+    Committed,
+    ConfirmedTokens,
+    Draft,
+    EventLog,
+    FilePlace,
+    Loaded,
+    SessionHold,
+    SessionStamp,
+)
 from handrail.surfaces.cli.process import Process
 
 
@@ -32,6 +45,39 @@ class ShieldedLog:
 
     def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+
+
+class ShieldedFiles:
+    """New files: made whole, and told."""
+
+    def __init__(self, files: AuthoredFiles, process: Process) -> None:
+        self._files = files
+        self._process = process
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        return self._files.place(project, directory, name)
+
+    def create(self, path: str, content: bytes) -> bool:
+        with self._process.shielded():
+            is_made = self._files.create(path, content)
+            if is_made:
+                self._process.settle()
+        return is_made
+
+
+class ShieldedTokens:
+    """Used confirm tokens: a claim is made whole; the write it is for may still be interrupted."""
+
+    def __init__(self, tokens: ConfirmedTokens, process: Process) -> None:
+        self._tokens = tokens
+        self._process = process
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        with self._process.shielded():
+            return self._tokens.claim(fingerprint, expires_at=expires_at, now=now)
+
+    def is_used(self, fingerprint: str) -> bool:
+        return self._tokens.is_used(fingerprint)
 
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):

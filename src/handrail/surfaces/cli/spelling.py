@@ -45,7 +45,7 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     words = []
     project = next(param for param in _table.GLOBALS if param["name"] == "project")
     for param in (*command["params"], project):
-        if param["kind"] in ("file", "documents"):
+        if param["kind"] in ("file", "documents", "sources"):
             continue
         value = _taken(left, param["name"].split("."))
         if value is None:
@@ -54,6 +54,8 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
         if spelled is None:
             return None
         words.append(spelled)
+    if command["effect"] in ("gated", "dangerous"):
+        words += ["--dry-run"] if left.pop("dryRun", False) is True else []
     return words if not left else None
 
 
@@ -62,11 +64,13 @@ def _spelled(param: Param, value: Json) -> str | None:
         return param["flag"]
     if isinstance(value, bool):
         return None
-    if isinstance(value, dict):
-        text = _json(value) if param["kind"] == "object" else ""
+    if isinstance(value, list) and param["kind"] == "choices":
+        return f"{param['flag']} {shell_quoted(','.join(value))}"
+    if isinstance(value, dict | list):
+        text = _json(value) if param["kind"] in ("object", "array") else ""
     else:
         text = value if isinstance(value, str) else str(value)
-    if not text or "\0" in text or isinstance(value, list):
+    if not text or "\0" in text:
         return None
     if param["position"]:
         return None if text.startswith("-") else shell_quoted(text)

@@ -39,11 +39,14 @@ def _reply(reply: dict[str, Json]) -> list[str]:
         ]
     else:
         lines += ["The workflow is complete.", ""]
+    lines += _blocked(reply)
     lines += [f"Warning: {_line(warning['message'])}" for warning in reply.get("warnings", [])]
     for entry in reply.get("recap", {}).get("entries", []):
         lines += [f"Notes of {_line(entry['title'])}:", *(_INDENT + line for line in _lines(entry["notes"]))]
     calls = [
+        *_options(pending),
         ("When done", reply.get("ackToken") and {"ackToken": reply["ackToken"]}),
+        ("When corrected", reply.get("retryAckToken") and {"ackToken": reply["retryAckToken"]}),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
     ]
     rows = [
@@ -55,6 +58,26 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     if isinstance(session, dict):
         rows.append(("Session", _line(session["sessionId"])))
     return lines + _aligned(rows)
+
+
+def _blocked(reply: dict[str, Json]) -> list[str]:
+    """Why the step was not accepted, and an example of what would be."""
+    lines = []
+    for blocker in reply.get("blockers", []):
+        lines.append(f"Blocked: {_line(blocker['message'])}")
+        lines += [f"{_INDENT}Fix: {_line(blocker['suggestedFix'])}"] if blocker.get("suggestedFix") else []
+    if reply.get("example"):
+        lines += [
+            "Example of an artifact that is accepted:",
+            _INDENT + msgspec.json.encode(reply["example"]).decode(),
+        ]
+    return [*lines, ""] if lines else []
+
+
+def _options(pending: Json) -> list[tuple[str, Json]]:
+    """The calls that answer a choice, one per option."""
+    choices = pending.get("choices", []) if isinstance(pending, dict) else []
+    return [(f"To choose {_line(choice['label'])}", {"ackToken": choice["token"]}) for choice in choices]
 
 
 def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:

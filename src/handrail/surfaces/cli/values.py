@@ -44,7 +44,9 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-Value: TypeAlias = str | int | bool | dict[str, Json] | Reference | tuple[Reference, ...]
+Value: TypeAlias = (
+    str | int | bool | dict[str, Json] | list[Json] | Reference | tuple[Reference, ...] | tuple[str, ...]
+)
 
 
 def label_of(param: Param) -> str:
@@ -69,10 +71,12 @@ def value_of(param: Param, text: str) -> Value | Problem:
             return True
         case "int":
             return int(text)
-        case "file" | "documents":
+        case "file" | "documents" | "source" | "sources":
             return Reference(path=text)
-        case "object" | "input":
-            return _object_or_reference(param, text)
+        case "choices":
+            return tuple(text.split(","))
+        case "object" | "array" | "input":
+            return _json_or_reference(param, text)
         case "text" | "id" | "token" | "choice" | "directory":
             return text
         case never:
@@ -101,6 +105,22 @@ def object_of(text: str | bytes, label: str) -> dict[str, Json]:
     )
 
 
+def array_of(text: str | bytes, label: str) -> list[Json]:
+    """The JSON array that `text` is.
+
+    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
+    """
+    value = decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
+    if isinstance(value, list):
+        return value
+    raise Fault(
+        E_VALIDATION,
+        f"{label} is JSON, but not an array.",
+        details={"param": label, "expected": "a JSON array", "got": _json_kind(value)},
+        hint="Send one JSON array in brackets.",
+    )
+
+
 def _expected_instead(param: Param, text: str) -> str:
     """What would have been right; empty when the text is."""
     match param["kind"]:
@@ -109,31 +129,34 @@ def _expected_instead(param: Param, text: str) -> str:
             return "" if in_range else f"an integer from {param['least']} to {param['most']}"
         case "choice":
             return "" if text in param["choices"] else "one of " + ", ".join(param["choices"])
+        case "choices":
+            unknown = [one for one in text.split(",") if one not in param["choices"]]
+            return "some of " + ", ".join(param["choices"]) if unknown else ""
         case "id":
             return "" if _ID.fullmatch(text) else f"1 to {ID_LENGTH} printable ASCII characters"
-        case "file" | "documents" | "directory":
+        case "file" | "documents" | "source" | "sources" | "directory":
             return "a path without control characters" if not text or _CONTROL.search(text) else ""
         case "text" | "token":
             return "text without control characters" if _CONTROL_IN_TEXT.search(text) else ""
-        case "object" | "input" | "switch":
+        case "object" | "array" | "input" | "switch":
             return ""
         case never:
             assert_never(never)
 
 
-def _object_or_reference(param: Param, text: str) -> Value | Problem:
+def _json_or_reference(param: Param, text: str) -> Value | Problem:
     if text.startswith("@") and len(text) > 1:
         return Reference(path=text[1:])
     if text == "-" and param["kind"] == "input":
         return Reference(path=text)
     label = label_of(param)
     try:
-        return object_of(text, label)
+        return array_of(text, label) if param["kind"] == "array" else object_of(text, label)
     except Fault as fault:
         return Problem(
             param=label,
             problem=f"is refused: {fault.message}",
-            expected="a JSON object or @FILE",
+            expected=f"a JSON {'array' if param['kind'] == 'array' else 'object'} or @FILE",
             is_usage=False,
         )
 

@@ -14,13 +14,13 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Failure, Fault, Json, NextCall
+from handrail.contract.outcome import Failure, Json, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.surfaces.mcp.limits import MAX_BYTES, MAX_DEPTH, too_large
+from handrail.surfaces.mcp.limits import too_large
+from handrail.surfaces.mcp.sent_as_text import read_texts, text_warning
 from handrail.surfaces.mcp.tools import Tool, fields_of
 
 MOST_FLAWS = 20
@@ -38,11 +38,16 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "content": ("output.notesMarkdown",),
     "comment": ("output.notesMarkdown",),
     "outputs": ("output",),
+    "artefact": ("output.artifacts",),
+    "artefacts": ("output.artifacts",),
+    "artifact": ("output.artifacts",),
+    "attachments": ("output.artifacts",),
     "token": ("ackToken", "checkpointToken"),
     "ack": ("ackToken",),
     "continuetoken": ("ackToken",),
     "retryacktoken": ("ackToken",),
     "choicetoken": ("ackToken",),
+    "optiontoken": ("ackToken",),
     "state": ("stateToken",),
     "resumetoken": ("stateToken",),
     "checkpoint": ("checkpointToken",),
@@ -71,7 +76,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "q": ("query",),
     "page": ("cursor",),
     "nextcursor": ("cursor",),
-    "mode": ("part",),
+    "mode": ("part", "preferences.autonomy"),
+    "autonomylevel": ("preferences.autonomy",),
     "view": ("part",),
     "section": ("part",),
 }
@@ -86,9 +92,10 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """The value belongs elsewhere."""
+    """The value belongs elsewhere; `as_list` where a list of such values does."""
 
     to: tuple[str, ...]
+    as_list: bool = False
 
 
 class Put(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,36 +132,16 @@ def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure
     refusal = too_large(arguments)
     if refusal is not None:
         return refusal
-    params, read_as_text = _parsed(tool, arguments)
+    params, read_as_text = read_texts(fields_of(tool), arguments)
     refusal = too_large(params) if read_as_text else None
     if refusal is not None:
         return refusal
     flaws = list(islice(_flaws(tool, fields_of(tool), params, ()), MOST_FLAWS + 1))
     if flaws:
         return _refused(tool, params, flaws)
-    return Accepted(params=params, warnings=tuple(map(_repair_warning, read_as_text)))
-
-
-def _parsed(tool: Tool, arguments: dict[str, Json]) -> tuple[dict[str, Json], list[str]]:
-    """Objects that were sent as JSON text, read once; and their names."""
-    params = dict(arguments)
-    read_as_text = []
-    for name, schema in fields_of(tool).items():
-        value = params.get(name)
-        if schema.get("type") == "object" and isinstance(value, str) and value.lstrip().startswith("{"):
-            try:
-                params[name] = decode_json(value, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
-            except Fault:  # not JSON after all; the flaw is reported with the field
-                continue
-            read_as_text.append(name)
-    return params, read_as_text
-
-
-def _repair_warning(name: str) -> dict[str, Json]:
-    return {
-        "code": "INPUT_REPAIRED",
-        "message": f"{name} was sent as text and read as JSON; send it as an object next time.",
-    }
+    return Accepted(
+        params=params, warnings=tuple(text_warning(name, meant) for name, meant in read_as_text.items())
+    )
 
 
 def _flaws(
@@ -164,37 +151,62 @@ def _flaws(
         path = (*above, name)
         schema = fields.get(name)
         if schema is None:
-            yield _unknown(tool, path)
+            yield _unknown(tool, fields, path, value)
         elif value is None:
             yield Flaw(path=path, problem="null is not a value here", fix="leave it out", repair=Drop())
         elif schema.get("type") == "object" and not isinstance(value, dict):
             yield _not_an_object(schema, path, value)
+        elif schema.get("type") == "array" and isinstance(value, dict):
+            yield Flaw(path=path, problem="not a list", fix="send it in a list", repair=Put(value=[value]))
         elif "properties" in schema:
             yield from _flaws(tool, schema["properties"], value, path)
         elif isinstance(value, str) and "enum" in schema and value not in schema["enum"]:
-            yield _not_offered(schema["enum"], path, value)
+            yield _not_offered(tool, schema["enum"], path, value)
 
 
-def _unknown(tool: Tool, path: tuple[str, ...]) -> Flaw:
-    meant = _meant(tool, path[-1])
+def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value: Json) -> Flaw:
+    problem = "unknown name"
+    meant = _meant(tool, path[-1], value)
+    if meant is None and len(path) > 1:
+        fix = f"{_dotted(path[:-1])} takes {', '.join(siblings)}"
+        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
     if meant is None:
         fix = f"leave it out; {tool.name} takes {', '.join(fields_of(tool))}"
-        return Flaw(path=path, problem="unknown name", fix=fix, repair=Drop())
-    return Flaw(path=path, problem="unknown name", fix=f"send it as {_dotted(meant)}", repair=Move(to=meant))
+        return Flaw(path=path, problem=problem, fix=fix, repair=Drop())
+    schema = _schema_at(tool, meant)
+    fix = f"send it as {_dotted(meant)}"
+    if not _is_offered(schema, value):
+        fix += f", one of {', '.join(schema['enum'])}"
+        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
+    as_list = schema.get("type") == "array" and isinstance(value, dict)
+    return Flaw(path=path, problem=problem, fix=fix, repair=Move(to=meant, as_list=as_list))
 
 
-def _meant(tool: Tool, name: str) -> tuple[str, ...] | None:
+def _schema_at(tool: Tool, place: tuple[str, ...]) -> dict[str, Any]:
+    """What belongs there; nothing is known about what context holds."""
+    schema: dict[str, Any] = {"properties": fields_of(tool)}
+    for name in place:
+        schema = schema.get("properties", {}).get(name, {})
+    return schema
+
+
+def _meant(tool: Tool, name: str, value: Json) -> tuple[str, ...] | None:
     places = {_dotted(path): path for path in _places(fields_of(tool), ())}
     for place in SYNONYMS.get(_folded(name), ()):
-        if place in places:
+        if place in places and _is_offered(_schema_at(tool, places[place]), value):
             return places[place]
     by_leaf = {path[-1]: path for path in reversed(places.values())}
-    similar = nearest(name, by_leaf, most=1)
-    if similar:
-        return by_leaf[similar[0]]
+    for similar in nearest(name, by_leaf, most=1):
+        is_same = _folded(similar) == _folded(name)
+        if is_same or _is_offered(_schema_at(tool, by_leaf[similar]), value):
+            return by_leaf[similar]
     # A start call with a free name almost always means an input of the workflow.
     is_plain = _INPUT_NAME.fullmatch(name) is not None and quoted(name) == f'"{name}"'
     return ("context", name) if tool.operation == "run.start" and is_plain else None
+
+
+def _is_offered(schema: dict[str, Any], value: Json) -> bool:
+    return "enum" not in schema or value in schema["enum"]
 
 
 def _places(fields: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -204,20 +216,34 @@ def _places(fields: dict[str, Any], above: tuple[str, ...]) -> Iterator[tuple[st
 
 
 def _not_an_object(schema: dict[str, Any], path: tuple[str, ...], value: Json) -> Flaw:
-    if isinstance(value, str) and "notesMarkdown" in schema.get("properties", {}):
-        fix = f"send the text as {_dotted(path)}.notesMarkdown"
-        return Flaw(path=path, problem="not an object", fix=fix, repair=Put(value={"notesMarkdown": value}))
-    return Flaw(path=path, problem="not an object", fix="send a JSON object", repair=Unclear())
+    problem = "not an object"
+    name = _field_for(schema.get("properties", {}), value)
+    if name is None:
+        return Flaw(path=path, problem=problem, fix="send a JSON object", repair=Unclear())
+    fix = f"send it as {_dotted((*path, name))}"
+    return Flaw(path=path, problem=problem, fix=fix, repair=Put(value={name: value}))
 
 
-def _not_offered(choices: list[str], path: tuple[str, ...], value: str) -> Flaw:
+def _field_for(fields: dict[str, Any], value: Json) -> str | None:
+    """The field of an object that a bare value is meant for: the notes, or the one that offers the word."""
+    if isinstance(value, str) and "notesMarkdown" in fields:
+        return "notesMarkdown"
+    if isinstance(value, list) and "artifacts" in fields:
+        return "artifacts"
+    return next((name for name, schema in fields.items() if value in schema.get("enum", ())), None)
+
+
+def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: str) -> Flaw:
+    problem = f"{quoted(value)} is not offered"
+    fix = f"use one of {', '.join(choices)}"
+    same = [choice for choice in choices if _folded(choice) == _folded(value)]
+    if same:
+        return Flaw(path=path, problem=problem, fix=fix, repair=Put(value=same[0]))
+    if not tool.definition["annotations"]["readOnlyHint"]:  # how much an agent may do is never guessed
+        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
     similar = nearest(value, choices, most=1)
-    return Flaw(
-        path=path,
-        problem=f"{quoted(value)} is not offered",
-        fix=f"use one of {', '.join(choices)}",
-        repair=Put(value=similar[0]) if similar else Drop(),
-    )
+    repair = Put(value=similar[0]) if similar else Drop()
+    return Flaw(path=path, problem=problem, fix=fix, repair=repair)
 
 
 def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
@@ -246,7 +272,8 @@ def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | N
     if len(flaws) > MOST_FLAWS:
         return None
     call = copy.deepcopy(params)
-    for flaw in flaws:
+    # Moves come last: they may lead into an object that another repair makes.
+    for flaw in sorted(flaws, key=lambda flaw: isinstance(flaw.repair, Move)):
         holder = call
         for name in flaw.path[:-1]:
             holder = holder[name]
@@ -258,8 +285,8 @@ def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | N
                 continue
             case Put(value=meant):
                 holder[flaw.path[-1]] = meant
-            case Move(to=to):
-                if not _placed(call, to, value):
+            case Move(to=to, as_list=as_list):
+                if not _placed(call, to, [value] if as_list else value):
                     return None
             case never:
                 assert_never(never)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from handrail.contract.outcome import Json
 from handrail.surfaces.mcp.fence import fenced, one_line
 from handrail.surfaces.mcp.reply_text import call_text
@@ -36,10 +38,10 @@ def workflow_text(inspected: dict[str, Any]) -> str:
         lines.append(one_line(workflow["description"]))
     if "stepCount" in workflow:
         lines.append(f"{workflow['stepCount']} steps, workflowHash {workflow['workflowHash']}")
-    for number, step in enumerate(workflow.get("steps", ()), 1):
-        waits = " (the user confirms)" if step["requireConfirmation"] else ""
-        lines.append(f"{number}. {one_line(step['title'])} ({step['id']}){waits}")
-    lines.append(f"Start it: {call_text('start_workflow', {'workflowId': workflow['id']})}")
+    lines.extend(_mode(workflow))
+    lines.extend(f"input {_input(held)}" for held in workflow.get("inputs", ()))
+    lines.extend(_outline(workflow.get("steps", ())))
+    lines.append(f"Start it: {call_text('start_workflow', _start(workflow))}")
     if "project" in inspected:
         lines.append(f"Project {one_line(inspected['project'])}")
     return "\n".join(lines)
@@ -62,6 +64,73 @@ def _count(listed: dict[str, Any], noun: str) -> str:
     return count + looked + place
 
 
+def _mode(workflow: dict[str, Any]) -> Iterator[str]:
+    needs = [f"{name} {level}" for name, level in workflow.get("capabilities", {}).items()]
+    if needs:
+        yield f"Capabilities: {one_line(', '.join(needs))}"
+    safe = list(workflow.get("recommended", {}).values())
+    if safe:
+        yield f"Safe, says the author, up to: {', '.join(safe)}"
+
+
+def _input(held: dict[str, Any]) -> str:
+    facts = [held["type"]]
+    if held.get("required"):
+        facts.append("required")
+    if "enum" in held:
+        facts.append(f"one of {_words(held['enum'])}")
+    if "default" in held:
+        facts.append(f"default {_words([held['default']])}")
+    about = f": {held['description']}" if "description" in held else ""
+    return one_line(f"{held['name']} ({', '.join(facts)}){about}")
+
+
+def _words(values: list[Json]) -> str:
+    return ", ".join(
+        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values
+    )
+
+
+def _start(workflow: dict[str, Any]) -> dict[str, Json]:
+    """The start with a place for every input that must be given."""
+    context = {
+        held["name"]: f"<{_words(held['enum']) if 'enum' in held else held['type']}>"
+        for held in workflow.get("inputs", ())
+        if held.get("required") and "default" not in held
+    }
+    return {"workflowId": workflow["id"], **({"context": context} if context else {})}
+
+
+def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
+    """Steps by their number; what a loop repeats stands below it."""
+    depth = {"": 0}
+    number = 0
+    for part in parts:
+        inside = depth[part.get("loop", "")]
+        if part.get("type") == "loop":
+            depth[part["id"]] = inside + 1
+            name = f"- loop {part['id']}"
+        else:
+            number += 1
+            name = f"{number}. {one_line(part['title'])} ({part['id']})"
+        facts = "; ".join(_part_facts(part))
+        yield "  " * inside + name + (f" ({one_line(facts)})" if facts else "")
+
+
+def _part_facts(part: dict[str, Any]) -> Iterator[str]:
+    if part.get("type") in ("choice", "action"):
+        yield part["type"] + (f" of {', '.join(part['options'])}" if "options" in part else "")
+    if "maxIterations" in part:
+        yield f"at most {part['maxIterations']} times"
+    if "when" in part:
+        yield f"if {part['when']}"
+    if "contract" in part:
+        yield f"delivers {part['contract']}"
+    waits = part["requireConfirmation"]
+    if waits:
+        yield "the user confirms" + (f" if {waits}" if isinstance(waits, str) else "")
+
+
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
     facts = [row[key] for key in ("kind", "sourceKind", "idStatus") if key in row]
     if "suggestedId" in row:
@@ -69,8 +138,10 @@ def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
     yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(facts)}"
     if row.get("description"):
         yield f"  {one_line(row['description'])}"
+    for held in row.get("inputs", ()):
+        yield f"  input {_input(held)}"
     for problem in row.get("problems", ()):
-        yield "  problem: " + "; ".join(f"{key} {one_line(value)}" for key, value in problem.items())
+        yield "  problem: " + "; ".join(f"{key} {one_line(str(value))}" for key, value in problem.items())
 
 
 def _candidate(candidate: dict[str, Any]) -> Iterator[str]:

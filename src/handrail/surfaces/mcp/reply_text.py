@@ -5,18 +5,27 @@ Most important first, because clients cut long results at the end: the step, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.mcp.fence import fenced, one_line
+from handrail.surfaces.mcp.fence import fenced, one_line, visible
 
+_TO_FILL_IN = "…"
 _BEFORE_CALL = {
-    "perform_pending_then_continue": "When done",
-    "await_user_confirmation": "Ask the user to confirm, then",
-    "rehydrate_only": "Only reading is possible",
+    ("ok", "perform_pending_then_continue"): "When done",
+    ("ok", "await_user_confirmation"): "Ask the user to confirm, then",
+    ("ok", "rehydrate_only"): "Only reading is possible",
+    ("blocked", "perform_pending_then_continue"): "When fixed",
+    ("blocked", "await_user_confirmation"): "Ask the user for what is named above, then",
+    ("blocked", "rehydrate_only"): "Only reading is possible",
+}
+_BEFORE_OPTIONS = {
+    "perform_pending_then_continue": "Choose one option and make its call:",
+    "await_user_confirmation": "Ask the user to choose one option, then make its call:",
+    "rehydrate_only": "The options, none of which can be taken now:",
 }
 
 
@@ -43,14 +52,22 @@ def call_text(tool: str, params: dict[str, Json]) -> str:
 def _blocked(reply: dict[str, Any]) -> Iterator[str]:
     if reply.get("kind") != "blocked":
         return
-    yield "Blocked: this is not a failure. Fix what is named here, then call again."
-    for blocker in reply.get("blockers", ()):
+    if reply.get("retryable") is False:
+        yield "Blocked: this is not a failure, and no new input can help here. What stands in the way:"
+    else:
+        yield "Blocked: this is not a failure. Fix what is named here, then call again."
+    yield from _blockers(reply.get("blockers", ()))
+    if "example" in reply:
+        shown = visible(msgspec.json.encode(reply["example"]).decode())
+        yield f"An artifact that would do, with your own values in it: {shown}"
+
+
+def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for blocker in blockers:
         pointer = ", ".join(f"{key} {value}" for key, value in blocker["pointer"].items())
         yield f"- {blocker['code']} ({one_line(pointer)}): {one_line(blocker['message'])}"
         if "suggestedFix" in blocker:
             yield f"  fix: {one_line(blocker['suggestedFix'])}"
-    if reply.get("retryable") is False:
-        yield "No new input can help here."
 
 
 def _step(reply: dict[str, Any]) -> Iterator[str]:
@@ -70,11 +87,13 @@ def _warnings(reply: dict[str, Any]) -> Iterator[str]:
 
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall")
-    if call is not None:
+    yield from _options(reply)
+    if call is not None and "options" not in call:
         params = dict(call["params"])
         if "ackToken" in params:
-            params["output"] = {"notesMarkdown": "…"}
-        yield f"{_BEFORE_CALL[reply['nextIntent']]}: {call_text(call['tool'], params)}"
+            params["output"] = _output_to_fill_in(reply)
+        before = _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
+        yield f"{before}: {call_text(call['tool'], params)}"
     recovery = []
     if "stateToken" in reply:
         rehydrate = call_text("continue_workflow", {"stateToken": reply["stateToken"]})
@@ -83,6 +102,29 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
         recovery.append(f"Save progress: checkpointToken {reply['checkpointToken']}")
     if recovery:
         yield "    ".join(recovery)
+
+
+def _options(reply: dict[str, Any]) -> Iterator[str]:
+    """What a choice offers, each option with its own call."""
+    choices = (reply.get("pending") or {}).get("choices", ())
+    call = reply.get("nextCall") or {}
+    params_by_id = {option["id"]: option["params"] for option in call.get("options", ())}
+    if choices:
+        yield _BEFORE_OPTIONS[reply["nextIntent"]]
+    for choice in choices:
+        about = f" ({one_line(choice['description'])})" if "description" in choice else ""
+        yield f"- {choice['id']}: {one_line(choice['label'])}{about}"
+        if choice["id"] in params_by_id:
+            params = params_by_id[choice["id"]] | {"output": {"notesMarkdown": _TO_FILL_IN}}
+            yield f"  {call_text(call['tool'], params)}"
+
+
+def _output_to_fill_in(reply: dict[str, Any]) -> dict[str, Json]:
+    """The form of a report. The example is not in it: copied as it is, it would be recorded as work."""
+    output: dict[str, Json] = {"notesMarkdown": _TO_FILL_IN}
+    if "example" in reply:
+        output["artifacts"] = [{"kind": reply["example"]["kind"], _TO_FILL_IN: _TO_FILL_IN}]
+    return output
 
 
 def _standing(reply: dict[str, Any]) -> Iterator[str]:
@@ -98,9 +140,16 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _recap(recap: dict[str, Any]) -> Iterator[str]:
+    if recap.get("blockedBy"):
+        yield "\nThe last attempt at this step was blocked:"
+        yield from _blockers(recap["blockedBy"])
     if recap.get("entries"):
         yield "\nRecap, oldest first:"
         yield from map(_entry, recap["entries"])
+    yield from _artifacts(recap)
+    if recap.get("skipped"):
+        skipped = (f"{part['stepId']} (condition {part['conditionId']})" for part in recap["skipped"])
+        yield f"\nSkipped, because their condition did not hold: {one_line(', '.join(skipped))}"
     if recap.get("children"):
         yield "\nThis step was done before. Branches that exist:"
         yield from map(_branch, recap["children"])
@@ -109,6 +158,16 @@ def _recap(recap: dict[str, Any]) -> Iterator[str]:
         yield from map(_entry, recap["downstream"])
     if recap.get("truncated"):
         yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
+
+
+def _artifacts(recap: dict[str, Any]) -> Iterator[str]:
+    if recap.get("artifacts"):
+        yield "\nArtifacts, the newest of each kind, oldest first:"
+    for artifact in recap.get("artifacts", ()):
+        told_by = f"artifact {artifact['kind']} of step {artifact['stepId']}"
+        yield fenced(msgspec.json.encode(artifact["body"]).decode(), told_by)
+    if recap.get("artifactsOmitted"):
+        yield f"Omitted {recap['artifactsOmitted']} artifacts to keep this short."
 
 
 def _entry(entry: dict[str, Any]) -> str:

@@ -16,7 +16,16 @@ from handrail.surfaces.mcp.catalog_text import candidates_text, workflow_text, w
 from handrail.surfaces.mcp.reply_text import reply_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
-_BEFORE_WARNINGS = ("kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable")
+_BEFORE_WARNINGS = (
+    "kind",
+    "pending",
+    "isComplete",
+    "nextIntent",
+    "nextCall",
+    "blockers",
+    "retryable",
+    "example",
+)
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):

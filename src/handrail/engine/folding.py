@@ -1,0 +1,267 @@
+"""The fold: records become the history they tell, in one pass. Pure.
+
+The same records give the same history in any process; folding a prefix and then the rest equals
+folding all of it (tests/properties/test_replay_is_a_fold.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar, assert_never
+
+import msgspec
+
+from handrail.contract.chain import genesis
+from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
+from handrail.engine.events import (
+    AdvanceRecorded,
+    Blocked,
+    CapabilityObserved,
+    ContextSet,
+    DecisionTraceAppended,
+    DivergenceRecorded,
+    EdgeCreated,
+    EventBody,
+    GapRecorded,
+    NodeCreated,
+    NodeOutputAppended,
+    NotesKept,
+    NotesStored,
+    ObservationRecorded,
+    PreferencesChanged,
+    RunStarted,
+    SessionCreated,
+    ValidationPerformed,
+    decode_event,
+)
+from handrail.engine.history import (
+    NOTHING_ATTACHED,
+    Baseline,
+    History,
+    KeptArtifact,
+    Node,
+    Notes,
+    Recorded,
+    Run,
+)
+from handrail.engine.inherited import (
+    NOTHING_INHERITED,
+    with_artifact,
+    with_context,
+    with_preferences,
+)
+from handrail.engine.state import frames_of
+
+_T = TypeVar("_T")
+
+
+class StoredRecord(Protocol):
+    """A record as every store gives it."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def digest(self) -> str: ...
+
+
+def fold(session_id: SessionId, records: Iterable[StoredRecord]) -> History:
+    """The history that these records tell, from the first one on."""
+    return extend(History(session_id=session_id, head_digest=genesis(session_id)), records)
+
+
+def extend(history: History, records: Iterable[StoredRecord]) -> History:
+    """The same history with the records that follow it."""
+    folding = _Folding(history)
+    for record in records:
+        folding.take(record)
+    return folding.history()
+
+
+class _Folding:
+    """The fold under way: copies of the dictionaries, so the history it extends stays as it was."""
+
+    def __init__(self, start: History) -> None:
+        self._session_id = start.session_id
+        self._head = start.head
+        self._head_digest = start.head_digest
+        self._last_at = start.last_at
+        self._runs = dict(start.runs)
+        self._nodes = dict(start.nodes)
+        self._by_tag = dict(start.by_tag)
+        self._children = dict(start.children)
+        self._causes = dict(start.causes)
+        self._advances = dict(start.advances)
+        self._checkpoints = dict(start.checkpoints)
+        self._notes = dict(start.notes)
+        self._attached = dict(start.attached)
+        self._baseline = start.baseline
+        self._context = dict(start.context)
+        self._inherited = dict(start.inherited)
+        self._observations = dict(start.observations)
+        self._last_index = dict(start.last_index)
+        self._anchors = {run_id: list(indexes) for run_id, indexes in start.anchors.items()}
+
+    def history(self) -> History:
+        return History(
+            session_id=self._session_id,
+            head=self._head,
+            head_digest=self._head_digest,
+            runs=self._runs,
+            nodes=self._nodes,
+            by_tag=self._by_tag,
+            children=self._children,
+            causes=self._causes,
+            advances=self._advances,
+            checkpoints=self._checkpoints,
+            notes=self._notes,
+            attached=self._attached,
+            baseline=self._baseline,
+            context=self._context,
+            inherited=self._inherited,
+            observations=self._observations,
+            last_index=self._last_index,
+            anchors=self._anchors,
+            last_at=self._last_at,
+        )
+
+    def take(self, record: StoredRecord) -> None:
+        assert record.index == self._head, "records are folded in order and without a gap"
+        body = decode_event(record.body)
+        self._apply(record, body)
+        self._head = record.index + 1
+        self._head_digest = record.digest
+        self._last_at = body.at
+        if body.scope.node_id is not None:
+            self._last_index[body.scope.node_id] = record.index
+
+    def _apply(self, record: StoredRecord, body: EventBody) -> None:
+        scope = body.scope
+        match body.data:
+            case SessionCreated():
+                pass
+            case ObservationRecorded(key=key, value=value):
+                self._observations[key] = value
+            case RunStarted() as started:
+                self._start_run(started, _present(scope.run_id), body.at, record.index)
+            case NodeCreated() as created:
+                self._create_node(created, body, record)
+            case EdgeCreated(from_node_id=parent, to_node_id=child, cause=cause):
+                self._children[parent] = (*self._children.get(parent, ()), child)
+                self._causes[child] = cause
+                self._last_index[child] = record.index
+            case ContextSet(context=delta):
+                node_id = _present(scope.node_id)
+                self._context[node_id] = delta
+                self._inherited[node_id] = with_context(self._inherited[node_id], delta)
+            case AdvanceRecorded() as answered:
+                self._answer(answered, scope.node_id, scope.run_id, record.index)
+            case NodeOutputAppended() as output:
+                self._output(output, _present(scope.node_id), record.index)
+            case PreferencesChanged(effective=effective):
+                if scope.node_id is None:
+                    self._baseline = Baseline(preferences=effective, index=record.index)
+                else:
+                    self._attach(scope.node_id, preferences=effective)
+                    held = self._inherited[scope.node_id]
+                    self._inherited[scope.node_id] = with_preferences(held, effective, record.index)
+            case ValidationPerformed() as performed:
+                self._add(scope.node_id, "validations", performed)
+            case CapabilityObserved() as observed:
+                self._add(scope.node_id, "capabilities", observed)
+            case GapRecorded() as gap:
+                self._add(scope.node_id, "gaps", gap)
+            case DivergenceRecorded() as divergence:
+                self._add(scope.node_id, "divergences", divergence)
+            case DecisionTraceAppended(entries=entries):
+                self._attach(_present(scope.node_id), trace=entries)
+            case never:
+                assert_never(never)
+
+    def _answer(
+        self, answered: AdvanceRecorded, node_id: NodeId | None, run_id: RunId | None, index: int
+    ) -> None:
+        outcome = answered.outcome
+        self._advances[(_present(node_id), answered.attempt_id)] = Recorded(
+            to_node_id=outcome.to_node_id,
+            input_digest=answered.input_digest,
+            index=index,
+            blocked=outcome if isinstance(outcome, Blocked) else None,
+            option_id="" if isinstance(outcome, Blocked) else outcome.option_id,
+        )
+        self._anchors[_present(run_id)].append(index)
+
+    def _output(self, output: NodeOutputAppended, node_id: NodeId, index: int) -> None:
+        if output.notes is not None:
+            self._notes[node_id] = _notes_of(output.notes)
+        if output.artifact is not None:
+            kept = KeptArtifact(output_id=output.output_id, artifact=output.artifact)
+            before = self._attached.get(node_id, NOTHING_ATTACHED).artifacts
+            current = tuple(held for held in before if held.output_id != output.supersedes_output_id)
+            self._attach(node_id, artifacts=(*current, kept))
+            parent = self._nodes[node_id].parent
+            frames = () if parent is None else frames_of(self._nodes[parent].state)
+            held_before = self._inherited[node_id]
+            self._inherited[node_id] = with_artifact(held_before, output.artifact, frames, index)
+
+    def _add(self, node_id: NodeId | None, field: str, fact: msgspec.Struct) -> None:
+        held = self._attached.get(_present(node_id), NOTHING_ATTACHED)
+        self._attach(_present(node_id), **{field: (*getattr(held, field), fact)})
+
+    def _attach(self, node_id: NodeId, **fields: Any) -> None:
+        held = self._attached.get(node_id, NOTHING_ATTACHED)
+        self._attached[node_id] = msgspec.structs.replace(held, **fields)
+
+    def _start_run(self, started: RunStarted, run_id: RunId, at: str, index: int) -> None:
+        self._runs[run_id] = Run(
+            run_id=run_id,
+            workflow_id=started.workflow_id,
+            workflow_hash=started.workflow_hash,
+            source_kind=started.source_kind,
+            source_ref=started.source_ref,
+            input_digest=started.input_digest,
+            started_at=at,
+            index=index,
+        )
+        self._anchors[run_id] = [index]
+
+    def _create_node(self, created: NodeCreated, body: EventBody, record: StoredRecord) -> None:
+        run_id, node_id = _present(body.scope.run_id), _present(body.scope.node_id)
+        tag = node_tag(record.digest)
+        self._nodes[node_id] = Node(
+            node_id=node_id,
+            run_id=run_id,
+            kind=created.node_kind,
+            parent=created.parent_node_id,
+            state=created.state,
+            tag=tag,
+            index=record.index,
+            at=body.at,
+        )
+        self._by_tag[tag] = node_id
+        parent = created.parent_node_id
+        self._inherited[node_id] = NOTHING_INHERITED if parent is None else self._inherited[parent]
+        if created.parent_node_id is None:
+            self._runs[run_id] = msgspec.structs.replace(self._runs[run_id], first_node=node_id)
+        if created.node_kind == "checkpoint":
+            key = (_present(created.parent_node_id), _present(created.attempt_id))
+            self._checkpoints[key] = Recorded(
+                to_node_id=node_id, input_digest=created.input_digest or "", index=record.index
+            )
+            self._anchors[run_id].append(record.index)
+
+
+def _notes_of(kept: NotesKept | NotesStored) -> Notes:
+    match kept:
+        case NotesKept(text=text):
+            return Notes(text=text, size_bytes=len(text.encode()))
+        case NotesStored(excerpt=excerpt, ref=ref, size_bytes=size_bytes):
+            return Notes(text=excerpt, ref=ref, size_bytes=size_bytes)
+        case never:
+            assert_never(never)
+
+
+def _present(value: _T | None) -> _T:
+    assert value is not None, "the event lacks a scope that its kind requires"
+    return value

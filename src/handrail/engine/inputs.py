@@ -1,0 +1,137 @@
+"""Declared inputs against given context: every problem at once, and the context that would do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.contract.suggest import nearest
+from handrail.workflows.compiled import InputSpec, InputType
+
+
+class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One input that does not fit its declaration."""
+
+    key: str
+    problem: str
+    expected: str
+
+
+def problems_at_start(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    """What a start lacks or gets wrong. Keys that nobody declared pass."""
+    missing = [
+        InputProblem(key=name, problem="missing", expected=described(spec))
+        for name, spec in inputs.items()
+        if spec.required and spec.default is msgspec.UNSET and context.get(name) is None
+    ]
+    return missing + _wrong(inputs, context)
+
+
+def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
+    """What a later change of context gets wrong; null deletes, but not what the workflow requires."""
+    deleted = [
+        InputProblem(key=name, problem="cannot be deleted", expected=described(spec))
+        for name, spec in inputs.items()
+        if name in delta and delta[name] is None and spec.required and spec.default is msgspec.UNSET
+    ]
+    return deleted + _wrong(inputs, delta)
+
+
+def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:
+    """The context with a fitting value for each of these keys."""
+    fixed = dict(context)
+    for name in inputs:
+        if name in keys:
+            fixed[name] = _suggested(name, inputs[name], context.get(name))
+    return fixed
+
+
+def described(spec: InputSpec) -> str:
+    """What an input must be, in words."""
+    if spec.enum:
+        what = "one of " + ", ".join(_shown(value) for value in spec.enum)
+    else:
+        what = "any value" if spec.type == "any" else f"a value of type {spec.type}"
+    return f"{what}: {spec.description}" if spec.description else what
+
+
+def fits(kind: InputType, value: Any) -> bool:
+    """Whether a JSON value has a declared type."""
+    match kind:
+        case "any":
+            return True
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return _is_number(value) and float(value).is_integer()
+        case "number":
+            return _is_number(value)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case never:
+            assert_never(never)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _wrong(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    problems = []
+    for name, spec in inputs.items():
+        value = context.get(name)
+        if value is None:
+            continue
+        if not fits(spec.type, value):
+            problem = f"not of type {spec.type}"
+        elif spec.enum and not any(_same(value, allowed) for allowed in spec.enum):
+            problem = "not an allowed value"
+        else:
+            continue
+        problems.append(InputProblem(key=name, problem=problem, expected=described(spec)))
+    return problems
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _suggested(name: str, spec: InputSpec, given: Any) -> Any:
+    if spec.default is not msgspec.UNSET:
+        return spec.default
+    if spec.enum:
+        words = {value.lower(): value for value in spec.enum if isinstance(value, str)}
+        near = nearest(str(given), words, 1) if isinstance(given, str) else []
+        return words[near[0]] if near else spec.enum[0]
+    if isinstance(given, str) and spec.type in ("integer", "number", "boolean"):
+        converted = _converted(spec.type, given)
+        if converted is not None:
+            return converted
+    placeholders: dict[InputType, Any] = {
+        "integer": 1,
+        "number": 1,
+        "boolean": True,
+        "array": [],
+        "object": {},
+    }
+    return placeholders.get(spec.type, f"<{name}>")
+
+
+def _converted(kind: InputType, given: str) -> Any:
+    """A value that was sent as text: 3 for "3"."""
+    try:
+        value = msgspec.json.decode(given.strip().encode())
+    except msgspec.DecodeError:
+        return None
+    return value if fits(kind, value) else None
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

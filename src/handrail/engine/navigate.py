@@ -1,0 +1,261 @@
+"""Where a run goes next: conditions, loops and the trace of every decision. Pure.
+
+The position is a step id and its loop frames. Nothing is remembered about finished steps, so the
+same facts at the same position always lead to the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.engine.state import Complete, LoopFrame, Running, State
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Count,
+    ForEach,
+    Leaf,
+    Loop,
+    Part,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import ConditionId, Facts, LoopControl, holds, named_value
+
+LoopExit: TypeAlias = Literal["condition_false", "items_exhausted", "limit_reached"]
+
+
+class SelectedStep(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="selected_next_step"
+):
+    step_id: str
+    loops: tuple[LoopFrame, ...] = ()
+
+
+class EvaluatedCondition(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="evaluated_condition"
+):
+    condition_id: str
+    holds: bool
+
+
+class SkippedStep(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="skipped_step"
+):
+    step_id: str
+    condition_id: str
+
+
+class EnteredLoop(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="entered_loop"
+):
+    loop_id: str
+    iteration: int
+
+
+class ExitedLoop(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="exited_loop"
+):
+    loop_id: str
+    iterations: int
+    reason: LoopExit
+
+
+class DetectedNonTipAdvance(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    tag_field="kind",
+    tag="detected_non_tip_advance",
+):
+    node_id: str
+
+
+TraceEntry: TypeAlias = (
+    SelectedStep | EvaluatedCondition | SkippedStep | EnteredLoop | ExitedLoop | DetectedNonTipAdvance
+)
+
+
+class Move(msgspec.Struct, frozen=True, kw_only=True):
+    """The new position and why the run is there."""
+
+    state: State
+    trace: tuple[TraceEntry, ...]
+
+
+def first_move(workflow: CompiledWorkflow, facts: Facts) -> Move:
+    """From nowhere to the first step whose condition holds."""
+    walk = _Walk(workflow, facts)
+    return walk.done(walk.enter(workflow.steps, ()))
+
+
+def next_move(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Move:
+    """From an acknowledged step to the next one."""
+    walk = _Walk(workflow, facts)
+    return walk.done(walk.after(state))
+
+
+def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
+    """The step, choice or action that is pending at a position."""
+    parts, place = _find(workflow.steps, state.step_id)[-1]
+    leaf = parts[place]
+    assert not isinstance(leaf, Loop), "a position names a leaf"
+    return leaf
+
+
+def loop_values(
+    workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values that hold inside loops: items and indexes on top of what was there."""
+    merged = dict(values)
+    for frame in loops:
+        match _loop(workflow, frame.loop_id).repeat:
+            case ForEach(input=name, item=item, index=index):
+                items = named_value(merged, name)
+                if isinstance(items, list) and frame.iteration < len(items):
+                    merged[item] = items[frame.iteration]
+                if index:
+                    merged[index] = frame.iteration
+            case Count(index=index):
+                if index:
+                    merged[index] = frame.iteration
+            case While() | Until():
+                pass
+    return merged
+
+
+def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> str:
+    """The loop that a decision without a loop id is about: the innermost that asks, else the innermost."""
+    for frame in reversed(loops):
+        if isinstance(_loop(workflow, frame.loop_id).repeat, While | Until):
+            return frame.loop_id
+    return loops[-1].loop_id if loops else ""
+
+
+class _Walk:
+    """One search for the next leaf. Decisions are used up: one decision never starts two iterations."""
+
+    def __init__(self, workflow: CompiledWorkflow, facts: Facts) -> None:
+        self._workflow = workflow
+        self._facts = facts
+        self._decisions = dict(facts.loop_decisions)
+        self._trace: list[TraceEntry] = []
+
+    def done(self, found: Running | None) -> Move:
+        if found is None:
+            return Move(state=Complete(), trace=tuple(self._trace))
+        self._trace.append(SelectedStep(step_id=found.step_id, loops=found.loops))
+        return Move(state=found, trace=tuple(self._trace))
+
+    def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
+        for part in parts[start:]:
+            if part.when and not self._holds(part.when, loops):
+                self._trace.append(SkippedStep(step_id=part.id, condition_id=part.when))
+                continue
+            match part:
+                case Loop():
+                    found = self._iterate(part, loops, 0)
+                    if found is not None:
+                        return found
+                case Step() | Choice() | Action():
+                    return Running(step_id=part.id, loops=loops)
+                case never:
+                    assert_never(never)
+        return None
+
+    def after(self, state: Running) -> Running | None:
+        loops = state.loops
+        for parts, place in reversed(_find(self._workflow.steps, state.step_id)):
+            inside = parts[place]
+            if isinstance(inside, Loop):
+                frame, loops = loops[-1], loops[:-1]
+                found = self._iterate(inside, loops, frame.iteration + 1)
+                if found is not None:
+                    return found
+            found = self.enter(parts, loops, place + 1)
+            if found is not None:
+                return found
+        return None
+
+    def _iterate(self, loop: Loop, loops: tuple[LoopFrame, ...], iteration: int) -> Running | None:
+        while True:
+            reason = self._exit_reason(loop, loops, iteration)
+            if reason is not None:
+                self._trace.append(ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason))
+                return None
+            self._decisions.pop(loop.id, None)
+            self._trace.append(EnteredLoop(loop_id=loop.id, iteration=iteration))
+            found = self.enter(loop.body, (*loops, LoopFrame(loop_id=loop.id, iteration=iteration)))
+            if found is not None:
+                return found
+            iteration += 1
+
+    def _exit_reason(self, loop: Loop, loops: tuple[LoopFrame, ...], iteration: int) -> LoopExit | None:
+        match loop.repeat:
+            case While(condition=condition):
+                is_first = iteration == 0 and isinstance(self._workflow.conditions[condition], LoopControl)
+                if not is_first and not self._holds(condition, loops, loop.id):
+                    return "condition_false"
+            case Until(condition=condition):
+                if iteration > 0 and self._holds(condition, loops, loop.id):
+                    return "condition_false"
+            case ForEach(input=name):
+                items = named_value(loop_values(self._workflow, loops, self._facts.values), name)
+                if not isinstance(items, list) or iteration >= len(items):
+                    return "items_exhausted"
+            case Count(count=count):
+                if iteration >= count:
+                    return "items_exhausted"
+            case never:
+                assert_never(never)
+        return "limit_reached" if iteration >= loop.max_iterations else None
+
+    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
+        facts = Facts(
+            values=loop_values(self._workflow, loops, self._facts.values),
+            artifacts=self._facts.artifacts,
+            loop_decisions=self._decisions,
+        )
+        result = holds(self._workflow.conditions[condition_id], facts, loop_id)
+        self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
+        return result
+
+
+def _find(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]]:
+    """The way down to a leaf: at each level the list it is in and its place; raises when there is none."""
+    for place, part in enumerate(parts):
+        if isinstance(part, Loop):
+            below = _find_or_none(part.body, step_id)
+            if below is not None:
+                return [(parts, place), *below]
+        elif part.id == step_id:
+            return [(parts, place)]
+    raise AssertionError(f"the pinned workflow has no step {step_id}")
+
+
+def _find_or_none(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]] | None:
+    for place, part in enumerate(parts):
+        if isinstance(part, Loop):
+            below = _find_or_none(part.body, step_id)
+            if below is not None:
+                return [(parts, place), *below]
+        elif part.id == step_id:
+            return [(parts, place)]
+    return None
+
+
+def _loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
+    pending = list(workflow.steps)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Loop):
+            if part.id == loop_id:
+                return part
+            pending.extend(part.body)
+    raise AssertionError(f"the pinned workflow has no loop {loop_id}")

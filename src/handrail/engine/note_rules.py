@@ -1,0 +1,63 @@
+"""The rules a step sets for its notes, and which of them some notes break. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+import msgspec
+
+from handrail.workflows.compiled import (
+    AllOf,
+    AnyOf,
+    ContainsRule,
+    LengthRule,
+    PatternRule,
+    Rule,
+    SchemaRule,
+)
+from handrail.workflows.contract_check import violations
+
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+
+
+def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
+    """What each broken rule says, in the author's order."""
+    return [message for rule in rules for message in _broken(rule, notes)]
+
+
+def _broken(rule: Rule, notes: str) -> list[str]:
+    match rule:
+        case AllOf(of=parts):
+            return [message for part in parts for message in _broken(part, notes)]
+        case AnyOf(of=parts):
+            broken = [_broken(part, notes) for part in parts]
+            if not all(broken):
+                return []
+            return ["One of these must hold: " + " / ".join(messages[0] for messages in broken)]
+        case ContainsRule(value=value, message=message):
+            return [] if value.lower() in notes.lower() else [message]
+        case PatternRule(pattern=pattern, flags=flags, message=message):
+            return [] if re.search(pattern, notes, _flags(flags)) else [message]
+        case LengthRule(minimum=minimum, maximum=maximum, message=message):
+            is_long_enough = len(notes) >= minimum
+            return [] if is_long_enough and (maximum is None or len(notes) <= maximum) else [message]
+        case SchemaRule(schema=schema, message=message):
+            return [] if _is_document_of(schema, notes) else [message]
+        case never:
+            assert_never(never)
+
+
+def _flags(letters: str) -> re.RegexFlag:
+    flags = re.RegexFlag(0)
+    for letter in letters:
+        flags |= _FLAGS.get(letter, re.RegexFlag(0))
+    return flags
+
+
+def _is_document_of(schema: dict[str, object], notes: str) -> bool:
+    try:
+        document = msgspec.json.decode(notes.encode())
+    except msgspec.DecodeError:
+        return False
+    return not violations(schema, document)

@@ -1,0 +1,149 @@
+"""The plans of an answered attempt: the run moved on, or the attempt was blocked. Pure.
+
+In both the ledger anchor `advance_recorded` comes first (EXEC "Durable accounting").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from handrail.contract.ids import AttemptId, NodeId, node_after
+from handrail.engine.assess import Verdict
+from handrail.engine.events import (
+    Advanced,
+    AdvanceRecorded,
+    Artifact,
+    Blocked,
+    EdgeCause,
+    Event,
+    GapRecorded,
+    NodeCreated,
+    PlannedEvent,
+    Scope,
+    ValidationPerformed,
+)
+from handrail.engine.history import History, Node, step_children
+from handrail.engine.navigate import DetectedNonTipAdvance, Move
+from handrail.engine.plans.writing import carried_preferences, edge, planned, trace_event, work_events
+from handrail.engine.reasons import Block, Proceed, blocker_of, fitting
+from handrail.engine.work import WorkDone
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a plan that moves the run needs to know."""
+
+    verdict: Verdict
+    outcome: Proceed
+    move: Move
+    option_id: str = ""
+
+
+def plan_advance(
+    history: History, node: Node, attempt_id: AttemptId, work: WorkDone, accepted: Accepted, salt: int
+) -> list[PlannedEvent]:
+    """The run moves. Where a step follows already, a second one is a fork."""
+    is_fork = bool(step_children(history, node.node_id))
+    cause: EdgeCause = "non_tip_advance" if is_fork else "advance"
+    to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
+    scope = Scope(run_id=node.run_id, node_id=to_node_id)
+    outcome = Advanced(to_node_id=to_node_id, option_id=accepted.option_id)
+    created = NodeCreated(node_kind="step", parent_node_id=node.node_id, state=accepted.move.state)
+    noticed = (DetectedNonTipAdvance(node_id=node.node_id),) if is_fork else ()
+    return [
+        _answer(node, attempt_id, work, outcome),
+        *_validations(node, attempt_id, accepted.verdict),
+        planned(f"node_created:{to_node_id}", scope, created),
+        edge(node, to_node_id, "acked_step", cause),
+        *carried_preferences(history, node, scope),
+        *work_events(scope, work, accepted.verdict.artifacts),
+        *_disclosures(scope, to_node_id, accepted),
+        *trace_event(scope, (*noticed, *accepted.move.trace)),
+    ]
+
+
+def plan_blocked(
+    node: Node, attempt_id: AttemptId, work: WorkDone, verdict: Verdict, block: Block, salt: int
+) -> list[PlannedEvent]:
+    """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry."""
+    to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
+    scope = Scope(run_id=node.run_id, node_id=to_node_id)
+    examples = [reason.example for reason in block.reasons if reason.example is not None]
+    outcome = Blocked(
+        to_node_id=to_node_id,
+        blockers=tuple(blocker_of(reason) for reason in block.reasons),
+        retryable=all(reason.is_retryable for reason in block.reasons),
+        example=examples[0] if examples else None,
+    )
+    created = NodeCreated(node_kind="blocked_attempt", parent_node_id=node.node_id, state=node.state)
+    return [
+        _answer(node, attempt_id, work, outcome),
+        *_validations(node, attempt_id, verdict),
+        planned(f"node_created:{to_node_id}", scope, created),
+        edge(node, to_node_id, "blocked", "validation_blocked"),
+        *work_events(scope, work, [_unchecked(artifact) for artifact in _own(work, verdict)]),
+        *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
+    ]
+
+
+def _answer(node: Node, attempt_id: AttemptId, work: WorkDone, outcome: Advanced | Blocked) -> PlannedEvent:
+    recorded = AdvanceRecorded(attempt_id=attempt_id, input_digest=work.input_digest, outcome=outcome)
+    scope = Scope(run_id=node.run_id, node_id=node.node_id)
+    return planned(f"advance_recorded:{node.node_id}:{attempt_id}", scope, recorded)
+
+
+def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
+    """At the node whose pending step was acknowledged, like the answer itself."""
+    facts = [
+        ValidationPerformed(
+            attempt_id=attempt_id,
+            contract_ref=check.contract_ref,
+            result=check.result,
+            issues=tuple(fitting(issue) for issue in check.issues),
+        )
+        for check in verdict.checks
+    ]
+    scope = Scope(run_id=node.run_id, node_id=node.node_id)
+    return _facts_of(scope, f"validation_performed:{node.node_id}:{attempt_id}", facts)
+
+
+def _disclosures(scope: Scope, node_id: NodeId, accepted: Accepted) -> list[PlannedEvent]:
+    """What was observed, left aside or missing on the way."""
+    verdict = accepted.verdict
+    gaps = [
+        GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
+        for reason in accepted.outcome.gaps
+    ] + [
+        GapRecorded(
+            gap_id="",
+            severity=told.severity,
+            reason="reported",
+            summary=fitting(told.summary),
+            resolves_gap_id=told.resolves_gap_id,
+            evidence_refs=told.evidence_refs,
+        )
+        for told in verdict.gaps
+    ]
+    body = node_id.removeprefix("nod_")
+    named = [
+        msgspec.structs.replace(gap, gap_id=f"gap_{body}_{number}") for number, gap in enumerate(gaps, 1)
+    ]
+    return [
+        *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
+        *_facts_of(scope, f"gap_recorded:{node_id}", named),
+        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
+    ]
+
+
+def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:
+    return [planned(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
+
+
+def _own(work: WorkDone, verdict: Verdict) -> list[Artifact]:
+    """Of the judged artifacts those that this very call brought; the others are kept higher up."""
+    return [artifact for artifact in verdict.artifacts if artifact.body in work.artifacts]
+
+
+def _unchecked(artifact: Artifact) -> Artifact:
+    return msgspec.structs.replace(artifact, contract_ref="")

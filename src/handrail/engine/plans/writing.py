@@ -1,0 +1,87 @@
+"""The events that several plans share: how nodes, edges and reported work are written down. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.contract.ids import NodeId
+from handrail.engine.events import (
+    MOST_TRACE_ENTRIES,
+    Artifact,
+    ContextSet,
+    DecisionTraceAppended,
+    EdgeCause,
+    EdgeCreated,
+    EdgeKind,
+    Event,
+    NodeOutputAppended,
+    NotesKept,
+    NotesStored,
+    PlannedEvent,
+    PreferencesChanged,
+    Scope,
+)
+from handrail.engine.history import History, Node
+from handrail.engine.navigate import TraceEntry
+from handrail.engine.preferences import change_since
+from handrail.engine.work import WorkDone, excerpt
+
+
+def planned(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
+    return PlannedEvent(dedupe_key=dedupe_key, scope=scope, data=data)
+
+
+def edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) -> PlannedEvent:
+    created = EdgeCreated(edge_kind=kind, from_node_id=node.node_id, to_node_id=to_node_id, cause=cause)
+    return planned(f"edge_created:{node.node_id}->{to_node_id}", Scope(run_id=node.run_id), created)
+
+
+def work_events(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> list[PlannedEvent]:
+    """Context, notes, then artifacts by digest; they belong to the node they lead to (EXEC lineage)."""
+    node_id = scope.node_id
+    assert node_id is not None, "work is recorded at a node"
+    plan = []
+    if work.context:
+        delta = ContextSet(context=work.context, source="agent_delta")
+        plan.append(planned(f"context_set:{node_id}", scope, delta))
+    if work.notes:
+        output_id = output_name(node_id, "recap")
+        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=_notes(work))
+        plan.append(planned(f"node_output_appended:{output_id}", scope, appended))
+    for artifact in artifacts:
+        output_id = output_name(node_id, artifact.digest.removeprefix("sha256:")[:16])
+        kept = NodeOutputAppended(output_id=output_id, channel="artifact", artifact=artifact)
+        plan.append(planned(f"node_output_appended:{output_id}", scope, kept))
+    return plan
+
+
+def output_name(node_id: NodeId, what: str) -> str:
+    return f"out_{node_id.removeprefix('nod_')}_{what}"
+
+
+def trace_event(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
+    """The decisions that led to a node; the middle of a long trace is left out and counted."""
+    if not entries:
+        return []
+    omitted = max(0, len(entries) - MOST_TRACE_ENTRIES)
+    first = MOST_TRACE_ENTRIES // 2 if omitted else len(entries)
+    kept = (*entries[:first], *entries[first + omitted :])
+    appended = DecisionTraceAppended(entries=kept, omitted=omitted)
+    return [planned(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+
+
+def preferences_event(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
+    return planned(f"preferences_changed:{scope.node_id}", scope, change)
+
+
+def carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
+    """A baseline that a person set in between applies from the next node on."""
+    change = change_since(history, node.node_id, f"prf_{scope.node_id}")
+    return [] if change is None else [preferences_event(scope, change)]
+
+
+def _notes(work: WorkDone) -> NotesKept | NotesStored:
+    if work.notes_ref is None:
+        return NotesKept(text=work.notes)
+    encoded = work.notes.encode()
+    return NotesStored(excerpt=excerpt(work.notes), ref=work.notes_ref, size_bytes=len(encoded))

@@ -1,0 +1,80 @@
+"""Which preferences hold at a node, and when a mode goes beyond what the author calls safe. Pure.
+
+Preferences follow lineage like context, so replaying an older node replays its preferences.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, get_args
+
+from handrail.contract.ids import NodeId
+from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta
+from handrail.engine.history import History
+from handrail.workflows.compiled import Autonomy, CompiledWorkflow, RiskPolicy
+
+_Level = TypeVar("_Level", Autonomy, RiskPolicy)
+
+DEFAULT_PREFERENCES = Preferences(autonomy="guided", risk_policy="conservative")
+NO_CHANGE = PreferencesDelta()
+
+# The order of the closed sets is the order of daring.
+_AUTONOMY: tuple[Autonomy, ...] = get_args(Autonomy)
+_RISK: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
+
+
+def preferences_at(history: History, node_id: NodeId) -> Preferences:
+    """The preferences in force at a node."""
+    return _recorded(history, node_id)[0]
+
+
+def change_at_start(history: History, asked: PreferencesDelta, change_id: str) -> PreferencesChanged:
+    """What a run begins with: the session's baseline, or the default, with what the user asked for."""
+    base = history.baseline.preferences if history.baseline else DEFAULT_PREFERENCES
+    return PreferencesChanged(
+        change_id=change_id,
+        source="system" if asked == NO_CHANGE else "user",
+        operation="run.start",
+        delta=asked,
+        effective=changed(base, asked),
+    )
+
+
+def change_since(history: History, node_id: NodeId, change_id: str) -> PreferencesChanged | None:
+    """What a child of this node takes over: a baseline set after the node got its preferences."""
+    held, since = _recorded(history, node_id)
+    baseline = history.baseline
+    if baseline is None or baseline.index <= since or baseline.preferences == held:
+        return None
+    wanted = baseline.preferences
+    delta = PreferencesDelta(
+        autonomy=None if wanted.autonomy == held.autonomy else wanted.autonomy,
+        risk_policy=None if wanted.risk_policy == held.risk_policy else wanted.risk_policy,
+    )
+    return PreferencesChanged(
+        change_id=change_id, source="user", operation="run.continue", delta=delta, effective=wanted
+    )
+
+
+def changed(base: Preferences, delta: PreferencesDelta) -> Preferences:
+    return Preferences(
+        autonomy=delta.autonomy or base.autonomy, risk_policy=delta.risk_policy or base.risk_policy
+    )
+
+
+def safest_highest(workflow: CompiledWorkflow, preferences: Preferences) -> Preferences | None:
+    """The highest combination the author considers safe; None when the preferences are within it."""
+    most = workflow.recommended
+    within = Preferences(
+        autonomy=_lower(_AUTONOMY, preferences.autonomy, most.autonomy),
+        risk_policy=_lower(_RISK, preferences.risk_policy, most.risk_policy),
+    )
+    return None if within == preferences else within
+
+
+def _recorded(history: History, node_id: NodeId) -> tuple[Preferences, int]:
+    held = history.inherited[node_id]
+    return held.preferences or DEFAULT_PREFERENCES, held.preferences_index
+
+
+def _lower(order: tuple[_Level, ...], wanted: _Level, most: _Level | None) -> _Level:
+    return wanted if most is None or order.index(wanted) <= order.index(most) else most

@@ -1,0 +1,154 @@
+"""Why a step cannot simply be accepted: one closed set of reasons, two views of it. Pure.
+
+A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap. The
+mapping is the table below; nothing else decides it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.workflows.compiled import Autonomy
+
+MOST_BLOCKERS = 10
+MESSAGE_BYTES = 512
+FIX_BYTES = 1_024
+
+ReasonName: TypeAlias = Literal[
+    "user_only_dependency:needs_user_secret_or_token",
+    "user_only_dependency:needs_user_account_access",
+    "user_only_dependency:needs_user_artifact",
+    "user_only_dependency:needs_user_choice",
+    "user_only_dependency:needs_user_approval",
+    "user_only_dependency:needs_user_environment_action",
+    "contract_violation:missing_required_output",
+    "contract_violation:invalid_required_output",
+    "capability_missing:required_capability_unknown",
+    "capability_missing:required_capability_unavailable",
+    "unexpected:invariant_violation",
+    "unexpected:storage_corruption_detected",
+]
+BlockerCode: TypeAlias = Literal[
+    "USER_ONLY_DEPENDENCY",
+    "MISSING_REQUIRED_OUTPUT",
+    "INVALID_REQUIRED_OUTPUT",
+    "REQUIRED_CAPABILITY_UNKNOWN",
+    "REQUIRED_CAPABILITY_UNAVAILABLE",
+    "INVARIANT_VIOLATION",
+    "STORAGE_CORRUPTION_DETECTED",
+]
+
+BLOCKER_CODES: dict[ReasonName, BlockerCode] = {
+    "user_only_dependency:needs_user_secret_or_token": "USER_ONLY_DEPENDENCY",
+    "user_only_dependency:needs_user_account_access": "USER_ONLY_DEPENDENCY",
+    "user_only_dependency:needs_user_artifact": "USER_ONLY_DEPENDENCY",
+    "user_only_dependency:needs_user_choice": "USER_ONLY_DEPENDENCY",
+    "user_only_dependency:needs_user_approval": "USER_ONLY_DEPENDENCY",
+    "user_only_dependency:needs_user_environment_action": "USER_ONLY_DEPENDENCY",
+    "contract_violation:missing_required_output": "MISSING_REQUIRED_OUTPUT",
+    "contract_violation:invalid_required_output": "INVALID_REQUIRED_OUTPUT",
+    "capability_missing:required_capability_unknown": "REQUIRED_CAPABILITY_UNKNOWN",
+    "capability_missing:required_capability_unavailable": "REQUIRED_CAPABILITY_UNAVAILABLE",
+    "unexpected:invariant_violation": "INVARIANT_VIOLATION",
+    "unexpected:storage_corruption_detected": "STORAGE_CORRUPTION_DETECTED",
+}
+
+
+class PointerShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind"):
+    """Shared options of pointers: tagged by `kind`, with the field names of EXEC `blockers[].pointer`."""
+
+
+class ContextKey(PointerShape, frozen=True, kw_only=True, tag="context_key"):
+    key: str
+
+
+class ContextBudget(PointerShape, frozen=True, kw_only=True, tag="context_budget"):
+    """The context as a whole."""
+
+
+class OutputContract(PointerShape, frozen=True, kw_only=True, tag="output_contract"):
+    contract_ref: str
+
+
+class CapabilityPointer(PointerShape, frozen=True, kw_only=True, tag="capability"):
+    capability: str
+
+
+class WorkflowStep(PointerShape, frozen=True, kw_only=True, tag="workflow_step"):
+    step_id: str
+
+
+Pointer: TypeAlias = ContextKey | ContextBudget | OutputContract | CapabilityPointer | WorkflowStep
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that stands in the way."""
+
+    name: ReasonName
+    pointer: Pointer
+    message: str
+    fix: str = ""
+    is_retryable: bool = True
+    """Whether a corrected call can remove it."""
+    example: dict[str, Any] | None = None
+    """An artifact that would have been accepted."""
+
+
+class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A reason as EXEC shows it and as the log keeps it."""
+
+    code: BlockerCode
+    pointer: Pointer
+    message: str
+    suggested_fix: str = ""
+
+    def __post_init__(self) -> None:
+        assert len(self.message.encode()) <= MESSAGE_BYTES, "a blocker's message has at most 512 bytes"
+        assert len(self.suggested_fix.encode()) <= FIX_BYTES, "a blocker's fix has at most 1024 bytes"
+
+
+class Proceed(msgspec.Struct, frozen=True, kw_only=True):
+    """The run goes on; every reason becomes a critical gap."""
+
+    gaps: tuple[Reason, ...]
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """The run stays; the reasons are shown as blockers."""
+
+    reasons: tuple[Reason, ...]
+
+
+def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy) -> Proceed | Block:
+    """What reasons do in a mode: never-stop discloses and goes on, the others block."""
+    ordered = tuple(sorted(reasons, key=_order))[:MOST_BLOCKERS]
+    if not reasons or autonomy == "full_auto_never_stop":
+        return Proceed(gaps=ordered)
+    return Block(reasons=ordered)
+
+
+def blocker_of(reason: Reason) -> Blocker:
+    """The reason as a blocker."""
+    return Blocker(
+        code=BLOCKER_CODES[reason.name],
+        pointer=reason.pointer,
+        message=reason.message,
+        suggested_fix=reason.fix,
+    )
+
+
+def fitting(text: str, limit: int = MESSAGE_BYTES) -> str:
+    """Text made of outside words, shortened between characters so that a blocker can hold it."""
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    return encoded[: limit - 3].decode(errors="ignore") + "…"
+
+
+def _order(reason: Reason) -> tuple[str, ...]:
+    """EXEC `blockers[]`: by code, pointer kind, pointer fields."""
+    pointer = msgspec.to_builtins(reason.pointer)
+    kind = pointer.pop("kind")
+    return (BLOCKER_CODES[reason.name], kind, *pointer.values(), reason.message)

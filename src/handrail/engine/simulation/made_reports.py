@@ -1,0 +1,214 @@
+"""Reports an agent could send for a step: every kind that must be accepted, and many that must not. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.engine.assess import required_example
+from handrail.engine.gates import assessment_example
+from handrail.engine.navigate import deciding_loop
+from handrail.engine.note_rules import broken_rules
+from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT
+from handrail.engine.simulation.candidates import both_ways, comparisons, used_conditions
+from handrail.engine.state import Running
+from handrail.workflows.compiled import (
+    AllOf,
+    AnyOf,
+    CompiledWorkflow,
+    ContainsRule,
+    Gate,
+    LengthRule,
+    PatternRule,
+    Rule,
+    SchemaRule,
+    Step,
+)
+from handrail.workflows.conditions import MISSING
+from handrail.workflows.contract_check import invalid_variants, violations
+from handrail.workflows.schema_documents import sample_of
+
+MOST_VARIANTS = 24
+"""Valid artifacts of one step that differ in what conditions look at."""
+MOST_INVALID = 60
+
+
+class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the simulated agent sends; the label tells reports of one step apart."""
+
+    label: str
+    notes: str = ""
+    artifacts: tuple[dict[str, Any], ...] = ()
+    context: dict[str, Any] = {}
+    option: int | None = None
+
+
+def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
+    """Reports that must be accepted, one per way the run could go on from here."""
+    beside = [*(assessment_example(gate) for gate in step.gates), *_user_input(step)]
+    return [
+        MadeReport(label=label, notes=notes, artifacts=(*found, *beside))
+        for label, found in islice(_delivered(workflow, step, state), MOST_VARIANTS)
+    ]
+
+
+def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
+    """Reports that differ from an accepted one in one thing and must not be accepted."""
+    whole = valid_reports(workflow, step, state, notes)[0]
+    made = [
+        MadeReport(label=label, notes=notes, artifacts=artifacts)
+        for label, artifacts in islice(_spoiled(workflow, step, whole), MOST_INVALID)
+    ]
+    if step.rules and broken_rules(step.rules, ""):
+        made.append(msgspec.structs.replace(whole, label="no notes", notes=""))
+    return made
+
+
+def notes_for(rules: tuple[Rule, ...]) -> str | None:
+    """Notes that keep every rule, or None when none could be made up."""
+    if not rules:
+        return "Done, with the evidence in the report."
+    notes = " ".join(piece for rule in rules for piece in _pieces(rule))
+    least = max((held.minimum for rule in rules for held in _lengths(rule)), default=0)
+    notes = notes.ljust(least, ".")
+    if not broken_rules(rules, notes):
+        return notes
+    document = next((sample_of(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
+    written = "" if document is None else msgspec.json.encode(document).decode()
+    return written if written and not broken_rules(rules, written) else None
+
+
+def _delivered(
+    workflow: CompiledWorkflow, step: Step, state: Running
+) -> Iterator[tuple[str, tuple[dict[str, Any], ...]]]:
+    """What the step's contract asks for, in every form that a condition tells apart."""
+    if not step.contract:
+        yield "notes", ()
+        return
+    contract = workflow.contracts[step.contract]
+    example = required_example(contract, deciding_loop(workflow, state.loops))
+    if contract.artifact_kind == LOOP_CONTROL:
+        yield "stop", (example | {"decision": "stop"},)
+        yield "continue", (example | {"decision": "continue"},)
+        return
+    if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
+        seen = example | {"capability": step.capability}
+        yield "available", (seen | {"status": "available"},)
+        if workflow.capabilities.get(step.capability) != "required":
+            yield "unavailable", (seen | {"status": "unavailable"},)
+        return
+    yield "example", (example,)
+    for held in used_conditions(workflow).values():
+        for atom in comparisons(held):
+            if atom.artifact != contract.artifact_kind:
+                continue
+            for value in both_ways(atom):
+                varied = _with_member(example, atom.field, value)
+                if varied is not None and not violations(contract.schema, varied):
+                    shown = msgspec.json.encode(None if value is MISSING else value).decode()
+                    yield f"{atom.field}={shown}", (varied,)
+
+
+def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, Any] | None:
+    """A copy with another value at a dotted path; None when there is no such place."""
+    copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
+    place: Any = copied
+    *outer, last = path.split(".")
+    for name in outer:
+        place = place.get(name) if isinstance(place, dict) else None
+    if not isinstance(place, dict) or not last:
+        return None
+    if value is MISSING:
+        place.pop(last, None)
+    else:
+        place[last] = value
+    return copied
+
+
+def _spoiled(
+    workflow: CompiledWorkflow, step: Step, whole: MadeReport
+) -> Iterator[tuple[str, tuple[dict[str, Any], ...]]]:
+    if step.contract:
+        contract = workflow.contracts[step.contract]
+        rest = tuple(held for held in whole.artifacts if held["kind"] != contract.artifact_kind)
+        yield "no artifact", rest
+        if contract.artifact_kind == LOOP_CONTROL:
+            mine = next(held for held in whole.artifacts if held["kind"] == LOOP_CONTROL)
+            yield "another loop", (*rest, mine | {"loopId": "no-such-loop"})
+        if contract.artifact_kind == CAPABILITY_OBSERVATION and _is_required(workflow, step):
+            mine = next(held for held in whole.artifacts if held["kind"] == CAPABILITY_OBSERVATION)
+            yield "capability unavailable", (*rest, mine | {"status": "unavailable"})
+        for number, variant in enumerate(invalid_variants(contract), 1):
+            yield f"spoiled artifact {number}", (*rest, {"kind": contract.artifact_kind} | variant)
+    for gate in step.gates:
+        others = tuple(held for held in whole.artifacts if held.get("assessmentId") != gate.assessment_id)
+        yield f"no assessment {gate.assessment_id}", others
+        for label, dimensions in _bad_levels(gate):
+            told = {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}
+            yield f"assessment {gate.assessment_id} {label}", (*others, told)
+    if step.user_only is not None and not step.user_only.input:
+        yield "no answer", tuple(held for held in whole.artifacts if held["kind"] != USER_INPUT)
+
+
+def _bad_levels(gate: Gate) -> Iterator[tuple[str, dict[str, str]]]:
+    good: dict[str, str] = assessment_example(gate)["dimensions"]
+    for name, levels in gate.dimensions.items():
+        yield f"without {name}", {key: level for key, level in good.items() if key != name}
+        if levels:  # a dimension without levels takes any
+            yield f"with an unknown level of {name}", good | {name: "no such level"}
+        for level in levels:
+            if level in gate.followups:
+                yield f"with {name} {level}", good | {name: level}
+
+
+def _is_required(workflow: CompiledWorkflow, step: Step) -> bool:
+    return bool(step.capability) and workflow.capabilities.get(step.capability) == "required"
+
+
+def _user_input(step: Step) -> list[dict[str, Any]]:
+    if step.user_only is None:
+        return []
+    return [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}]
+
+
+def _pieces(rule: Rule) -> list[str]:
+    """Text that helps to keep a rule."""
+    match rule:
+        case ContainsRule(value=value):
+            return [value]
+        case PatternRule(pattern=pattern):
+            return [_plain(pattern)]
+        case AllOf(of=parts):
+            return [piece for part in parts for piece in _pieces(part)]
+        case AnyOf(of=parts):
+            return [piece for part in parts for piece in _pieces(part)]
+        case LengthRule() | SchemaRule():
+            return []
+        case never:
+            assert_never(never)
+
+
+def _lengths(rule: Rule) -> list[LengthRule]:
+    match rule:
+        case LengthRule():
+            return [rule]
+        case AllOf(of=parts) | AnyOf(of=parts):
+            return [held for part in parts for held in _lengths(part)]
+        case ContainsRule() | PatternRule() | SchemaRule():
+            return []
+        case never:
+            assert_never(never)
+
+
+def _plain(pattern: str) -> str:
+    """What a simple pattern matches: its first alternative, classes as one of their members."""
+    text = pattern.split("|")[0].replace("(?:", "").replace("(?i)", "")
+    text = re.sub(r"\\d[+*]?", "1", text)
+    text = re.sub(r"\\w[+*]?", "a", text)
+    text = re.sub(r"\\[sb][+*]?", " ", text)
+    text = re.sub(r"\.[+*]", "a", text)
+    return re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)[()^$?+*]", "", text))

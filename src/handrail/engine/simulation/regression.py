@@ -1,0 +1,182 @@
+"""A real run kept as a test: what was given and which way it went, replayed on a changed workflow. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.contract.canonical import digest
+from handrail.contract.ids import NodeId
+from handrail.engine.answering import answer_to, move_after
+from handrail.engine.events import Preferences
+from handrail.engine.facts import carried_to, first_facts, with_report
+from handrail.engine.history import History, Node, Recorded, attached_to, path_to
+from handrail.engine.navigate import Move, first_move, leaf_at
+from handrail.engine.preferences import preferences_at
+from handrail.engine.reasons import Block
+from handrail.engine.state import Running, State, step_key
+from handrail.engine.work import WorkDone, kept_before, with_kept
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.conditions import Facts
+
+FINISHED = "(finished)"
+
+
+class RecordedReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was sent at one step, and whether it was accepted."""
+
+    step: str
+    """The step instance, with its loops."""
+    digest: str
+    """Of everything that was sent."""
+    context: dict[str, Any] = {}
+    artifacts: tuple[dict[str, Any], ...] = ()
+    notes: str = ""
+    is_excerpt: bool = False
+    """The notes are longer than this; rules about them are not checked again."""
+    option_id: str = ""
+    was_blocked: bool = False
+
+
+class RegressionCase(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One run from its start to a node."""
+
+    workflow_id: str
+    workflow_hash: str
+    preferences: Preferences
+    context: dict[str, Any] = {}
+    reports: tuple[RecordedReport, ...] = ()
+    end: str
+    """Where it stood at last: a step instance, or that it was finished."""
+
+
+class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The recorded way beside the way the same reports take now."""
+
+    is_same: bool
+    expected: tuple[str, ...]
+    actual: tuple[str, ...]
+    difference: str = ""
+    """The first place where they part; empty when they do not."""
+
+
+def record(history: History, node_id: NodeId) -> RegressionCase:
+    """The run that leads to a node, as a test."""
+    path = [node for node in path_to(history, node_id) if node.kind != "checkpoint"]
+    first = path[0]
+    run = history.runs[first.run_id]
+    return RegressionCase(
+        workflow_id=run.workflow_id,
+        workflow_hash=run.workflow_hash,
+        preferences=preferences_at(history, first.node_id),
+        context=history.context.get(first.node_id, {}),
+        reports=tuple(_report_to(history, node) for node in path[1:]),
+        end=_place(path[-1].state),
+    )
+
+
+def replay(case: RegressionCase, workflow: CompiledWorkflow) -> Replay:
+    """Send the recorded reports again and compare the way they take."""
+    expected = (*(_said(report.step, report.was_blocked) for report in case.reports), case.end)
+    actual = tuple(_walk(case, workflow))
+    pairs = enumerate(zip(expected, actual, strict=False))
+    parting = next((place for place, (was, now) in pairs if was != now), None)
+    if parting is None and len(expected) == len(actual):
+        return Replay(is_same=True, expected=expected, actual=actual)
+    at = min(len(expected), len(actual)) - 1 if parting is None else parting
+    difference = f"at place {at + 1} the run was at {expected[at]} and is now at {actual[at]}"
+    return Replay(is_same=False, expected=expected, actual=actual, difference=difference)
+
+
+def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
+    facts = first_facts(workflow, case.context)
+    state = first_move(workflow, facts).state
+    places: list[str] = []
+    for report in case.reports:
+        if not isinstance(state, Running) or step_key(state) != report.step:
+            break  # from here on the reports are about another way
+        leaf = _judged_leaf(leaf_at(workflow, state), report)
+        if isinstance(leaf, Choice) and _option(leaf, report) is None:
+            return [*places, f"{step_key(state)} (no option {report.option_id})"]
+        move, facts = _answered(case, workflow, state, leaf, facts, report)
+        places.append(_said(step_key(state), move is None))
+        if move is not None:
+            facts = carried_to(facts, state, move.state) if isinstance(move.state, Running) else facts
+            state = move.state
+    return [*places, _place(state)]
+
+
+def _answered(
+    case: RegressionCase,
+    workflow: CompiledWorkflow,
+    state: Running,
+    leaf: Leaf,
+    facts: Facts,
+    report: RecordedReport,
+) -> tuple[Move | None, Facts]:
+    """Where the report leads, or None when it is blocked, and what holds afterwards."""
+    answer = answer_to(
+        workflow,
+        state,
+        leaf,
+        case.preferences.autonomy,
+        with_report(workflow, facts, state, report.context, ()),
+        notes=report.notes,
+        artifacts=report.artifacts,
+        context=report.context,
+        option=_option(leaf, report),
+    )
+    if isinstance(answer.outcome, Block):
+        return None, with_report(workflow, facts, state, answer.context, ())
+    after = with_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
+    return move_after(workflow, state, answer.verdict, after), after
+
+
+def _report_to(history: History, node: Node) -> RecordedReport:
+    assert node.parent is not None, "only the first node has no parent"
+    before = history.nodes[node.parent]
+    answer = _answer_of(history, node)
+    context = history.context.get(node.node_id, {})
+    notes = history.notes.get(node.node_id)
+    own = WorkDone(
+        input_digest="",
+        notes=notes.text if notes else "",
+        artifacts=tuple(held.artifact.body for held in attached_to(history, node.node_id).artifacts),
+    )
+    sent = with_kept(own, kept_before(history, before))  # a retry leaves out what came before
+    return RecordedReport(
+        step=_place(before.state),
+        digest=digest({"context": context, "artifacts": list(sent.artifacts), "notes": sent.notes}),
+        context=context,
+        artifacts=sent.artifacts,
+        notes=sent.notes,
+        is_excerpt=notes is not None and notes.ref is not None,
+        option_id=answer.option_id,
+        was_blocked=answer.blocked is not None,
+    )
+
+
+def _answer_of(history: History, node: Node) -> Recorded:
+    return next(held for held in history.advances.values() if held.to_node_id == node.node_id)
+
+
+def _judged_leaf(leaf: Leaf, report: RecordedReport) -> Leaf:
+    """Notes of which only the beginning was kept cannot be held against the rules again."""
+    if isinstance(leaf, Step) and report.is_excerpt:
+        return msgspec.structs.replace(leaf, rules=())
+    return leaf
+
+
+def _option(leaf: Leaf, report: RecordedReport) -> int | None:
+    if not isinstance(leaf, Choice):
+        return None
+    return next((at for at, held in enumerate(leaf.options) if held.id == report.option_id), None)
+
+
+def _place(state: State) -> str:
+    return step_key(state) if isinstance(state, Running) else FINISHED
+
+
+def _said(step: str, was_blocked: bool) -> str:
+    return f"{step} (blocked)" if was_blocked else step

@@ -1,0 +1,88 @@
+"""What a simulation is asked and what it answers. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.engine.navigate import LoopExit
+from handrail.workflows.compiled import Autonomy
+
+ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused", "invalid_accepted"]
+
+ALL_MODES: tuple[Autonomy, ...] = ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a simulation goes; over a limit it stops and says so."""
+
+    max_paths: int = 20_000
+    """Walks per mode that end, or that meet a walk already taken."""
+    max_loop_iterations: int = 2
+    """Loops run none, one and this many times; one more iteration stands for their own limit."""
+    max_starts: int = 64
+    """Sets of input values to begin with."""
+    max_positions: int = 20_000
+    """Positions looked at per mode."""
+
+
+class Coverage(msgspec.Struct, frozen=True, kw_only=True):
+    """Steps, choices and actions that some walk reached."""
+
+    reached: int
+    total: int
+
+
+class DeadStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A step that no walk reached, and why."""
+
+    step_id: str
+    reason: str
+
+
+class PromptSize(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The largest prompt of a step that some walk read."""
+
+    step_id: str
+    size_bytes: int
+    tokens: int
+
+
+class LoopEnds(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """After how many iterations walks left a loop, and why. One more than asked for stands for its limit."""
+
+    loop_id: str
+    iterations: tuple[int, ...]
+    reasons: tuple[LoopExit, ...]
+
+
+class SimulationProblem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that would go wrong in a run."""
+
+    kind: ProblemKind
+    step_id: str
+    mode: Autonomy
+    message: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What all the walks showed. The same workflow and limits give the same report."""
+
+    workflow_id: str
+    coverage: Coverage
+    by_mode: dict[Autonomy, Coverage]
+    dead_steps: tuple[DeadStep, ...]
+    paths: int
+    """Walks of all modes."""
+    completed: int
+    """Those of them that came to the end of the workflow."""
+    starts_tried: int
+    starts_possible: int
+    """How many combinations of input values there are; not all of them are tried where there are many."""
+    truncated: bool
+    prompts: tuple[PromptSize, ...]
+    problems: tuple[SimulationProblem, ...]
+    loops: tuple[LoopEnds, ...] = ()
+    unproven: tuple[str, ...] = ()
+    """Steps for whose rules no notes could be made up; a fitting report was assumed."""

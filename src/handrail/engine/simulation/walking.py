@@ -1,0 +1,258 @@
+"""The walks of one mode: from every start along every branch, each position looked at once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.engine.answering import Answer, answer_to, move_after
+from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
+from handrail.engine.navigate import (
+    EnteredLoop,
+    EvaluatedCondition,
+    ExitedLoop,
+    LoopExit,
+    Move,
+    TraceEntry,
+    first_move,
+    leaf_at,
+)
+from handrail.engine.prompts import step_text
+from handrail.engine.reasons import Block
+from handrail.engine.simulation.candidates import Paths, comparisons, flipped, loops_in, used_conditions
+from handrail.engine.simulation.made_reports import (
+    MadeReport,
+    invalid_reports,
+    notes_for,
+    valid_reports,
+)
+from handrail.engine.simulation.report import Limits, ProblemKind, SimulationProblem
+from handrail.engine.state import Complete, Running
+from handrail.workflows.compiled import (
+    Action,
+    Autonomy,
+    Choice,
+    CompiledWorkflow,
+    ForEach,
+    Leaf,
+    Loop,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import MISSING, Compare, Facts, value_of
+
+
+class Walks:
+    """What the walks of one mode have seen. One object per mode; `take` one start after the other."""
+
+    def __init__(self, workflow: CompiledWorkflow, mode: Autonomy, limits: Limits, paths: Paths) -> None:
+        self._workflow = workflow
+        self._mode = mode
+        self._limits = limits
+        self._paths = paths
+        self._loops = {loop.id: loop for loop in loops_in(workflow.steps)}
+        self._steering = _Steering(workflow)
+        self._seen: set[bytes] = set()
+        self._answers: dict[tuple[object, ...], Answer] = {}
+        self._made: dict[tuple[object, ...], list[MadeReport]] = {}
+        self._notes: dict[str, str | None] = {}
+        self._checked: set[str] = set()
+        self.texts: dict[str, str] = {}
+        """Step id to the longest prompt that was read."""
+        self.held: set[str] = set()
+        self.entered: set[str] = set()
+        self.exits: set[tuple[str, int, LoopExit]] = set()
+        self.problems: list[SimulationProblem] = []
+        self.paths_taken = 0
+        self.completed = 0
+        self.truncated = False
+
+    def take(self, context: dict[str, Any]) -> None:
+        """Every walk that begins with this context."""
+        facts = first_facts(self._workflow, context)
+        waiting: list[tuple[Running, Facts]] = []
+        self._arrive(first_move(self._workflow, facts), None, facts, waiting)
+        while waiting:
+            if self.paths_taken >= self._limits.max_paths or len(self._seen) >= self._limits.max_positions:
+                self.truncated = True
+                return
+            state, facts = waiting.pop()
+            self._visit(state, facts, waiting)
+
+    def unproven(self) -> set[str]:
+        """Steps whose rules nothing made up could keep."""
+        return {step_id for step_id, notes in self._notes.items() if notes is None}
+
+    def _arrive(
+        self, move: Move, before: Running | None, facts: Facts, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        self._note(move.trace)
+        if isinstance(move.state, Complete):
+            self.paths_taken += 1
+            self.completed += 1
+            return
+        carried = facts if before is None else carried_to(facts, before, move.state)
+        key = self._steering.key(move.state, carried)
+        if key in self._seen:
+            self.paths_taken += 1  # the rest of this walk is that of an earlier one
+            return
+        self._seen.add(key)
+        waiting.append((move.state, carried))
+
+    def _note(self, trace: tuple[TraceEntry, ...]) -> None:
+        for entry in trace:
+            if isinstance(entry, EvaluatedCondition) and entry.holds:
+                self.held.add(entry.condition_id)
+            elif isinstance(entry, EnteredLoop):
+                self.entered.add(entry.loop_id)
+            elif isinstance(entry, ExitedLoop):
+                self.exits.add((entry.loop_id, entry.iterations, entry.reason))
+
+    def _visit(self, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]) -> None:
+        leaf = self._leaf(state)
+        text = step_text(self._workflow, leaf, inside_loops(self._workflow, state, facts))
+        if len(text) >= len(self.texts.get(leaf.id, "")):
+            self.texts[leaf.id] = text
+        gone_on = False
+        for report in self._reports(leaf, state, facts):
+            answer = self._answer(leaf, state, facts, report)
+            if isinstance(answer.outcome, Block):
+                said = answer.outcome.reasons[0].message
+                self._problem("valid_refused", leaf, f"The report {report.label!r} was refused: {said}")
+                continue
+            gone_on = True
+            self._go_on(state, facts, answer, waiting)
+        if not gone_on:
+            self._problem("does_not_end", leaf, "No report gets a run past this step.")
+        if isinstance(leaf, Step):
+            self._check_invalid(leaf, state, facts, waiting)
+
+    def _go_on(
+        self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        after = with_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
+        self._arrive(move_after(self._workflow, state, answer.verdict, after), state, after, waiting)
+
+    def _check_invalid(
+        self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
+    ) -> None:
+        """Once per step: what must not pass blocks, or is disclosed where nothing may stop the run."""
+        if step.id in self._checked:
+            return
+        self._checked.add(step.id)
+        goes_on = self._mode == "full_auto_never_stop"
+        for report in invalid_reports(self._workflow, step, state, self._notes_of(step) or ""):
+            answer = self._answer(step, state, facts, report)
+            disclosed = not isinstance(answer.outcome, Block) and bool(answer.outcome.gaps)
+            if isinstance(answer.outcome, Block) == goes_on or (goes_on and not disclosed):
+                self._problem("invalid_accepted", step, f"The report {report.label!r} passed unnoticed.")
+            if disclosed and report.label == "no artifact":
+                self._go_on(state, facts, answer, waiting)
+
+    def _leaf(self, state: Running) -> Leaf:
+        leaf = leaf_at(self._workflow, state)
+        if isinstance(leaf, Step) and leaf.rules and self._notes_of(leaf) is None:
+            return msgspec.structs.replace(leaf, rules=())
+        return leaf
+
+    def _notes_of(self, step: Step) -> str | None:
+        if step.id not in self._notes:
+            self._notes[step.id] = notes_for(step.rules)
+        return self._notes[step.id]
+
+    def _reports(self, leaf: Leaf, state: Running, facts: Facts) -> Iterator[MadeReport]:
+        match leaf:
+            case Step():
+                made = self._valid(leaf, state)
+                yield from made
+                change = self._turned_loop(leaf, state, facts)
+                if change is not None:
+                    yield msgspec.structs.replace(made[0], label=f"{made[0].label}, turned", context=change)
+            case Choice():
+                for place, option in enumerate(leaf.options):
+                    yield MadeReport(label=option.id, option=place)
+            case Action():
+                yield MadeReport(label="result", context={leaf.save_as: "result"} if leaf.save_as else {})
+            case never:
+                assert_never(never)
+
+    def _valid(self, step: Step, state: Running) -> list[MadeReport]:
+        key = (step.id, *(frame.loop_id for frame in state.loops))
+        if key not in self._made:
+            self._made[key] = valid_reports(self._workflow, step, state, self._notes_of(step) or "")
+        return self._made[key]
+
+    def _turned_loop(self, step: Step, state: Running, facts: Facts) -> dict[str, Any] | None:
+        """At the end of an iteration: the change of context that turns the loop's own condition around."""
+        if not state.loops:
+            return None
+        loop = self._loops[state.loops[-1].loop_id]
+        if loop.body[-1].id != step.id or not isinstance(loop.repeat, While | Until):
+            return None
+        condition = self._workflow.conditions[loop.repeat.condition]
+        if not any(comparisons(condition)):
+            return None
+        return flipped(condition, self._paths, facts)
+
+    def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
+        """The engine's own answer. Equal reports at one step get equal ones, so each is asked for once."""
+        given = with_report(self._workflow, facts, state, report.context, ())
+        needed = leaf.user_only.input if isinstance(leaf, Step) and leaf.user_only else ""
+        around = tuple(frame.loop_id for frame in state.loops)
+        key = (leaf.id, report.label, around, given.values.get(needed) is not None)
+        if key not in self._answers:
+            self._answers[key] = answer_to(
+                self._workflow,
+                state,
+                leaf,
+                self._mode,
+                given,
+                notes=report.notes,
+                artifacts=report.artifacts,
+                context={},
+                option=report.option,
+            )
+        answer = self._answers[key]
+        return msgspec.structs.replace(answer, context=report.context | answer.context)
+
+    def _problem(self, kind: ProblemKind, leaf: Leaf, message: str) -> None:
+        found = SimulationProblem(kind=kind, step_id=leaf.id, mode=self._mode, message=message)
+        if found not in self.problems:
+            self.problems.append(found)
+
+
+class _Steering:
+    """Which facts can change where a run goes; two positions that agree in them go the same way."""
+
+    def __init__(self, workflow: CompiledWorkflow) -> None:
+        atoms = [atom for held in used_conditions(workflow).values() for atom in comparisons(held)]
+        repeats = [loop.repeat for loop in loops_in(workflow.steps)]
+        arrays = [Compare(input=held.input, op="exists") for held in repeats if isinstance(held, ForEach)]
+        subjects = {(atom.input, atom.artifact, atom.field): atom for atom in [*atoms, *arrays]}
+        self._subjects = [subjects[name] for name in sorted(subjects)]
+
+    def key(self, state: Running, facts: Facts) -> bytes:
+        values = [value_of(subject, facts) for subject in self._subjects]
+        shown = [None if value is MISSING else [value] for value in values]
+        steering = [state, shown, sorted(facts.loop_decisions.items())]
+        return msgspec.json.encode(steering, order="sorted")
+
+
+def clipped(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
+    """The same workflow with loops that end soon: one iteration more than asked stands for their limit."""
+    return msgspec.structs.replace(
+        workflow, steps=tuple(_clipped(part, iterations + 1) for part in workflow.steps)
+    )
+
+
+def _clipped(part: Any, most: int) -> Any:
+    if not isinstance(part, Loop):
+        return part
+    return msgspec.structs.replace(
+        part,
+        max_iterations=min(part.max_iterations, most),
+        body=tuple(_clipped(held, most) for held in part.body),
+    )

@@ -1,0 +1,91 @@
+"""What stands at a node, from recorded facts alone: the pending step as it reads, and in which mode. Pure."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import msgspec
+
+from handrail.engine.events import Blocked, CapabilityObserved, Preferences
+from handrail.engine.facts import facts_at, inside_loops
+from handrail.engine.history import History, Node, attached_to
+from handrail.engine.intents import Situation
+from handrail.engine.navigate import leaf_at
+from handrail.engine.preferences import preferences_at, safest_highest
+from handrail.engine.prompts import Occasion, prompt_at
+from handrail.engine.state import Complete, Running
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.conditions import Facts, holds
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a reply says about a node, before tokens are minted for it."""
+
+    node: Node
+    preferences: Preferences
+    leaf: Leaf | None = None
+    """None: the run is finished."""
+    prompt: str = ""
+    needs_confirmation: bool = False
+    safest: Preferences | None = None
+    """Where a mode above the author's recommendation was set: the highest combination considered safe."""
+    unavailable: tuple[CapabilityObserved, ...] = ()
+
+
+def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
+    """What stands at a node. The same for a first reply and for every replay of it."""
+    preferences = preferences_at(history, node.node_id)
+    attached = attached_to(history, node.node_id)
+    standing = Standing(
+        node=node,
+        preferences=preferences,
+        safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
+        unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
+    )
+    match node.state:
+        case Complete():
+            return standing
+        case Running() as state:
+            leaf = leaf_at(workflow, state)
+            facts = inside_loops(workflow, state, facts_at(history, workflow, node.node_id))
+            return msgspec.structs.replace(
+                standing,
+                leaf=leaf,
+                prompt=prompt_at(history, workflow, node, leaf, facts, occasion),
+                needs_confirmation=_needs_confirmation(workflow, leaf, facts),
+            )
+        case never:
+            assert_never(never)
+
+
+def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
+    """Which row of the table of intents a reply at this node takes."""
+    if standing.leaf is None:
+        return "finished"
+    if not is_healthy:
+        return "unhealthy"
+    if blocked is not None:
+        return _blocked_situation(blocked)
+    match standing.leaf:
+        case Choice(non_assumable=kind):
+            is_users = kind is not None and standing.preferences.autonomy != "full_auto_never_stop"
+            return "user_choice" if is_users else "choice"
+        case Step() | Action():
+            is_asked = standing.needs_confirmation and standing.preferences.autonomy == "guided"
+            return "confirmation" if is_asked else "step"
+        case never:
+            assert_never(never)
+
+
+def _blocked_situation(blocked: Blocked) -> Situation:
+    if not blocked.retryable:
+        return "blocked_for_good"
+    codes = {blocker.code for blocker in blocked.blockers}
+    return "blocked_by_user" if "USER_ONLY_DEPENDENCY" in codes else "blocked_by_agent"
+
+
+def _needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
+    if not isinstance(leaf, Step):
+        return False
+    wanted = leaf.require_confirmation
+    return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)

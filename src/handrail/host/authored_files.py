@@ -1,0 +1,106 @@
+"""New files in a project: made exclusively, readable like any other source file, never over another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_VALIDATION
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
+from handrail.ports import FilePlace
+
+_FILE_MODE = 0o644
+_MOST_BYTES = 1_000_000
+_OWN_DIRECTORY = os.path.join(".handrail", "workflows")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class ProjectFiles:
+    """`ports.AuthoredFiles` on the local file system."""
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        named = os.path.expanduser(directory) if directory else os.path.join(project, _OWN_DIRECTORY)
+        resolved = os.path.realpath(named)
+        if not directory and not _is_inside(resolved, os.path.realpath(project)):
+            raise Fault(
+                E_VALIDATION,
+                f"The directory {quoted(named)} leads out of the project.",
+                details={"param": "to", "expected": "a directory inside the project"},
+                hint="Name the directory you mean with --to.",
+            )
+        missing = _missing(resolved)
+        path = os.path.join(resolved, name)
+        return FilePlace(path=path, content=_content(path), missing_directories=missing)
+
+    def create(self, path: str, content: bytes) -> bool:
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            descriptor = os.open(path, _NEW, _FILE_MODE)
+        except FileExistsError:
+            if os.path.isdir(os.path.dirname(path)):
+                return False
+            raise _not_a_directory(os.path.dirname(path)) from None
+        except OSError as trouble:
+            raise _refused(trouble, path) from trouble
+        try:
+            _write(descriptor, content)
+        except OSError as trouble:
+            with suppress(OSError):
+                os.unlink(path)
+            raise _refused(trouble, path) from trouble
+        finally:
+            os.close(descriptor)
+        return True
+
+
+def _content(path: str) -> bytes | None:
+    """What is there, as far as it is a file that can be read; None when nothing is."""
+    if not os.path.lexists(path):
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return b""
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return os.path.commonpath((path, directory)) == directory
+
+
+def _missing(directory: str) -> tuple[str, ...]:
+    missing = []
+    current = directory
+    while not os.path.isdir(current):
+        if os.path.lexists(current):
+            raise _not_a_directory(current)
+        missing.append(current)
+        current = os.path.dirname(current)
+    return tuple(reversed(missing))
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.fsync(descriptor)
+
+
+def _not_a_directory(path: str) -> Fault:
+    return Fault(
+        E_VALIDATION,
+        f"{quoted(path)} is not a directory.",
+        details={"param": "to", "expected": "a directory"},
+        hint="Name a directory with --to; it is made if it does not exist.",
+    )
+
+
+def _refused(trouble: OSError, path: str) -> Fault:
+    if trouble.errno in _DENIED:
+        needed = "write access to the directory"
+        return Fault(E_FORBIDDEN, f"{quoted(path)} may not be created.", details={"needed": needed})
+    reason = errno.errorcode.get(trouble.errno or 0, "unknown")
+    return Fault(E_IO, f"{quoted(path)} could not be written.", details={"reason": reason})

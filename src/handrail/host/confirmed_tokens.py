@@ -1,0 +1,61 @@
+"""Used confirm tokens: one file per token, made exclusively, so that one of many processes wins.
+
+No lock and no rewriting, so it also works where `flock` does not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+
+from handrail.host.private_files import create_exclusively, ensure_private_directory
+from handrail.ports import Claim
+
+_DIRECTORY = "confirm-consumed"
+_KEPT_SECONDS = 3_600
+"""After its expiry a token is refused anyway; the hour forgives a clock that is set back."""
+_MOST_REMOVED = 64
+
+
+class ConfirmedTokenFiles:
+    """`ports.ConfirmedTokens` in the home."""
+
+    def __init__(self, home: str) -> None:
+        self._directory = os.path.join(home, _DIRECTORY)
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        path = os.path.join(self._directory, fingerprint)
+        try:
+            ensure_private_directory(self._directory)
+            is_ours = create_exclusively(path, str(expires_at).encode())
+        except OSError as trouble:
+            if self.is_used(fingerprint):
+                return Claim(state="already_used")
+            return Claim(state="not_recorded", reason=errno.errorcode.get(trouble.errno or 0, "unknown"))
+        if not is_ours:
+            return Claim(state="already_used")
+        self._forget(now)
+        return Claim(state="claimed")
+
+    def is_used(self, fingerprint: str) -> bool:
+        return os.path.lexists(os.path.join(self._directory, fingerprint))
+
+    def _forget(self, now: int) -> None:
+        """Remove some claims that no token needs any more. Housekeeping: it may fail without harm."""
+        removed = 0
+        with suppress(OSError):
+            for name in sorted(os.listdir(self._directory)):
+                path = os.path.join(self._directory, name)
+                if removed < _MOST_REMOVED and _expiry(path, now) + _KEPT_SECONDS < now:
+                    os.unlink(path)
+                    removed += 1
+
+
+def _expiry(path: str, now: int) -> int:
+    """When the token of a claim expires; never, as far as we know, when the file does not say it."""
+    try:
+        with open(path, "rb") as file:
+            return int(file.read(20))
+    except (OSError, ValueError):
+        return now

@@ -1,0 +1,136 @@
+"""Workflow files of a git repository at one commit, read from its objects: no checkout, no network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+
+from handrail.contract.wording import quoted
+from handrail.host.workflow_sources.directories import MOST_FILES
+from handrail.host.workflow_sources.settings import GitSource, trouble
+from handrail.ports import WorkflowFile
+from handrail.workflows.limits import MAX_SOURCE_BYTES
+
+SECONDS = 20
+_PLAIN_FILES = ("100644", "100755")
+
+
+def clone_directory(home: str, url: str) -> str:
+    """Where a repository with an address is kept."""
+    return os.path.join(home, "data", "git", hashlib.sha256(url.encode()).hexdigest()[:32])
+
+
+def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
+    """Every `*.json` of the directory at the pinned commit; what is not here yet is said, never fetched."""
+    repository = _repository(source, home)
+    shown = f"{(source.path or source.url).rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
+    if not os.path.isdir(repository):
+        return [_absent(source, repository, shown)]
+    git = _Git(repository, environment)
+    if git.run("cat-file", "-e", f"{source.ref}^{{commit}}") is None:
+        return [_no_commit(source, repository, shown)]
+    listing = git.run("ls-tree", "-z", f"{source.ref}:{source.directory}")
+    if listing is None:
+        message = f"{shown} has no directory {quoted(source.directory)}."
+        return [trouble("git", shown, message, "Correct directory in config.json.")]
+    names = _listed(listing)
+    contents = git.contents([digest for _, digest in names])
+    return [
+        WorkflowFile(source_kind="git", source_ref=f"{shown}/{name}", content=content)
+        for (name, _), content in zip(names, contents, strict=True)
+    ]
+
+
+class _Git:
+    """One repository, asked without anything of the user's that could start a program or a connection."""
+
+    def __init__(self, repository: str, environment: Mapping[str, str]) -> None:
+        self._command = ["git", "--no-replace-objects", "-C", repository, "-c", "protocol.allow=never"]
+        self._environment = {
+            "PATH": environment.get("PATH", os.defpath),
+            "HOME": environment.get("HOME", "/"),
+            "LC_ALL": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+
+    def run(self, *arguments: str, given: bytes = b"") -> bytes | None:
+        """What git printed; None when it refused, took too long or is not installed."""
+        try:
+            done = subprocess.run(  # noqa: S603 - fixed command, arguments checked by the settings
+                [*self._command, *arguments],
+                input=given,
+                capture_output=True,
+                env=self._environment,
+                timeout=SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout if done.returncode == 0 else None
+
+    def contents(self, digests: list[str]) -> list[bytes]:
+        """The blobs, in order; empty where one is missing or larger than a workflow may be."""
+        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=_lines(digests))
+        wanted = [
+            size.isdigit() and int(size) <= MAX_SOURCE_BYTES + 1
+            for size in ("" if sizes is None else sizes.decode("ascii", "replace")).split("\n")
+        ][: len(digests)]
+        chosen = [digest for digest, is_wanted in zip(digests, wanted, strict=False) if is_wanted]
+        printed = self.run("cat-file", "--batch=%(objectname) %(objectsize)", given=_lines(chosen)) or b""
+        found = _blobs(printed)
+        return [found.get(digest, b"") for digest in digests]
+
+
+def _repository(source: GitSource, home: str) -> str:
+    if source.path:
+        return os.path.abspath(os.path.join(home, os.path.expanduser(source.path)))
+    return clone_directory(home, source.url)
+
+
+def _listed(listing: bytes) -> list[tuple[str, str]]:
+    """Name and object of each plain JSON file; links and folders are left alone."""
+    found = []
+    for row in listing.split(b"\0"):
+        facts, _, name = row.decode("utf-8", "replace").partition("\t")
+        mode, _, rest = facts.partition(" ")
+        if mode in _PLAIN_FILES and name.endswith(".json"):
+            found.append((name, rest.partition(" ")[2]))
+    return sorted(found)[:MOST_FILES]
+
+
+def _blobs(printed: bytes) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(printed):
+        end = printed.index(b"\n", at)
+        digest, _, size = printed[at:end].decode().partition(" ")
+        start = end + 1
+        found[digest] = printed[start : start + int(size)]
+        at = start + int(size) + 1
+    return found
+
+
+def _lines(digests: list[str]) -> bytes:
+    return "".join(f"{digest}\n" for digest in digests).encode()
+
+
+def _absent(source: GitSource, repository: str, shown: str) -> WorkflowFile:
+    if source.path:
+        message = f"The repository {quoted(source.path)} of config.json does not exist."
+        return trouble("git", shown, message, "Correct path in config.json.")
+    command = shlex.join(["git", "clone", "--bare", "--", source.url, repository])
+    message = f"The repository {quoted(source.url)} is not fetched yet; nothing is fetched unasked."
+    return trouble("git", shown, message, f"Fetch it: {command}")
+
+
+def _no_commit(source: GitSource, repository: str, shown: str) -> WorkflowFile:
+    message = f"The commit {source.ref[:12]} is not in the repository, or git cannot read it."
+    if source.path:
+        return trouble("git", shown, message, "Fetch the commit into that repository, or correct ref.")
+    command = shlex.join(["git", "-C", repository, "fetch", "origin", source.ref])
+    return trouble("git", shown, message, f"Fetch it: {command}")

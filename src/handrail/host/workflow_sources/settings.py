@@ -1,0 +1,135 @@
+"""Where the user and the project say that workflows are: two `config.json` files, read and checked.
+
+A key that this file does not know is somebody else's setting and is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from handrail.contract.canonical import decode_json
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.vocabulary import SourceKind
+from handrail.contract.wording import quoted
+from handrail.host.workflow_sources.directories import content_of
+from handrail.ports import WorkflowFile
+
+MOST_BYTES = 65_536
+MOST_SOURCES = 50
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+Object: TypeAlias = dict[str, Json]
+
+
+class GitSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A repository at one commit. Exactly one of `path` and `url` is set."""
+
+    path: str = ""
+    url: str = ""
+    ref: str
+    """A full commit id: a branch would mean something else tomorrow."""
+    directory: str = ""
+
+
+class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user's `config.json` says about workflows; `troubles` are listed beside the workflows."""
+
+    git: tuple[GitSource, ...] = ()
+    plugins: tuple[str, ...] = ()
+    troubles: tuple[WorkflowFile, ...] = ()
+
+
+class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Directories inside the project that hold workflows, relative to it."""
+
+    directories: tuple[str, ...] = ()
+    troubles: tuple[WorkflowFile, ...] = ()
+
+
+def user_settings(home: str) -> UserSettings:
+    read = _read(os.path.join(home, "config.json"), "user", "config.json")
+    if isinstance(read, WorkflowFile):
+        return UserSettings(troubles=(read,))
+    git: list[GitSource] = []
+    troubles: list[WorkflowFile] = []
+    for place, source in enumerate(_list(read, "workflowSources")):
+        found = _git_source(source, f"config.json workflowSources[{place}]")
+        if isinstance(found, GitSource):
+            git.append(found)
+        else:
+            troubles.append(found)
+    plugins = tuple(name for name in _list(read, "plugins") if isinstance(name, str) and name)
+    return UserSettings(git=tuple(git), plugins=plugins, troubles=tuple(troubles))
+
+
+def project_settings(project: str) -> ProjectSettings:
+    shown = ".handrail/config.json"
+    read = _read(os.path.join(project, ".handrail", "config.json"), "project", shown)
+    if isinstance(read, WorkflowFile):
+        return ProjectSettings(troubles=(read,))
+    directories: list[str] = []
+    troubles: list[WorkflowFile] = []
+    for place, name in enumerate(_list(read, "workflowDirectories")):
+        if isinstance(name, str) and _is_inside(project, name):
+            directories.append(os.path.normpath(name))
+        else:
+            remedy = "Write a directory inside the project, relative to it."
+            message = f"{shown} names {quoted(str(name))}, which is not a directory inside the project."
+            troubles.append(trouble("project", f"{shown} workflowDirectories[{place}]", message, remedy))
+    return ProjectSettings(directories=tuple(dict.fromkeys(directories)), troubles=tuple(troubles))
+
+
+def trouble(source_kind: SourceKind, source_ref: str, message: str, remedy: str) -> WorkflowFile:
+    """A source that cannot be used, as it is listed among the workflows."""
+    return WorkflowFile(
+        source_kind=source_kind, source_ref=source_ref, content=b"", trouble=message, remedy=remedy
+    )
+
+
+def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFile:
+    if not os.path.exists(path):
+        return {}
+    try:
+        document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
+    except Fault as fault:
+        message = f"{shown} cannot be read, so its workflow sources are not looked at: {fault.message}"
+        return trouble(source_kind, shown, message, "Correct the file; the other workflows are not affected.")
+    return document if isinstance(document, dict) else {}
+
+
+def _list(document: Object, key: str) -> Iterator[Json]:
+    value = document.get(key)
+    yield from value[:MOST_SOURCES] if isinstance(value, list) else ()
+
+
+def _is_inside(project: str, name: str) -> bool:
+    """Whether it stays in the project, also behind links: a repository must not reach the user's files."""
+    root = os.path.realpath(project)
+    real = os.path.realpath(os.path.join(root, name))
+    return not os.path.isabs(name) and os.path.commonpath([root, real]) == root
+
+
+def _git_source(source: Json, shown: str) -> GitSource | WorkflowFile:
+    def refused(message: str, remedy: str) -> WorkflowFile:
+        return trouble("git", shown, f"{shown} {message}", remedy)
+
+    if not isinstance(source, dict) or source.get("kind") != "git":
+        return refused("is not a source of the kind git.", 'Write {"kind": "git", "path": ..., "ref": ...}.')
+    texts = {name: source.get(name, "") for name in ("path", "url", "ref", "directory")}
+    if any(not isinstance(value, str) or "\0" in value for value in texts.values()):
+        return refused("has a value that is not a text.", "Write path or url, ref and directory as texts.")
+    if bool(texts["path"]) == bool(texts["url"]):
+        return refused("needs either a path or a url.", "Write one of them.")
+    if texts["url"].startswith("-") or texts["path"].startswith("-"):
+        return refused("begins with a hyphen.", "Write a path or an address.")
+    if not _COMMIT.fullmatch(texts["ref"]):
+        return refused("is not pinned.", "Write ref as a full commit id of 40 or 64 digits.")
+    directory = texts["directory"].strip("/")
+    if any(part in ("", ".", "..") for part in directory.split("/") if directory):
+        return refused("has a directory that leads elsewhere.", "Write a directory of the repository.")
+    return GitSource(path=texts["path"], url=texts["url"], ref=texts["ref"], directory=directory)

@@ -1,0 +1,82 @@
+"""What was read from workflow files earlier, so that a listing of many is quick.
+
+A cache and nothing else: one file that can be deleted at any time. An entry counts only for exactly the
+bytes it was made from and for the code that made it; a damaged file counts as empty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+
+import msgspec
+
+import handrail.workflows
+from handrail.host.private_files import ensure_private_directory
+from handrail.ports import WorkflowFile
+from handrail.workflows.catalog import encode_summary, summarise
+
+MOST_ENTRIES = 20_000
+_TABLE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class SummaryCache:
+    """Summaries by the digest of the content."""
+
+    def __init__(self, home: str) -> None:
+        self._directory = os.path.join(home, "data", "cache", "workflows")
+
+    def with_summaries(self, files: Iterable[WorkflowFile]) -> list[WorkflowFile]:
+        """The files with what is known about them; what was not known is read now and kept."""
+        listed = list(files)
+        path = os.path.join(self._directory, f"{_reader_version()}.json")
+        known = _load(path)
+        used: dict[str, bytes] = {}
+        done: list[WorkflowFile] = []
+        for file in listed:
+            if file.holds == "workflow" and not file.trouble:
+                digest = hashlib.sha256(file.content).hexdigest()
+                if digest not in used:
+                    used[digest] = known.get(digest) or encode_summary(summarise(file.content))
+                file = msgspec.structs.replace(file, summary=used[digest])
+            done.append(file)
+        if not used.keys() <= known.keys():
+            self._keep(path, known | used if len(known) + len(used) <= MOST_ENTRIES else used)
+        return done
+
+    def _keep(self, path: str, table: dict[str, bytes]) -> None:
+        """Replace the file; that it cannot be written is no reason for a listing to fail."""
+        content = msgspec.json.encode({digest: msgspec.Raw(table[digest]) for digest in sorted(table)})
+        temporary = f"{path}.{os.getpid()}"
+        try:
+            ensure_private_directory(self._directory)
+            for name in os.listdir(self._directory):
+                if os.path.join(self._directory, name) != path:
+                    os.unlink(os.path.join(self._directory, name))  # made by another version of the reader
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            os.replace(temporary, path)
+        except OSError:
+            return
+
+
+def _load(path: str) -> dict[str, bytes]:
+    try:
+        with open(path, "rb") as file:
+            return {digest: bytes(raw) for digest, raw in _TABLE.decode(file.read()).items()}
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _reader_version() -> str:
+    """The code that reads files, by size and time of its modules: another one may read differently."""
+    facts: list[str] = []
+    for root in handrail.workflows.__path__:
+        for folder, _, names in sorted(os.walk(root)):
+            for name in sorted(names):
+                if name.endswith(".py"):
+                    found = os.stat(os.path.join(folder, name))
+                    facts.append(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}")
+    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]

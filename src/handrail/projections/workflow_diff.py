@@ -1,0 +1,61 @@
+"""What differs between two compiled workflows, place by place. Pure.
+
+Lists whose items have ids are compared by id, so a step that is put in front changes no other step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One place. The pointer names items of a list by their ids."""
+
+    pointer: str
+    action: Literal["added", "removed", "changed", "reordered"]
+    before: Any = None
+    after: Any = None
+
+
+def differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:
+    """Every place where two JSON values differ, in the order of the newer one, removed ones last."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _members(before, after, pointer)
+    elif (old := _by_id(before)) is not None and (new := _by_id(after)) is not None:
+        yield from _members(old, new, pointer)
+        kept = [name for name in old if name in new]
+        if kept != [name for name in new if name in old]:
+            yield Difference(pointer=pointer, action="reordered", before=list(old), after=list(new))
+    elif _text(before) != _text(after):
+        yield Difference(pointer=pointer, action="changed", before=before, after=after)
+
+
+def _members(before: dict[str, Any], after: dict[str, Any], pointer: str) -> Iterator[Difference]:
+    for name, value in after.items():
+        place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+        if name in before:
+            yield from differences(before[name], value, place)
+        else:
+            yield Difference(pointer=place, action="added", after=value)
+    for name, value in before.items():
+        if name not in after:
+            place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield Difference(pointer=place, action="removed", before=value)
+
+
+def _text(value: Any) -> bytes:
+    """Equal for equal JSON: for Python, true would be 1."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def _by_id(value: Any) -> dict[str, Any] | None:
+    """The items by id; None unless it is a list in which every item has an id of its own."""
+    if not isinstance(value, list | tuple):
+        return None
+    ids = [item.get("id") if isinstance(item, dict) else None for item in value]
+    if not all(isinstance(name, str) for name in ids) or len(set(ids)) < len(ids):
+        return None
+    return {str(name): item for name, item in zip(ids, value, strict=True)}

@@ -1,0 +1,212 @@
+"""A workflow that an author asks about, by id or as the text of a file: read, compiled, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.runtime.operation import Input
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.workflow_catalog import catalog_of, compile_entry, problem_row, project_of
+from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog, CatalogEntry, suggested_id
+from handrail.workflows.checking.linter import check
+from handrail.workflows.compiled import Pinned
+from handrail.workflows.compiling.project_contracts import read_contract
+from handrail.workflows.limits import MAX_SOURCE_BYTES
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.places import with_places
+from handrail.workflows.problem import Problem
+from handrail.workflows.reading.reader import read_workflow
+from handrail.workflows.workflow_id import id_status
+
+MOST_PROBLEMS = 20
+"""Of one workflow, in an error about it; `workflow.validate` gives them all."""
+_CONTRACT_FOLDER = "contracts"
+
+
+class WorkflowText(Input, frozen=True, kw_only=True):
+    """The text of a workflow file, read by whoever asks."""
+
+    source: Annotated[str, Meta(description="Where it was read.", max_length=4_096)]
+    text: Annotated[str, Meta(description="Its content.", max_length=MAX_SOURCE_BYTES + 1)]
+
+
+class WorkflowChoice(Input, frozen=True, kw_only=True):
+    """One workflow: by its id, or as the text of a file."""
+
+    workflow_id: (
+        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)] | UnsetType
+    ) = UNSET
+    document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """One workflow and everything that is wrong with it. `pinned` is None when it cannot be started."""
+
+    target: str
+    """What the caller named: the id, or the path of the file."""
+    workflow_id: str = ""
+    pinned: Pinned | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
+    """The compiled workflow that the caller means.
+
+    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
+    """
+    catalog = catalog_of(rt, project_of(rt, request.project))
+    if request.document is not UNSET and request.workflow_id is UNSET:
+        examined = examine_texts(catalog, [request.document])
+    elif request.workflow_id is not UNSET and request.document is UNSET:
+        examined = examine_id(catalog, request.workflow_id)
+    else:
+        raise _one_of_them()
+    for one in examined:
+        if one.pinned is not None:
+            return one.pinned
+    raise _invalid(examined[0])
+
+
+def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
+    """Every file of the library with this id, usable or not.
+
+    Raises Fault WORKFLOW_NOT_FOUND when there is none.
+    """
+    named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    if named:
+        return [_examine(catalog, entry, workflow_id) for entry in named]
+    raise Fault(
+        WORKFLOW_NOT_FOUND,
+        f"There is no workflow and no file {quoted(workflow_id)}.",
+        details={
+            "workflow_id": workflow_id[:128],
+            "did_you_mean": nearest(workflow_id, [entry.id for entry in catalog.entries]),
+        },
+        next_call=NextCall(operation="workflow.list", params={}),
+    )
+
+
+def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
+    """Files that a caller brings. They see each other: a routine may stand beside its callers."""
+    entries = [None if _is_contract(document) else _entry(document) for document in documents]
+    beside = msgspec.structs.replace(
+        catalog, entries=(*catalog.entries, *(entry for entry in entries if entry is not None))
+    )
+    return [
+        _examine_contract(document) if entry is None else _examine(beside, entry, document.source)
+        for document, entry in zip(documents, entries, strict=True)
+    ]
+
+
+def problem_rows(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [problem_row(problem) for problem in problems]
+
+
+def _entry(document: WorkflowText) -> CatalogEntry:
+    content = _content(document)
+    source = read_workflow(content).workflow
+    name = document.source.replace("\\", "/").rsplit("/", 1)[-1]
+    return CatalogEntry(
+        id=name if source is None else source.id,
+        name=name if source is None else source.name,
+        description="",
+        kind="workflow" if source is None else source.kind,
+        source_kind="project",
+        source_ref=document.source,
+        content=content,
+        problems=() if source is None else tuple(_name_advice(source)),
+        is_usable=source is not None,
+    )
+
+
+def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
+    reading = read_workflow(entry.content)
+    named = [problem for problem in entry.problems if problem not in reading.problems]
+    source = reading.workflow
+    if source is None:
+        problems = (*reading.problems, *named) if entry.content else tuple(named)
+        return Examined(target=target, workflow_id=entry.id, problems=problems)
+    compilation = compile_entry(catalog, entry, source)
+    advice = check(source, compilation)
+    problems = _in_order(entry.content, (*reading.problems, *named, *compilation.problems, *advice))
+    is_usable = all(problem.severity != "error" for problem in problems)
+    return Examined(
+        target=target,
+        workflow_id=entry.id,
+        pinned=compilation.pinned if is_usable else None,
+        problems=problems,
+    )
+
+
+def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Each problem once, with its place, in the order of the text."""
+    once = list(dict.fromkeys(problems))
+    placed = [problem for problem in once if problem.line]
+    unplaced = [problem for problem in once if not problem.line]
+    found = (*placed, *with_places(content.decode(), unplaced)) if unplaced else tuple(placed)
+    return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
+
+
+def _name_advice(source: SourceWorkflow) -> Iterable[Problem]:
+    """What the library would say about the id; here only a warning, because the file may be anywhere."""
+    if source.id.startswith(RESERVED_NAMESPACE):
+        yield Problem(
+            code="reserved_id",
+            message=f"{source.id}: ids that begin with wr. are reserved for bundled workflows.",
+            pointer="/id",
+            fix="Choose another namespace, such as project, before you put it into a project.",
+            severity="warning",
+        )
+    elif id_status(source.id) == "legacy":
+        yield Problem(
+            code="legacy_id",
+            message=f"{source.id}: an id without a namespace is deprecated; it still runs.",
+            pointer="/id",
+            fix=f"Name it {suggested_id(source.id, 'project')}.",
+            severity="warning",
+        )
+
+
+def _is_contract(document: WorkflowText) -> bool:
+    """A file in a folder of contracts is one: that is where projects keep them."""
+    return document.source.replace("\\", "/").split("/")[-2:-1] == [_CONTRACT_FOLDER]
+
+
+def _examine_contract(document: WorkflowText) -> Examined:
+    read = read_contract(_content(document), document.source)
+    return Examined(target=document.source, workflow_id=read.id, problems=read.problems)
+
+
+def _content(document: WorkflowText) -> bytes:
+    """The bytes of the file; a surface hands over bytes that are no UTF-8 as escapes."""
+    return document.text.encode("utf-8", "surrogateescape")
+
+
+def _one_of_them() -> Fault:
+    problem = {"param": "workflowId", "problem": "give either workflowId or document"}
+    return Fault(
+        VALIDATION_ERROR,
+        "The call needs one workflow: an id, or the text of a file.",
+        details={"problems": [problem]},
+    )
+
+
+def _invalid(examined: Examined) -> Fault:
+    errors = [problem for problem in examined.problems if problem.severity == "error"]
+    return Fault(
+        WORKFLOW_INVALID,
+        f"The workflow {quoted(examined.target)} cannot be used: {errors[0].message}"[:1024],
+        details={
+            "workflow_id": examined.workflow_id[:128],
+            "problems": problem_rows(errors[:MOST_PROBLEMS]),
+        },
+    )

@@ -1,0 +1,257 @@
+"""`workflow.simulate`: walk a workflow without an agent, or a recorded run on it. A verdict."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.canonical import decode_json
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.outcome import Fault
+from handrail.contract.payload import Answer
+from handrail.contract.shape import Shape
+from handrail.contract.wording import quoted
+from handrail.engine.simulation.regression import RegressionCase, record, replay
+from handrail.engine.simulation.report import ALL_MODES, Limits, Report
+from handrail.engine.simulation.simulate import simulate
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.examined_workflows import WorkflowChoice, chosen_workflow
+from handrail.runtime.find_run import find_run
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.compiled import Autonomy, Pinned
+
+MOST_PATHS = 100_000
+MAX_CASE_BYTES = 1_048_576
+_MOST_SHOWN = 5
+
+
+class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
+    """Which workflow, how far to go, and whether a recorded run is wanted or brought."""
+
+    mode: Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")] | UnsetType = UNSET
+    max_paths: (
+        Annotated[int, Meta(description="Walks per mode; default 2000.", ge=1, le=MOST_PATHS)] | UnsetType
+    ) = UNSET
+    record: (
+        Annotated[str, Meta(description="A run or session id: give its run as a regression case.")]
+        | UnsetType
+    ) = UNSET
+    replay: Annotated[str, Meta(description="A regression case as JSON: walk its run again.")] | UnsetType = (
+        UNSET
+    )
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
+
+
+class CoverageRow(Answer, frozen=True, kw_only=True):
+    reached: int
+    total: int
+
+
+class DeadStepRow(Answer, frozen=True, kw_only=True):
+    step_id: str
+    reason: str
+
+
+class PromptRow(Answer, frozen=True, kw_only=True):
+    step_id: str
+    size_bytes: int
+    tokens: int
+
+
+class WalkProblem(Answer, frozen=True, kw_only=True):
+    kind: str
+    step_id: str
+    mode: str
+    message: str
+
+
+class ReplayRow(Answer, frozen=True, kw_only=True):
+    """The recorded way beside the way the same reports take now."""
+
+    is_same: bool
+    expected: list[str]
+    actual: list[str]
+    difference: str
+
+
+class Simulation(Answer, frozen=True, kw_only=True):
+    """What the walks showed; or the recorded `case`; or what came of the `replay`."""
+
+    ok: bool
+    workflow_id: str
+    workflow_hash: str
+    coverage: CoverageRow | UnsetType = UNSET
+    by_mode: dict[str, CoverageRow] | UnsetType = UNSET
+    dead_steps: list[DeadStepRow] | UnsetType = UNSET
+    problems: list[WalkProblem] | UnsetType = UNSET
+    paths: int | UnsetType = UNSET
+    completed: int | UnsetType = UNSET
+    starts_tried: int | UnsetType = UNSET
+    starts_possible: int | UnsetType = UNSET
+    truncated: bool | UnsetType = UNSET
+    prompts: list[PromptRow] | UnsetType = UNSET
+    unproven: list[str] | UnsetType = UNSET
+    case: dict[str, Any] | UnsetType = UNSET
+    replay: ReplayRow | UnsetType = UNSET
+
+
+def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
+    """Walk, record or replay.
+
+    Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
+    """
+    if request.record is not UNSET:
+        return _recorded(rt, request, request.record)
+    pinned = chosen_workflow(rt, request)
+    if request.replay is not UNSET:
+        found = _replayed(pinned, _case(request.replay))
+    else:
+        found = _walked(pinned, request)
+    if found.ok or request.report_only is True:
+        return found
+    raise Fault(
+        WORKFLOW_INVALID,
+        f"{quoted(found.workflow_id)} does not pass: {_reason(found)}"[:1024],
+        details={"workflow_id": found.workflow_id[:128], "report": msgspec.to_builtins(found)},
+        hint="Look at details.report, correct the workflow, then simulate again.",
+    )
+
+
+def _walked(pinned: Pinned, request: SimulateWorkflow) -> Simulation:
+    modes = ALL_MODES if request.mode is UNSET else (request.mode,)
+    limits = Limits() if request.max_paths is UNSET else Limits(max_paths=request.max_paths)
+    report = simulate(pinned.workflow, limits, modes)
+    # What the limits kept the walks from reaching is not known to be dead.
+    has_dead_steps = bool(report.dead_steps) and not report.truncated
+    return Simulation(
+        ok=not report.problems and not has_dead_steps and report.completed > 0,
+        workflow_id=report.workflow_id,
+        workflow_hash=pinned.workflow_hash,
+        **_rows(report),
+    )
+
+
+def _rows(report: Report) -> dict[str, Any]:
+    return {
+        "coverage": CoverageRow(reached=report.coverage.reached, total=report.coverage.total),
+        "by_mode": {
+            mode: CoverageRow(reached=held.reached, total=held.total) for mode, held in report.by_mode.items()
+        },
+        "dead_steps": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.dead_steps],
+        "problems": [
+            WalkProblem(kind=one.kind, step_id=one.step_id, mode=one.mode, message=one.message)
+            for one in report.problems
+        ],
+        "paths": report.paths,
+        "completed": report.completed,
+        "starts_tried": report.starts_tried,
+        "starts_possible": report.starts_possible,
+        "truncated": report.truncated,
+        "prompts": [
+            PromptRow(step_id=one.step_id, size_bytes=one.size_bytes, tokens=one.tokens)
+            for one in report.prompts
+        ],
+        "unproven": list(report.unproven),
+    }
+
+
+def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
+    found = find_run(rt, named)
+    history, run = found.session.history, found.run
+    if request.workflow_id not in (UNSET, run.workflow_id):
+        raise _problem("record", f"the run {run.run_id} is of {run.workflow_id}")
+    case = record(history, preferred_tip(history, run.run_id).node_id)
+    return Simulation(
+        ok=True,
+        workflow_id=run.workflow_id,
+        workflow_hash=run.workflow_hash,
+        case=msgspec.json.decode(msgspec.json.encode(case)),
+    )
+
+
+def _replayed(pinned: Pinned, case: RegressionCase) -> Simulation:
+    way = replay(case, pinned.workflow)
+    return Simulation(
+        ok=way.is_same,
+        workflow_id=pinned.workflow.id,
+        workflow_hash=pinned.workflow_hash,
+        replay=ReplayRow(
+            is_same=way.is_same,
+            expected=list(way.expected),
+            actual=list(way.actual),
+            difference=way.difference,
+        ),
+    )
+
+
+def _case(text: str) -> RegressionCase:
+    document = decode_json(text, max_bytes=MAX_CASE_BYTES)
+    try:
+        return msgspec.convert(document, RegressionCase)
+    except msgspec.ValidationError as error:
+        raise _problem("replay", f"is no regression case: {error}") from error
+
+
+def _problem(param: str, problem: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The call does not fit: {param}: {problem}"[:1024],
+        details={"problems": [{"param": param, "problem": problem}]},
+    )
+
+
+def _reason(found: Simulation) -> str:
+    """The first thing to look at, in a sentence."""
+    if found.replay is not UNSET:
+        return f"the recorded run goes another way, {found.replay.difference}."
+    if found.problems:
+        first = found.problems[0]
+        return f"{len(found.problems)} walks go wrong, first at {first.step_id}: {first.message}"
+    if found.dead_steps:
+        named = ", ".join(one.step_id for one in found.dead_steps[:_MOST_SHOWN])
+        return f"no walk reaches {len(found.dead_steps)} of its steps: {named}."
+    return "no walk comes to its end."
+
+
+OPERATION = Operation(
+    name="workflow.simulate",
+    effect="read",
+    summary="Walk every branch of a workflow without an agent, or replay a recorded run against it.",
+    input=SimulateWorkflow,
+    output=Simulation,
+    perform=simulate_workflow,
+    shape=Shape(
+        levels={
+            "minimal": (
+                "ok",
+                "workflow_id",
+                "coverage",
+                "dead_steps",
+                "problems",
+                "truncated",
+                "case",
+                "replay",
+            ),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        drop_order=("prompts", "by_mode", "unproven"),
+        windows=("prompts", "problems", "dead_steps"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_NOT_FOUND",
+        "SESSION_NOT_FOUND",
+        E_NOT_FOUND.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "REQUEST_TOO_LARGE",
+    ),
+)

@@ -1,0 +1,227 @@
+"""The write gate: a change is shown first, and made only with the token of exactly that preview, once.
+
+Every gated operation goes through `through_gate`; nothing else mints or takes confirm tokens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
+from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
+from handrail.contract.payload import Answer
+from handrail.contract.tokens.confirm import (
+    LIFETIME_SECONDS,
+    NONCE_BYTES,
+    ConfirmClaims,
+    ConfirmScope,
+    ReadConfirm,
+    arguments_digest,
+    check_arguments,
+    check_expiry,
+    check_targets,
+    mint_confirm,
+    read_confirm,
+    refusal,
+    targets_digest,
+    versions_digest,
+)
+from handrail.contract.tokens.purpose_keys import CONFIRM
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+MAX_EFFECT = "dangerous"
+"""The ceiling of this account, which a token is bound to."""
+
+_GATE_FIELDS = frozenset({"dryRun", "confirm"})
+_T = TypeVar("_T", bound=Answer)
+
+
+class GatedInput(Input, frozen=True, kw_only=True):
+    """What every gated operation takes beside its own fields."""
+
+    dry_run: (
+        Annotated[bool, Meta(description="Show what would change and get a confirm token. Changes nothing.")]
+        | UnsetType
+    ) = UNSET
+    confirm: (
+        Annotated[str, Meta(description="The confirm_token of the dry run; makes the change.")] | UnsetType
+    ) = UNSET
+
+
+class Change(Answer, frozen=True, kw_only=True):
+    """One thing that would be different afterwards; `none` where nothing would."""
+
+    action: Literal["create", "update", "delete", "move", "none"]
+    resource: str
+    id: str
+    before: Json = None
+    after: Json = None
+    diff: Json = None
+    """Of a file: `path`, how many lines are `added` and `removed`, and the `hunks` as text."""
+
+
+class Preview(Answer, frozen=True, kw_only=True):
+    """What a dry run shows."""
+
+    action: str
+    total: int
+    targets: list[str]
+    changes: list[Change]
+    unchanged: bool
+    blast_radius: str
+
+
+class DryRun(Answer, frozen=True, kw_only=True):
+    """The preview and the leave to do exactly that."""
+
+    preview: Preview
+    confirm_token: str
+    expires_at: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A change as resolved right now: what it touches, and the version of each thing it relies on."""
+
+    action: str
+    changes: tuple[Change, ...]
+    targets: tuple[str, ...]
+    versions: dict[str, str]
+    blast_radius: str
+    obstacle: Fault | None = None
+    """Why it cannot be done as things are."""
+
+
+def through_gate(
+    rt: Runtime,
+    called: Operation,
+    request: GatedInput,
+    *,
+    workspace: str,
+    resolve: Callable[[], Plan],
+    write: Callable[[Plan], _T],
+) -> DryRun | Success:
+    """The preview with its token, or the change made. `write` keeps the plan's versions as preconditions.
+
+    Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
+    is used up, and after it the token stays used.
+    """
+    if request.dry_run is True and request.confirm is not UNSET:
+        raise Fault(
+            E_USAGE,
+            "A dry run and a confirmation exclude each other.",
+            details={"usage": "--dry-run, then --confirm TOKEN"},
+        )
+    scope = _scope(rt, called, request, workspace)
+    if request.dry_run is True:
+        return _shown(rt, scope, resolve())
+    if request.confirm is UNSET:
+        raise _not_confirmed(called, request)
+    try:
+        return _confirmed(rt, scope, request.confirm, resolve, write)
+    except Fault as fault:
+        if fault.kind is E_CONFLICT and fault.next_call is None:
+            fault.next_call = _dry_run(called, request)
+        raise
+
+
+def _confirmed(
+    rt: Runtime, scope: ConfirmScope, token: str, resolve: Callable[[], Plan], write: Callable[[Plan], _T]
+) -> Success:
+    """The order matters: whatever can be refused is, before the token is used up."""
+    read = read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=rt.clock.unix_seconds())
+    check_arguments(read.claims, scope)
+    plan = _unchanged_plan(rt, read, resolve())
+    claim = rt.confirmed.claim(
+        read.fingerprint, expires_at=read.claims.expires_at, now=rt.clock.unix_seconds()
+    )
+    if claim.state == "already_used":
+        raise refusal("already_used")
+    check_expiry(read.claims, rt.clock.unix_seconds())
+    made = msgspec.to_builtins(write(plan))
+    return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else Success(data=made)
+
+
+def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
+    """The plan, if it still is what the dry run showed. A token that did its work is its own obstacle."""
+    try:
+        check_targets(read.claims, list(plan.targets), plan.versions)
+        if plan.obstacle is not None:
+            raise plan.obstacle
+    except Fault:
+        if rt.confirmed.is_used(read.fingerprint):
+            raise refusal("already_used") from None
+        raise
+    return plan
+
+
+def _scope(rt: Runtime, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
+    """Parsed arguments, so that spelling and order do not matter."""
+    given: dict[str, Any] = msgspec.to_builtins(request)
+    return ConfirmScope(
+        command_path=tuple(called.name.split(".")),
+        arguments={name: value for name, value in given.items() if name not in _GATE_FIELDS},
+        account=rt.workspace.account(),
+        max_effect=MAX_EFFECT,
+        workspace=workspace,
+    )
+
+
+def _shown(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:
+    if plan.obstacle is not None:
+        raise plan.obstacle
+    expires_at = rt.clock.unix_seconds() + LIFETIME_SECONDS
+    claims = ConfirmClaims(
+        arguments=arguments_digest(scope),
+        targets=targets_digest(list(plan.targets)),
+        versions=versions_digest(plan.versions),
+        expires_at=expires_at,
+        nonce=rt.randomness.bytes(NONCE_BYTES).hex(),
+    )
+    return DryRun(
+        preview=Preview(
+            action=plan.action,
+            total=len(plan.targets),
+            targets=list(plan.targets),
+            changes=list(plan.changes),
+            unchanged=all(change.action == "none" for change in plan.changes),
+            blast_radius=plan.blast_radius,
+        ),
+        confirm_token=mint_confirm(rt.keys.signing_key(CONFIRM), claims),
+        expires_at=_utc(expires_at),
+    )
+
+
+def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
+    return Fault(
+        E_CONFIRMATION_REQUIRED,
+        "This command changes something and needs the confirm token of a dry run. Nothing was done.",
+        details={"missing": "confirm", "effect": called.effect},
+        hint="Run next_command, look at its preview, then repeat the command with --confirm and its token.",
+        next_call=_dry_run(called, request),
+    )
+
+
+def _dry_run(called: Operation, request: GatedInput) -> NextCall:
+    given: dict[str, Json] = msgspec.to_builtins(request)
+    given.pop("confirm", None)
+    return NextCall(operation=called.name, params=given | {"dryRun": True})
+
+
+def _not_recorded(made: dict[str, Json], reason: str) -> Success:
+    """The change is made; that its token is used could not be kept."""
+    message = f"The change was made, but that its token is used could not be recorded ({reason})."
+    warning = {"code": "CONFIRM_NOT_RECORDED", "message": message, "reason": reason}
+    return Success(
+        data={**made, "warnings": [warning]},
+        notices=(Notice(type="confirm_not_recorded", message=message, severity="warning"),),
+    )
+
+
+def _utc(unix_seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds))

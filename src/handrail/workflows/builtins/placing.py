@@ -1,0 +1,151 @@
+"""Putting expanded parts where a template call stands: ids, titles, confirmation, places. Pure."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TypeVar, assert_never
+
+from msgspec.structs import replace
+
+from handrail.workflows.builtins.specs import TemplateContext
+from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_TITLE_CHARACTERS
+from handrail.workflows.model import (
+    PromptBlocks,
+    PromptPart,
+    RefPart,
+    SourceAction,
+    SourceChoice,
+    SourceLoop,
+    SourcePart,
+    SourceStep,
+    SourceTemplateCall,
+    When,
+)
+
+_P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceTemplateCall, SourceLoop)
+
+
+def placed(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
+    """The parts of a template as parts of the calling workflow.
+
+    A single part takes the id and the title of the call; the ids and titles of several begin with it.
+    """
+    names = _Names(context, alone=len(parts) == 1)
+    moved = tuple(_top_part(part, names, context) for part in parts)
+    return moved if context.require_confirmation is False else _confirmed(moved, context.require_confirmation)
+
+
+def joined_id(prefix: str, name: str) -> str:
+    """One id of two; a digest stands for the end of one that would be too long."""
+    whole = f"{prefix}-{name}"
+    if len(whole) <= MAX_ID_CHARACTERS:
+        return whole
+    return whole[: MAX_ID_CHARACTERS - 9] + "-" + sha256(whole.encode()).hexdigest()[:8]
+
+
+def default_prefix(template_id: str) -> str:
+    """What a call without an id is called; the compiler numbers a second one."""
+    return template_id.rpartition(".")[2]
+
+
+class _Names:
+    """Ids and titles of expanded parts."""
+
+    def __init__(self, context: TemplateContext, *, alone: bool) -> None:
+        self._context = context
+        self._alone = alone
+
+    def top(self, name: str) -> str:
+        return self._context.prefix if self._alone else self.inner(name)
+
+    def inner(self, name: str) -> str:
+        return joined_id(self._context.prefix, name)
+
+    def title(self, title: str) -> str:
+        given = self._context.title
+        if not given or self._alone:
+            return given or title
+        return f"{given}: {title}"[:MAX_TITLE_CHARACTERS]
+
+
+def _top_part(part: SourcePart, names: _Names, context: TemplateContext) -> SourcePart:
+    match part:
+        case SourceLoop():
+            body = tuple(_inner_part(inner, names, context) for inner in part.body)
+            loop = replace(part, loop_id=names.top(part.loop_id), body=body)
+            return _shown(loop, names.title(part.title) if part.title else part.title, context)
+        case SourceTemplateCall():
+            call = replace(part, id=names.top(part.id or default_prefix(part.template_id)))
+            return _shown(call, names.title(part.title) if part.title else part.title, context)
+        case SourceStep():
+            step = replace(_at(part, context.pointer), id=names.top(part.id))
+            return _shown(step, names.title(part.title), context)
+        case SourceChoice():
+            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
+        case SourceAction():
+            return _shown(replace(part, id=names.top(part.id)), names.title(part.title), context)
+        case never:
+            assert_never(never)
+
+
+def _inner_part(part: SourcePart, names: _Names, context: TemplateContext) -> SourcePart:
+    """A part inside a loop: the loop already has the condition and the title of the call."""
+    match part:
+        case SourceLoop():
+            body = tuple(_inner_part(inner, names, context) for inner in part.body)
+            return replace(part, loop_id=names.inner(part.loop_id), body=body, pointer=context.pointer)
+        case SourceTemplateCall():
+            name = names.inner(part.id or default_prefix(part.template_id))
+            return replace(part, id=name, pointer=context.pointer)
+        case SourceStep():
+            return replace(_at(part, context.pointer), id=names.inner(part.id), pointer=context.pointer)
+        case SourceChoice() | SourceAction():
+            return replace(part, id=names.inner(part.id), pointer=context.pointer)
+        case never:
+            assert_never(never)
+
+
+def _shown(part: _P, title: str, context: TemplateContext) -> _P:
+    return replace(part, title=title, pointer=context.pointer)
+
+
+def _at(step: SourceStep, pointer: str) -> SourceStep:
+    """A step whose inner places are that of the call: the author's file has no others."""
+    blocks = step.blocks
+    if blocks is not None:
+        blocks = PromptBlocks(
+            goal=tuple(_part_at(part, pointer) for part in blocks.goal),
+            constraints=tuple(_part_at(part, pointer) for part in blocks.constraints),
+            procedure=tuple(_part_at(part, pointer) for part in blocks.procedure),
+            output_required=tuple((name, _part_at(part, pointer)) for name, part in blocks.output_required),
+            verify=tuple(_part_at(part, pointer) for part in blocks.verify),
+        )
+    return replace(step, blocks=blocks, gates=tuple(replace(gate, pointer=pointer) for gate in step.gates))
+
+
+def _part_at(part: PromptPart, pointer: str) -> PromptPart:
+    return replace(part, pointer=pointer) if isinstance(part, RefPart) else part
+
+
+def _confirmed(parts: tuple[SourcePart, ...], confirmation: bool | When) -> tuple[SourcePart, ...]:
+    """Ask at the last step, looking into loops from the end."""
+    for index in range(len(parts) - 1, -1, -1):
+        changed = _asking(parts[index], confirmation)
+        if changed is not None:
+            return (*parts[:index], changed, *parts[index + 1 :])
+    return parts
+
+
+def _asking(part: SourcePart, confirmation: bool | When) -> SourcePart | None:
+    """The part with the confirmation; None when it has no place for one."""
+    match part:
+        case SourceStep() | SourceTemplateCall():
+            asked = True if part.require_confirmation is True else confirmation
+            return replace(part, require_confirmation=asked)
+        case SourceLoop(body=body):
+            changed = _confirmed(body, confirmation)
+            return None if changed is body else replace(part, body=changed)
+        case SourceChoice() | SourceAction():
+            return None
+        case never:
+            assert_never(never)

@@ -1,0 +1,276 @@
+"""A routine as a template: its steps, with arguments in the place of its inputs. Pure.
+
+What the routine declares for itself is settled here, because the calling workflow knows nothing of it:
+its conditions become inline ones, its functions and its stance go to the steps that need them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
+from msgspec.structs import replace
+
+from handrail.workflows.builtins.bound_conditions import bound
+from handrail.workflows.builtins.placeholders import filled, input_named_by
+from handrail.workflows.builtins.placing import placed
+from handrail.workflows.builtins.rewriting import rewritten, rewritten_whole, texts_in
+from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
+from handrail.workflows.compiled import InputSpec, UserOnly
+from handrail.workflows.conditions import AlwaysFalse, AlwaysTrue
+from handrail.workflows.model import (
+    ConditionRef,
+    InlineCondition,
+    RepeatCount,
+    RepeatForEach,
+    RepeatUntil,
+    RepeatWhile,
+    SourceAction,
+    SourceChoice,
+    SourceLoop,
+    SourcePart,
+    SourceRepeat,
+    SourceStep,
+    SourceTemplateCall,
+    SourceWorkflow,
+    When,
+)
+
+PREFIX = "wr.templates.routine."
+
+_ROUTINE = re.compile(r"^routine[-_]")
+_SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z][A-Za-z0-9_]*)\}(?!\})")
+
+
+def routine_template_id(workflow_id: str) -> str:
+    """`wr.routine_plan_review` is called as `wr.templates.routine.plan_review`.
+
+    Routines of a project keep their namespace: `acme.routine_x` is `acme.templates.routine.x`.
+    """
+    namespace, _, name = workflow_id.rpartition(".")
+    return f"{namespace or 'wr'}.templates.routine.{_ROUTINE.sub('', name)}"
+
+
+def routine_template(routine: SourceWorkflow) -> TemplateSpec:
+    """The template that a routine stands for; its declared inputs are the arguments."""
+
+    def expand(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
+        binding = _Binding(routine, args)
+        parts = tuple(done for part in _with_stance(routine) for done in binding.part(part))
+        return placed(parts, context)
+
+    return TemplateSpec(
+        id=routine_template_id(routine.id),
+        title=routine.name,
+        summary=routine.description,
+        args=routine.inputs,
+        expand=expand,
+        example_args={
+            name: _example_value(name, spec) for name, spec in routine.inputs.items() if spec.required
+        },
+        takes_inputs=True,
+        names_inputs=tuple(sorted(set(_looped_inputs(routine.steps)) & set(routine.inputs))),
+        brings=Brings(
+            assessments=routine.assessments,
+            references=routine.references,
+            features=routine.features,
+            capabilities=routine.capabilities,
+        ),
+    )
+
+
+def foreign_routine_template(routine: SourceWorkflow) -> TemplateSpec:
+    """The same for a file from elsewhere, where arguments stand in single braces and are not declared."""
+    found: dict[str, InputSpec] = {}
+
+    def noted(text: str) -> str:
+        for name in _SINGLE_BRACES.findall(text):
+            found.setdefault(name, InputSpec(implicit=True))
+        return _SINGLE_BRACES.sub(r"{{\1}}", text)
+
+    def noted_inside(value: Any) -> Any:
+        return texts_in(value, noted)
+
+    steps = tuple(rewritten_whole(part, noted_inside) for part in routine.steps)
+    guidance = tuple(noted(text) for text in routine.guidance)
+    functions = {name: noted(text) for name, text in routine.functions.items()}
+    return routine_template(
+        replace(
+            routine,
+            steps=steps,
+            guidance=guidance,
+            functions=functions,
+            inputs=found | routine.inputs,
+        )
+    )
+
+
+def _example_value(name: str, spec: InputSpec) -> Any:
+    return spec.enum[0] if spec.enum else "{{" + name + "}}"
+
+
+def _looped_inputs(parts: tuple[SourcePart, ...]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, SourceLoop):
+            if isinstance(part.repeat, RepeatForEach):
+                yield part.repeat.input
+            yield from _looped_inputs(part.body)
+
+
+def _with_stance(routine: SourceWorkflow) -> tuple[SourcePart, ...]:
+    """Role and guidance on every step; preconditions and questions on the first."""
+    parts = tuple(_in_role(part, routine) for part in routine.steps)
+    before = (
+        *(f"Before you begin: {text}" for text in routine.preconditions),
+        *(f"Settle first, from what is known or with the user: {text}" for text in routine.questions),
+    )
+    for index, part in enumerate(parts):
+        if before and isinstance(part, SourceStep):
+            opened = replace(part, guidance=(*before, *part.guidance))
+            return (*parts[:index], opened, *parts[index + 1 :])
+    return parts
+
+
+def _in_role(part: SourcePart, routine: SourceWorkflow) -> SourcePart:
+    match part:
+        case SourceStep():
+            known = [name for name in part.function_refs if name in routine.functions]
+            texts = tuple(f"{name}: {routine.functions[name]}" for name in dict.fromkeys(known))
+            return replace(
+                part,
+                agent_role=part.agent_role or routine.agent_role,
+                guidance=(*part.guidance, *routine.guidance, *texts),
+                function_refs=tuple(name for name in part.function_refs if name not in routine.functions),
+            )
+        case SourceLoop():
+            return replace(part, body=tuple(_in_role(inner, routine) for inner in part.body))
+        case SourceChoice() | SourceAction() | SourceTemplateCall():
+            return part
+        case never:
+            assert_never(never)
+
+
+class _Binding:
+    """The arguments of one call, put into the parts of a routine."""
+
+    def __init__(self, routine: SourceWorkflow, args: Mapping[str, Any]) -> None:
+        own = set(_values_set_by(routine.steps))
+        self._conditions = routine.conditions
+        self._args = {
+            name: value for name, value in args.items() if name in routine.inputs and name not in own
+        }
+
+    def part(self, part: SourcePart) -> tuple[SourcePart, ...]:
+        """The part with its arguments; none when they say that it never runs."""
+        when = self._when(part.when)
+        if _never(when):
+            return ()
+        moved = rewritten(replace(part, when=when), self._filled)
+        match moved:
+            case SourceStep():
+                return (self._step(moved),)
+            case SourceLoop():
+                body = tuple(done for inner in moved.body for done in self.part(inner))
+                return (replace(moved, body=body, repeat=self._repeat(moved.repeat)),) if body else ()
+            case SourceTemplateCall(require_confirmation=asked):
+                return (replace(moved, require_confirmation=self._asked(asked)),)
+            case SourceChoice() | SourceAction():
+                return (moved,)
+            case never:
+                assert_never(never)
+
+    def _filled(self, value: Any) -> Any:
+        """A value that is one `{{name}}` becomes the argument, whatever its type."""
+        return texts_in(value, self._filled_text)
+
+    def _filled_text(self, text: str) -> Any:
+        name = input_named_by(text)
+        if name in self._args and not input_named_by(self._args[name]):
+            return self._args[name]
+        return filled(text, self._args)
+
+    def _when(self, when: When | None) -> When | None:
+        """The condition, inline and bound; None when it always holds. An unknown id stays to be reported."""
+        match when:
+            case None:
+                return None
+            case ConditionRef(condition_id=name, pointer=pointer):
+                if name not in self._conditions:
+                    return when
+                condition = bound(self._conditions[name], self._args)
+            case InlineCondition(pointer=pointer):
+                condition = bound(when.condition, self._args)
+            case never:
+                assert_never(never)
+        if isinstance(condition, AlwaysTrue):
+            return None
+        return InlineCondition(condition=condition, pointer=pointer)
+
+    def _kept(self, when: When) -> When:
+        """For places that need a condition, even one that always holds."""
+        found = self._when(when)
+        return InlineCondition(condition=AlwaysTrue(), pointer=when.pointer) if found is None else found
+
+    def _asked(self, asked: bool | When) -> bool | When:
+        if isinstance(asked, bool):
+            return asked
+        found = self._when(asked)
+        if found is None:
+            return True
+        return False if _never(found) else found
+
+    def _step(self, step: SourceStep) -> SourceStep:
+        fragments = []
+        for fragment in step.fragments:
+            when = self._when(fragment.when)
+            if not _never(when):
+                fragments.append(replace(fragment, when=when))
+        return replace(
+            step,
+            fragments=tuple(fragments),
+            require_confirmation=self._asked(step.require_confirmation),
+            user_only=self._user_only(step.user_only),
+        )
+
+    def _user_only(self, needed: UserOnly | None) -> UserOnly | None:
+        """Answered by an argument, asked of the input that the argument names, or as it was."""
+        if needed is None or needed.input not in self._args:
+            return needed
+        renamed = input_named_by(self._args[needed.input])
+        return replace(needed, input=renamed) if renamed else None
+
+    def _repeat(self, repeat: SourceRepeat) -> SourceRepeat:
+        match repeat:
+            case RepeatWhile(condition=condition) | RepeatUntil(condition=condition):
+                return replace(repeat, condition=self._kept(condition))
+            case RepeatForEach(input=name):
+                return replace(repeat, input=input_named_by(self._args.get(name)) or name)
+            case RepeatCount():
+                return repeat
+            case never:
+                assert_never(never)
+
+
+def _never(when: When | None) -> bool:
+    return isinstance(when, InlineCondition) and isinstance(when.condition, AlwaysFalse)
+
+
+def _values_set_by(parts: tuple[SourcePart, ...]) -> Iterator[str]:
+    """Context values that the routine itself sets; an argument only says how they begin."""
+    for part in parts:
+        match part:
+            case SourceChoice(options=options):
+                yield from (name for option in options for name in option.sets)
+            case SourceAction(save_as=name):
+                yield name
+            case SourceLoop(repeat=repeat, body=body):
+                if isinstance(repeat, RepeatForEach):
+                    yield from (repeat.item, repeat.index)
+                if isinstance(repeat, RepeatCount):
+                    yield repeat.index
+                yield from _values_set_by(body)
+            case SourceStep() | SourceTemplateCall():
+                pass
+            case never:
+                assert_never(never)

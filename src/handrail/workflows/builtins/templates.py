@@ -1,0 +1,255 @@
+"""Builtin templates: proven steps that a workflow calls by name. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.workflows.builtins.capabilities import CAPABILITIES
+from handrail.workflows.builtins.contracts import PREFIX as CONTRACTS_PREFIX
+from handrail.workflows.builtins.placeholders import in_words
+from handrail.workflows.builtins.placing import placed
+from handrail.workflows.builtins.refs import PREFIX as REFS_PREFIX
+from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
+from handrail.workflows.compiled import InputSpec
+from handrail.workflows.model import PromptBlocks, RefPart, SourcePart, SourceStep
+
+PREFIX = "wr.templates."
+
+
+def _ref(name: str) -> RefPart:
+    return RefPart(ref_id=REFS_PREFIX + name, pointer="")
+
+
+def _capability_probe(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
+    spec = next(each for each in CAPABILITIES if each.id == args["capability"])
+    step = SourceStep(
+        id="probe",
+        title=f"Probe: {spec.title}",
+        prompt=spec.probe,
+        contract_ref=CONTRACTS_PREFIX + "capability_observation",
+        notes_optional=True,
+        pointer="",
+    )
+    return placed((step,), context)
+
+
+def _verification_pass(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
+    subject = args["subject"]
+    checks = tuple(
+        f"Run this check and keep its exit code: {check}" for check in map(in_words, args["checks"])
+    )
+    blocks = PromptBlocks(
+        goal=(f"Find out whether {subject} does what was asked, by evidence produced now.",),
+        constraints=(
+            "Change nothing in this step, not even to make a check pass. What you would change goes to "
+            "the notes.",
+            "A result from before the last edit does not count.",
+            _ref("evidence_before_claims"),
+        ),
+        procedure=(
+            "Go back to the request and to every promise in the notes of earlier steps. Write each one as a "
+            "claim that can be false.",
+            *checks,
+            "For each claim: choose the cheapest observation that would refute it, make it, and keep the "
+            "command or the place with what it showed.",
+            "Make at least one observation on a failure path: wrong input, missing file, interrupted work.",
+            "Look at the whole difference since the work began, and account for each changed file.",
+            "Give the verdict: passed when every claim is confirmed, failed when one is refuted, "
+            "incomplete when one that matters could not be checked.",
+        ),
+        output_required=(
+            ("artifact", "The verification report: every claim with its evidence, and what was not checked."),
+            (
+                "notes",
+                "The verdict in one sentence, then each refuted claim with the smallest thing that fixes it.",
+            ),
+        ),
+        verify=(
+            "Another person could repeat every piece of evidence from what is written.",
+            "No claim rests on reading alone where a command could have shown it.",
+        ),
+    )
+    step = SourceStep(
+        id="verify",
+        title="Verify by evidence",
+        blocks=blocks,
+        contract_ref=CONTRACTS_PREFIX + "verification_report",
+        pointer="",
+    )
+    return placed((step,), context)
+
+
+_DELEGATE = (
+    "Hand each perspective to an agent of its own, all with the same facts: the subject, where to find "
+    "it, the "
+    "perspective, and the form of a finding. Let none of them see another's answer.",
+    "If no agent can be started, report that once as an artifact of kind wr.capability_observation "
+    "(capability "
+    "delegation, status unavailable), and take the perspectives one after the other yourself.",
+)
+_ALONE = (
+    "Take the perspectives one after the other, and begin each from the subject, not from earlier findings.",
+)
+
+
+def _parallel_review(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
+    subject = args["subject"]
+    is_alone = context.capabilities.get("delegation") == "disabled"
+    look = SourceStep(
+        id="look",
+        title="Review from several perspectives",
+        blocks=PromptBlocks(
+            goal=(f"Every perspective has looked at {subject} on its own and written down what it found.",),
+            constraints=(
+                "Look only; nothing is edited in this step.",
+                "No verdict and no merging yet: contradictions between perspectives are kept.",
+            ),
+            procedure=(
+                *(_ALONE if is_alone else _DELEGATE),
+                *(f"Perspective: {perspective}" for perspective in map(in_words, args["perspectives"])),
+                "A finding has a place (file and line, or section), the trouble, the input or situation "
+                "that shows "
+                "it, and what was done to see it.",
+            ),
+            output_required=(
+                (
+                    "notes",
+                    "Under a heading per perspective: what was read, the findings, what was not looked at.",
+                ),
+            ),
+            verify=("Each perspective has at least one finding, or says what it tried that found none.",),
+        ),
+        pointer="",
+    )
+    conclude = SourceStep(
+        id="conclude",
+        title="Conclude the review",
+        blocks=PromptBlocks(
+            goal=(f"One list of proven findings about {subject}, with a verdict that follows from it.",),
+            constraints=(_ref("synthesis_under_disagreement"),),
+            procedure=(
+                "Join findings with the same cause. Settle contradictions by looking at the subject again.",
+                "Prove each remaining finding yourself: run it, or quote the lines that make it certain. "
+                "Drop what "
+                "you cannot show, or turn it into a question.",
+                "Give each one a severity by what happens to a user, and the smallest fix.",
+                "Reject when a blocker stands; approve only when neither a blocker nor a major finding does.",
+            ),
+            output_required=(
+                ("artifact", "The review findings, what was reviewed and what was not."),
+                ("notes", "The verdict and its reason; dropped findings in one line each, with why."),
+            ),
+            verify=("Every finding names evidence that you saw in this step.",),
+        ),
+        contract_ref=CONTRACTS_PREFIX + "review_findings",
+        pointer="",
+    )
+    return placed((look, conclude), context)
+
+
+def _handoff_summary(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
+    audience = args["audience"]
+    step = SourceStep(
+        id="handoff",
+        title="Hand over",
+        blocks=PromptBlocks(
+            goal=(f"{audience} can continue or accept the work from this summary alone.",),
+            constraints=(
+                "Say nothing that the notes and reports of this run do not carry.",
+                _ref("honest_gaps"),
+            ),
+            procedure=(
+                "Read the recap of the whole run, not only the last steps.",
+                "List what was delivered and where it is, in the order in which the reader needs it.",
+                "Repeat the one command that best shows the result, now, and keep its output.",
+                "List every open point with its reason and the next action. Include assumptions, gaps and "
+                "divergences recorded on the way.",
+                "Choose the status: done only when no open point can change the result.",
+            ),
+            output_required=(
+                ("artifact", "The handoff."),
+                (
+                    "notes",
+                    "At most twenty lines for a person: result, how to see it, open points, next action.",
+                ),
+            ),
+            verify=("Every place and command in the summary exists and works as written.",),
+        ),
+        contract_ref=CONTRACTS_PREFIX + "handoff",
+        pointer="",
+    )
+    return placed((step,), context)
+
+
+TEMPLATES: tuple[TemplateSpec, ...] = (
+    TemplateSpec(
+        id=PREFIX + "capability_probe",
+        title="Probe a capability",
+        summary="One step that tries an optional capability and reports what happened.",
+        args={
+            "capability": InputSpec(
+                type="string",
+                enum=tuple(capability.id for capability in CAPABILITIES),
+                required=True,
+                description="The capability to try.",
+            )
+        },
+        expand=_capability_probe,
+        example_args={"capability": "web_browsing"},
+    ),
+    TemplateSpec(
+        id=PREFIX + "handoff_summary",
+        title="Hand over",
+        summary="One step that tells somebody without this chat what was done, how it was checked, what "
+        "is open.",
+        args={
+            "audience": InputSpec(
+                type="string",
+                default="The next engineer",
+                description="Who reads it, as a sentence's subject.",
+            )
+        },
+        expand=_handoff_summary,
+        example_args={"audience": "The release manager"},
+    ),
+    TemplateSpec(
+        id=PREFIX + "parallel_review",
+        title="Review from several perspectives",
+        summary="Independent looks, by other agents or one after the other, then one conclusion with proof.",
+        args={
+            "subject": InputSpec(
+                type="string", required=True, description="What is reviewed, as a noun phrase."
+            ),
+            "perspectives": InputSpec(
+                type="array",
+                default=[
+                    "correctness: which input or order of events gives a wrong result?",
+                    "failure: what happens when it is interrupted, repeated, overloaded or attacked?",
+                    "use: what will surprise the caller, the operator or the next reader?",
+                ],
+                description="Short texts; each one is looked at independently.",
+            ),
+        },
+        expand=_parallel_review,
+        example_args={"subject": "the change on this branch"},
+    ),
+    TemplateSpec(
+        id=PREFIX + "verification_pass",
+        title="Verify by evidence",
+        summary="One step that turns what was promised into claims and confirms or refutes each by evidence.",
+        args={
+            "subject": InputSpec(
+                type="string",
+                default="the work of this run",
+                description="What is verified, as a noun phrase.",
+            ),
+            "checks": InputSpec(
+                type="array",
+                default=[],
+                description="Commands or observations that must be among the evidence.",
+            ),
+        },
+        expand=_verification_pass,
+        example_args={"subject": "the new export", "checks": ["the test suite of the export"]},
+    ),
+)

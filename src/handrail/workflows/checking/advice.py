@@ -1,0 +1,75 @@
+"""Smaller things an author wants to know before anybody runs the workflow. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.wording import quoted
+from handrail.workflows.checking.usage import leaves
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.compiling.assemble import prompt_bytes
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.limits import MAX_PROMPT_BYTES
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.reading.findings import child
+
+NEAR_BUDGET_BYTES = MAX_PROMPT_BYTES * 4 // 5
+CAPABILITIES_FEATURE = "wr.features.capabilities"
+_RISKY = ("irreversible_action", "external_side_effect", "policy_or_compliance")
+
+
+def check_prompt_sizes(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
+    for part in leaves(workflow.steps):
+        size = prompt_bytes(part, workflow.functions)
+        if size > NEAR_BUDGET_BYTES:
+            message = f"The prompt of {part.id} has {size} of at most {MAX_PROMPT_BYTES} bytes."
+            fix = "Split the step before it grows; agents also follow short prompts better."
+            trail.report("near_budget", pointers.get(part.id, ""), message, fix, "warning")
+
+
+def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
+    first: dict[str, str] = {}
+    for part in leaves(workflow.steps):
+        if part.title in first:
+            message = f"{part.id} has the title of {first[part.title]}: {quoted(part.title)}."
+            fix = "Give them different titles; people see only those."
+            trail.report("duplicate_title", child(pointers.get(part.id, ""), "title"), message, fix, "hint")
+        first.setdefault(part.title, part.id)
+
+
+def check_capabilities(source: SourceWorkflow, trail: Trail) -> None:
+    """A preferred or disabled capability changes nothing unless a prompt says so."""
+    if any(feature.id == CAPABILITIES_FEATURE for feature in source.features):
+        return
+    for name, use in sorted(source.capabilities.items()):
+        if use != "required":
+            message = f"{name} is {use}, but no prompt will say so."
+            fix = f"Add {CAPABILITIES_FEATURE} to features."
+            trail.report("missing_feature", child("/capabilities", name), message, fix, "hint")
+
+
+def check_recommendation(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
+    """The recommendation is what the author considers safe; it must fit what the steps ask of the user."""
+    recommended = source.recommended
+    asking = [part.id for part in leaves(workflow.steps) if _asks_user(part)]
+    if recommended.autonomy == "full_auto_never_stop" and asking:
+        message = f"full_auto_never_stop is recommended, but {asking[0]} needs the user."
+        fix = "Recommend full_auto_stop_on_user_deps, which stops exactly there."
+        trail.report("bad_recommendation", "/recommended/autonomy", message, fix, "warning")
+    risky = [
+        part.id
+        for part in leaves(workflow.steps)
+        if isinstance(part, Choice) and part.non_assumable in _RISKY
+    ]
+    if recommended.risk_policy == "aggressive" and risky:
+        message = f"aggressive is recommended, but {risky[0]} is a choice that nobody may take lightly."
+        fix = "Recommend balanced or conservative."
+        trail.report("bad_recommendation", "/recommended/riskPolicy", message, fix, "warning")
+
+
+def _asks_user(part: Leaf) -> bool:
+    match part:
+        case Choice(non_assumable=kind):
+            return kind is not None
+        case Step(user_only=need):
+            return need is not None and not need.input
+        case _:
+            return False

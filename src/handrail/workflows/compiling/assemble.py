@@ -1,0 +1,272 @@
+"""From placed parts to compiled ones: prompts rendered, conditions named, contracts embedded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.builtins.specs import Site
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    Contract,
+    Count,
+    ForEach,
+    Fragment,
+    Gate,
+    Leaf,
+    Loop,
+    Option,
+    Part,
+    Repeat,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.compiling.capability_probes import CAPABILITY_OBSERVATION
+from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.compiling.feature_texts import FeatureTexts
+from handrail.workflows.compiling.loop_deciders import LOOP_CONTROL
+from handrail.workflows.compiling.placed import Placed, PlacedLeaf, PlacedLoop
+from handrail.workflows.compiling.prompt_text import Surrounding, render_blocks, render_prompt
+from handrail.workflows.compiling.shelf import Shelf
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.limits import MAX_PROMPT_BYTES
+from handrail.workflows.model import (
+    RepeatCount,
+    RepeatForEach,
+    RepeatUntil,
+    RepeatWhile,
+    SourceAction,
+    SourceChoice,
+    SourceGate,
+    SourceRepeat,
+    SourceStep,
+    SourceWorkflow,
+    When,
+)
+
+ASSESSMENT = "wr.contracts.assessment"
+
+
+class Assembly(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the parts of one workflow are built with."""
+
+    source: SourceWorkflow
+    table: ConditionTable
+    shelf: Shelf
+    trail: Trail
+    features: FeatureTexts
+    deciders: Mapping[str, str]
+    """Deciding step to its loop."""
+    first: frozenset[str]
+    """Steps a run can begin with."""
+
+
+def assemble(assembly: Assembly, parts: tuple[Placed, ...]) -> tuple[Part, ...]:
+    return tuple(_part(assembly, part) for part in parts)
+
+
+def _part(assembly: Assembly, placed: Placed) -> Part:
+    if isinstance(placed, PlacedLoop):
+        return _loop(assembly, placed)
+    match placed.part:
+        case SourceStep() as step:
+            return _step(assembly, placed, step)
+        case SourceChoice() as choice:
+            return _choice(assembly, placed, choice)
+        case SourceAction() as action:
+            return Action(
+                id=action.id,
+                title=action.title.strip(),
+                operation=action.operation,
+                params=action.params,
+                save_as=action.save_as,
+                when=assembly.table.id_of(*placed.whens),
+                provenance=placed.provenance,
+            )
+        case never:
+            assert_never(never)
+
+
+def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
+    contract_id, contract = _contract(assembly, placed, step)
+    gates = tuple(gate for one in step.gates if (gate := _gate(assembly, one)) is not None)
+    own = step.prompt if step.blocks is None else render_blocks(step.blocks, assembly.shelf.ref_text)
+    around = msgspec.structs.replace(
+        _around(assembly, placed, step.agent_role, contract_id, contract),
+        guidance=step.guidance,
+        hints=step.hints,
+        user_only=step.user_only,
+        gates=gates,
+        contract=contract,
+        example=_example(assembly, placed, contract_id, contract),
+    )
+    compiled = Step(
+        id=step.id,
+        title=step.title.strip(),
+        prompt=render_prompt(own, around),
+        fragments=tuple(
+            Fragment(when=assembly.table.id_of(*() if one.when is None else (one.when,)), text=one.text)
+            for one in step.fragments
+        ),
+        when=assembly.table.id_of(*placed.whens),
+        require_confirmation=_confirmation(assembly, step.require_confirmation),
+        contract=contract_id,
+        hints=step.hints,
+        rules=step.rules,
+        gates=gates,
+        functions=assembly.shelf.function_names(step.function_refs, f"{step.pointer}/functionRefs"),
+        user_only=step.user_only,
+        capability=placed.capability,
+        notes_optional=step.notes_optional,
+        provenance=placed.provenance,
+    )
+    _check_budget(assembly, compiled, step.pointer)
+    return compiled
+
+
+def _around(
+    assembly: Assembly,
+    placed: PlacedLeaf,
+    role: str = "",
+    contract_id: str = "",
+    contract: Contract | None = None,
+) -> Surrounding:
+    """What every prompt gets from the workflow; the step's own role wins (EXEC "AgentRole")."""
+    source = assembly.source
+    is_first = placed.id in assembly.first
+    site = Site(
+        is_first=is_first,
+        is_probe=bool(placed.capability),
+        contract_id=contract_id,
+        artifact_kind=contract.artifact_kind if contract else "",
+    )
+    before, after = assembly.features.around(placed.id, site)
+    return Surrounding(
+        role=role.strip() or source.agent_role,
+        before=before,
+        preconditions=source.preconditions if is_first else (),
+        questions=source.questions if is_first else (),
+        rules=source.guidance,
+        after=after,
+    )
+
+
+def _contract(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> tuple[str, Contract | None]:
+    contract_id = step.contract_ref or (LOOP_CONTROL if placed.id in assembly.deciders else "")
+    if not contract_id:
+        return "", None
+    contract = assembly.shelf.contract(contract_id, f"{step.pointer}/output/contractRef")
+    return ("", None) if contract is None else (contract_id, contract)
+
+
+def _example(
+    assembly: Assembly, placed: PlacedLeaf, contract_id: str, contract: Contract | None
+) -> dict[str, Json]:
+    """The contract's example, fitted to the place where it is shown: a copy of it is accepted there."""
+    if contract is None:
+        return {}
+    example = dict(contract.example)
+    if contract_id == LOOP_CONTROL and placed.id in assembly.deciders:
+        example["loopId"] = assembly.deciders[placed.id]
+    if contract_id == CAPABILITY_OBSERVATION and placed.capability:
+        example["capability"] = placed.capability
+    return example
+
+
+def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
+    declared = {one.id: one for one in assembly.source.assessments}
+    assessment = declared.get(gate.assessment_id)
+    if assessment is None:
+        stand_in = "The step reports no assessment."
+        assembly.trail.unknown("assessment", gate.assessment_id, declared, gate.pointer, stand_in)
+        return None
+    assembly.shelf.contract(ASSESSMENT, gate.pointer)
+    levels = {level for levels in assessment.dimensions.values() for level in levels}
+    for level in sorted(set(gate.followups) - levels):
+        stand_in = "Nothing follows from it."
+        assembly.trail.unknown(f"level of {gate.assessment_id}:", level, levels, gate.pointer, stand_in)
+    return Gate(
+        assessment_id=gate.assessment_id,
+        purpose=assessment.purpose,
+        dimensions=assessment.dimensions,
+        followups={level: text for level, text in sorted(gate.followups.items()) if level in levels},
+    )
+
+
+def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Choice:
+    compiled = Choice(
+        id=choice.id,
+        title=choice.title.strip(),
+        prompt=render_prompt(choice.prompt, _around(assembly, placed)),
+        options=tuple(
+            Option(id=one.id, label=one.label, description=one.description, sets=one.sets)
+            for one in choice.options
+        ),
+        when=assembly.table.id_of(*placed.whens),
+        non_assumable=choice.non_assumable,
+        provenance=placed.provenance,
+    )
+    _check_budget(assembly, compiled, choice.pointer)
+    return compiled
+
+
+def _loop(assembly: Assembly, placed: PlacedLoop) -> Loop:
+    return Loop(
+        id=placed.id,
+        repeat=_repeat(assembly, placed.loop.repeat),
+        max_iterations=placed.loop.max_iterations,
+        body=assemble(assembly, placed.body),
+        when=assembly.table.id_of(*placed.whens),
+        provenance=placed.provenance,
+    )
+
+
+def _repeat(assembly: Assembly, repeat: SourceRepeat) -> Repeat:
+    match repeat:
+        case RepeatWhile(condition=when):
+            return While(condition=assembly.table.id_of(when))
+        case RepeatUntil(condition=when):
+            return Until(condition=assembly.table.id_of(when))
+        case RepeatForEach(input=name, item=item, index=index):
+            return ForEach(input=name, item=item, index=index)
+        case RepeatCount(count=count, index=index):
+            return Count(count=count, index=index)
+        case never:
+            assert_never(never)
+
+
+def _confirmation(assembly: Assembly, confirm: bool | When) -> bool | str:
+    return confirm if isinstance(confirm, bool) else assembly.table.id_of(confirm)
+
+
+def _listed(when: When | None) -> tuple[When, ...]:
+    return () if when is None else (when,)
+
+
+def prompt_bytes(part: Leaf, functions: Mapping[str, str]) -> int:
+    """What an agent reads at most: the prompt, all its fragments, and its functions after a rehydrate."""
+    match part:
+        case Step():
+            named = [functions[name] for name in part.functions]
+            texts = [part.prompt, *(fragment.text for fragment in part.fragments), *named]
+        case Choice():
+            texts = [part.prompt]
+        case Action():
+            texts = []
+        case never:
+            assert_never(never)
+    return len("\n\n".join(texts).encode())
+
+
+def _check_budget(assembly: Assembly, part: Step | Choice, pointer: str) -> None:
+    """A prompt is never cut, so one that is too long is refused."""
+    size = prompt_bytes(part, assembly.source.functions)
+    if size > MAX_PROMPT_BYTES:
+        message = f"The prompt of {part.id} has {size} bytes when rendered; the limit is {MAX_PROMPT_BYTES}."
+        fix = "Split the step, or move shared text into a reference."
+        assembly.trail.report("too_large", pointer, message, fix)

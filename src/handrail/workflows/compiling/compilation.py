@@ -1,0 +1,47 @@
+"""What the compiler is given besides the source, and what it answers. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.workflows.compiled import Contract, Pinned
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.problem import Problem
+
+DecisionKind: TypeAlias = Literal["template", "feature", "capability_probe", "contract", "input"]
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a source may name without holding it. The same surroundings give the same hash everywhere."""
+
+    contracts: dict[str, Contract] = {}
+    """The project's own contracts by id."""
+    routines: tuple[SourceWorkflow, ...] = ()
+    """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts."""
+    foreign_routines: tuple[SourceWorkflow, ...] = ()
+    """Routines in files from elsewhere, where arguments stand in single braces; they come last."""
+    is_foreign: bool = False
+    """Whether the file came from elsewhere: then an unknown id is a warning and has a stand-in."""
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing the compiler added that the author did not write out."""
+
+    kind: DecisionKind
+    origin: str
+    """The builtin, contract or input that it comes from."""
+    step_id: str
+    """The step or loop it concerns; empty when it concerns the whole workflow."""
+    why: str
+
+
+class Compilation(msgspec.Struct, frozen=True, kw_only=True):
+    """`pinned` is None when a problem is an error."""
+
+    pinned: Pinned | None
+    problems: tuple[Problem, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    pointers: dict[str, str] = {}
+    """Id of each compiled step and loop to its place in the author's file."""

@@ -1,0 +1,94 @@
+"""The compiler: an authored workflow in, the pinned one and every problem out. Pure.
+
+Order: expand templates, apply features, inject capability probes, resolve names, render prompts,
+normalise, freeze. The same meaning gives the same hash on every machine.
+"""
+
+from __future__ import annotations
+
+from handrail.contract.canonical import canonical_bytes
+from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
+from handrail.contract.outcome import Fault
+from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Pinned, decode_compiled
+from handrail.workflows.compiling.assemble import Assembly, assemble
+from handrail.workflows.compiling.capability_probes import with_probes
+from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.compiling.expand_templates import expand_templates
+from handrail.workflows.compiling.feature_texts import feature_texts
+from handrail.workflows.compiling.first_steps import first_steps
+from handrail.workflows.compiling.implicit_inputs import implicit_inputs
+from handrail.workflows.compiling.loop_deciders import loop_deciders
+from handrail.workflows.compiling.placed import Placed, pointer_of, walk
+from handrail.workflows.compiling.plain_form import plain_form
+from handrail.workflows.compiling.shelf import Shelf
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.model import SourceWorkflow
+
+
+def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
+    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once."""
+    around = Surroundings() if surroundings is None else surroundings
+    trail = Trail(is_foreign=around.is_foreign)
+    expanded = expand_templates(source, around, trail)
+    source = expanded.source
+    parts = with_probes(source, expanded.parts, trail)
+    pointers = {part.id: pointer_of(part) for part in walk(parts)}
+    try:
+        workflow = _compiled(source, around, parts, trail)
+        pinned = None if trail.has_errors else _freeze(workflow)
+    except Fault as fault:  # RFC 8785 takes I-JSON only: 2^53 + 1 in a default, a schema or a condition
+        fix = fault.hint or "Write a value that every JSON reader keeps."
+        trail.report("bad_value", "", fault.message, fix)
+        pinned = None
+    return Compilation(
+        pinned=pinned,
+        problems=tuple(trail.problems),
+        decisions=tuple(trail.decisions),
+        pointers=pointers,
+    )
+
+
+def _compiled(
+    source: SourceWorkflow, around: Surroundings, parts: tuple[Placed, ...], trail: Trail
+) -> CompiledWorkflow:
+    table = ConditionTable(source.conditions, trail)
+    shelf = Shelf(around.contracts, source.functions, trail)
+    assembly = Assembly(
+        source=source,
+        table=table,
+        shelf=shelf,
+        trail=trail,
+        features=feature_texts(source, trail),
+        deciders=loop_deciders(parts, table, trail),
+        first=first_steps(parts, table),
+    )
+    steps = assemble(assembly, parts)
+    conditions = table.sorted()
+    implicit = implicit_inputs(steps, conditions, source.functions, source.inputs)
+    for name in implicit:
+        trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
+    return CompiledWorkflow(
+        v=COMPILED_VERSION,
+        id=WorkflowId(source.id),
+        kind=source.kind,
+        name=source.name,
+        description=source.description,
+        version=source.version,
+        inputs=dict(sorted({**implicit, **source.inputs}.items())),
+        recommended=source.recommended,
+        capabilities=dict(sorted(source.capabilities.items())),
+        conditions=conditions,
+        contracts=shelf.used_contracts(),
+        functions=dict(sorted(source.functions.items())),
+        references=source.references,
+        steps=steps,
+    )
+
+
+def _freeze(workflow: CompiledWorkflow) -> Pinned:
+    content = canonical_bytes(plain_form(workflow))
+    # What a run gets later is decoded from these bytes, so the first step sees exactly that, too.
+    return Pinned(
+        workflow=decode_compiled(content), content=content, workflow_hash=WorkflowHash(blob_ref(content))
+    )

@@ -1,0 +1,92 @@
+"""The conditions of a compiled workflow: declared ones by their id, the others by a derived one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import assert_never
+
+from handrail.contract.canonical import canonical_bytes
+from handrail.workflows.compiling.plain_form import plain_form
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.conditions import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Compare,
+    Condition,
+    ConditionId,
+    LoopControl,
+    Not,
+    Or,
+)
+from handrail.workflows.model import ConditionRef, InlineCondition, When
+
+INLINE_PREFIX = "inline-"
+_SHORTEST = 12
+
+
+class ConditionTable:
+    """Every condition by id. Equal conditions written in place share one id, made of their digest."""
+
+    def __init__(self, declared: dict[str, Condition], trail: Trail) -> None:
+        self._declared = declared
+        self._trail = trail
+        self._held: dict[ConditionId, Condition] = dict(declared)
+
+    def id_of(self, *whens: When) -> ConditionId:
+        """The id under which all of them hold together; empty for none."""
+        found = tuple(self.condition(when) for when in whens)
+        match whens:
+            case ():
+                return ""
+            case (ConditionRef(condition_id=name),) if name in self._declared:
+                return name
+            case (_,):
+                return self._add(found[0])
+            case _:
+                return self._add(And(of=found))
+
+    def sorted(self) -> dict[ConditionId, Condition]:
+        return dict(sorted(self._held.items()))
+
+    def condition(self, when: When) -> Condition:
+        """The condition itself. An id that names none is reported, and `always_true` stands in."""
+        match when:
+            case InlineCondition(condition=condition):
+                return condition
+            case ConditionRef(condition_id=name, pointer=pointer):
+                if name not in self._declared:
+                    self._trail.unknown("condition", name, self._declared, pointer, "It is taken to hold.")
+                return self._declared.get(name, AlwaysTrue())
+            case never:
+                assert_never(never)
+
+    def _add(self, condition: Condition) -> ConditionId:
+        name = sha256(canonical_bytes(plain_form(condition))).hexdigest()
+        length = _SHORTEST
+        # An author may have taken the short name for something else; a longer one is still theirs to find.
+        while self._held.get(INLINE_PREFIX + name[:length], condition) != condition:
+            length += 4
+        self._held[INLINE_PREFIX + name[:length]] = condition
+        return INLINE_PREFIX + name[:length]
+
+
+def parts_of(condition: Condition) -> Iterator[Condition]:
+    """The condition and everything inside it."""
+    yield condition
+    match condition:
+        case And(of=inner) | Or(of=inner):
+            for part in inner:
+                yield from parts_of(part)
+        case Not(of=part):
+            yield from parts_of(part)
+        case AlwaysTrue() | AlwaysFalse() | Compare() | LoopControl():
+            pass
+        case never:
+            assert_never(never)
+
+
+def asks_for_decision(condition: Condition) -> bool:
+    """Whether it looks at what the body of a loop decided."""
+    return any(isinstance(part, LoopControl) for part in parts_of(condition))

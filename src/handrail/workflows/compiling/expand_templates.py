@@ -1,0 +1,236 @@
+"""Template calls become the steps they stand for, in place, in a bounded number. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.contract.canonical import canonical_bytes
+from handrail.workflows.builtins.placing import default_prefix
+from handrail.workflows.builtins.registry import all_templates, find_template
+from handrail.workflows.builtins.routines import foreign_routine_template, routine_template
+from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
+from handrail.workflows.compiled import Provenance
+from handrail.workflows.compiling.arguments import Taken, checked
+from handrail.workflows.compiling.capability_probes import CAPABILITY_OBSERVATION
+from handrail.workflows.compiling.compilation import Surroundings
+from handrail.workflows.compiling.joining import joined
+from handrail.workflows.compiling.placed import Placed, PlacedLeaf, PlacedLoop
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
+from handrail.workflows.model import (
+    SourceAction,
+    SourceChoice,
+    SourceLoop,
+    SourcePart,
+    SourceStep,
+    SourceTemplateCall,
+    SourceWorkflow,
+    When,
+)
+from handrail.workflows.reading.findings import child
+
+CAPABILITY_PROBE = "wr.templates.capability_probe"
+
+
+class Expanded(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts without any call, and the workflow with what the templates brought along."""
+
+    parts: tuple[Placed, ...]
+    source: SourceWorkflow
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a part stands: in which calls and in how many loops."""
+
+    calls: tuple[str, ...] = ()
+    """Templates being expanded, outermost first."""
+    whens: tuple[When, ...] = ()
+    """Conditions of the calls around, which hold for every part that comes back."""
+    loops: int = 0
+    capability: str = ""
+
+
+def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail) -> Expanded:
+    """Every call replaced; what goes wrong is reported at the author's call."""
+    expander = _Expander(source, around, trail)
+    parts = expander.place(source.steps, _Place())
+    return Expanded(parts=parts, source=joined(source, expander.brought, trail))
+
+
+def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
+    """Whether a part calls something that is no builtin template, so that the routines are needed."""
+    for part in parts:
+        if isinstance(part, SourceTemplateCall) and find_template(part.template_id) is None:
+            return True
+        if isinstance(part, SourceLoop) and calls_routine(part.body):
+            return True
+    return False
+
+
+class _Expander:
+    """One expansion: the ids that are taken and the parts that are left."""
+
+    def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Trail) -> None:
+        self._source = source
+        self._trail = trail
+        foreign = map(foreign_routine_template, around.foreign_routines)
+        native = map(routine_template, around.routines)
+        self._routines = {spec.id: spec for spec in reversed([*native, *foreign])}
+        self._taken = set(_ids(source.steps))
+        self._left = MAX_PARTS
+        self.brought: list[tuple[Brings, str]] = []
+
+    def place(self, parts: tuple[SourcePart, ...], where: _Place) -> tuple[Placed, ...]:
+        return tuple(placed for part in parts for placed in self._placed(part, where))
+
+    def _placed(self, part: SourcePart, where: _Place) -> tuple[Placed, ...]:
+        if not self._may_add(part):
+            return ()
+        provenance = Provenance(kind="template", origin=where.calls[-1]) if where.calls else Provenance()
+        whens = where.whens if part.when is None else (*where.whens, part.when)
+        match part:
+            case SourceStep() | SourceChoice() | SourceAction():
+                capability = where.capability if _observes(part) else ""
+                return (PlacedLeaf(part=part, whens=whens, provenance=provenance, capability=capability),)
+            case SourceLoop():
+                inside = msgspec.structs.replace(where, whens=(), loops=where.loops + 1)
+                self._check_depth(part, inside.loops)
+                body = self.place(part.body, inside)
+                return (PlacedLoop(loop=part, body=body, whens=whens, provenance=provenance),)
+            case SourceTemplateCall():
+                return self._called(part, msgspec.structs.replace(where, whens=whens))
+            case never:
+                assert_never(never)
+
+    def _called(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
+        if call.template_id in where.calls:
+            self._report_cycle(call, where)
+            return ()
+        spec = self._find(call.template_id)
+        if spec is None:
+            return self._stand_in(call, where)
+        taken = Taken(
+            owner=spec.id, specs=spec.args, takes_inputs=spec.takes_inputs, names_inputs=spec.names_inputs
+        )
+        args = checked(taken, call.args, child(call.pointer, "args"), self._trail)
+        if args is None:
+            return ()
+        parts = self._expanded(spec, call, args)
+        self.brought.append((spec.brings, call.pointer))
+        self._taken.update(_ids(parts))
+        inside = msgspec.structs.replace(
+            where,
+            calls=(*where.calls, spec.id),
+            capability=str(args.get("capability", "")) if spec.id == CAPABILITY_PROBE else "",
+        )
+        placed = self.place(parts, inside)
+        for one in placed:
+            why = f"expanded from {' > '.join(inside.calls)}"
+            self._trail.decide("template", spec.id, one.id, why)
+        return placed
+
+    def _expanded(
+        self, spec: TemplateSpec, call: SourceTemplateCall, args: dict[str, Any]
+    ) -> tuple[SourcePart, ...]:
+        """The template's parts under ids that nothing else has."""
+        wanted = call.id or default_prefix(spec.id)
+        prefix, number = wanted, 2
+        own = {call.id} if call.id else set()
+        while True:
+            context = TemplateContext(
+                prefix=prefix,
+                title=call.title,
+                pointer=call.pointer,
+                require_confirmation=call.require_confirmation,
+                capabilities=self._source.capabilities,
+            )
+            parts = spec.expand(args, context)
+            if not self._taken - own & set(_ids(parts)):
+                return parts
+            prefix, number = f"{wanted}_{number}", number + 1
+
+    def _find(self, template_id: str) -> TemplateSpec | None:
+        found = find_template(template_id) or self._routines.get(template_id)
+        if found is None and self._trail.is_foreign:
+            # Files from elsewhere write hyphens where our routines have underscores.
+            found = self._routines.get(template_id.replace("-", "_"))
+        return found
+
+    def _stand_in(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
+        known = [one.id for one in all_templates()] + list(self._routines)
+        stand_in = "A step that names the routine stands in for it."
+        self._trail.unknown("template", call.template_id, known, f"{call.pointer}/templateId", stand_in)
+        if not self._trail.is_foreign:
+            return ()
+        name = call.template_id.rpartition(".")[2]
+        step = SourceStep(
+            id=call.id or self._free(_as_id(name)),
+            title=call.title or f"Follow the routine {name}",
+            prompt=_stand_in_prompt(call),
+            require_confirmation=call.require_confirmation,
+            pointer=call.pointer,
+        )
+        provenance = Provenance(kind="template", origin=call.template_id)
+        self._trail.decide("template", call.template_id, step.id, "the routine is not here; a step names it")
+        return (PlacedLeaf(part=step, whens=where.whens, provenance=provenance),)
+
+    def _free(self, wanted: str) -> str:
+        name, number = wanted, 2
+        while name in self._taken:
+            name, number = f"{wanted}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+    def _may_add(self, part: SourcePart) -> bool:
+        """Count every part and every call, so that calls inside calls end, whatever they do."""
+        self._left -= 1
+        if self._left == -1:
+            message = f"The workflow has more than {MAX_PARTS} parts when its templates are expanded."
+            fix = "Call fewer templates, or split the workflow."
+            self._trail.report("too_large", part.pointer, message, fix)
+        return self._left >= 0
+
+    def _check_depth(self, loop: SourceLoop, depth: int) -> None:
+        if depth > MAX_LOOP_DEPTH:
+            message = f"Loops are nested more than {MAX_LOOP_DEPTH} deep when templates are expanded."
+            self._trail.report("too_large", loop.pointer, message, "Call the template outside of the loops.")
+
+    def _report_cycle(self, call: SourceTemplateCall, where: _Place) -> None:
+        start = where.calls.index(call.template_id)
+        cycle = " > ".join((*where.calls[start:], call.template_id))
+        fix = "Remove one of these calls, so that the expansion ends."
+        self._trail.report("template_cycle", call.pointer, f"Templates call each other: {cycle}.", fix)
+
+
+def _observes(part: SourcePart) -> bool:
+    return isinstance(part, SourceStep) and part.contract_ref == CAPABILITY_OBSERVATION
+
+
+def _ids(parts: tuple[SourcePart, ...]) -> list[str]:
+    ids: list[str] = []
+    for part in parts:
+        if isinstance(part, SourceLoop):
+            ids += [part.loop_id, *_ids(part.body)]
+        elif part.id:
+            ids.append(part.id)
+    return ids
+
+
+def _as_id(name: str) -> str:
+    return re.sub("[^a-z0-9_-]", "_", name.lower())[:MAX_ID_CHARACTERS] or "routine"
+
+
+def _stand_in_prompt(call: SourceTemplateCall) -> str:
+    lines = [f"Follow the routine {call.template_id}. It is not part of this workflow: look for it first."]
+    if call.args:
+        lines.append("With these arguments:")
+        lines += [f"- {name}: {_shown(value)}" for name, value in sorted(call.args.items())]
+    lines.append("Write down which routine you followed, what you did and what came out of it.")
+    return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_bytes(value).decode()

@@ -1,0 +1,68 @@
+"""What a source names and something else holds: contracts, refs and functions. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
+from handrail.workflows.compiled import Contract
+from handrail.workflows.compiling.project_contracts import contract_trouble
+from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.contract_check import example_of
+from handrail.workflows.model import RefPart
+
+
+class Shelf:
+    """Finds named things; what was found is embedded, so that pinning holds."""
+
+    def __init__(self, own: Mapping[str, Contract], functions: Mapping[str, str], trail: Trail) -> None:
+        self._own = own
+        self._functions = functions
+        self._trail = trail
+        self._used: dict[str, Contract] = {}
+
+    def contract(self, contract_id: str, pointer: str) -> Contract | None:
+        """The contract, embedded from now on; None when there is none, which has been reported."""
+        if contract_id in self._used:
+            return self._used[contract_id]
+        builtin = find_contract(contract_id)
+        if builtin is not None:
+            found = builtin.compiled()
+        elif contract_id in self._own:
+            found = self._checked(contract_id, self._own[contract_id], pointer)
+        else:
+            known = [contract.id for contract in all_contracts()] + list(self._own)
+            self._trail.unknown("contract", contract_id, known, pointer, "The step asks for notes only.")
+            return None
+        self._used[contract_id] = found
+        return found
+
+    def used_contracts(self) -> dict[str, Contract]:
+        return dict(sorted(self._used.items()))
+
+    def ref_text(self, part: RefPart) -> str:
+        ref = find_ref(part.ref_id)
+        if ref is None:
+            known = [ref.id for ref in all_refs()]
+            self._trail.unknown("ref", part.ref_id, known, part.pointer, "It is left out of the prompt.")
+            return ""
+        return ref.text
+
+    def function_names(self, names: tuple[str, ...], pointer: str) -> tuple[str, ...]:
+        """The functions that exist, in the order in which the step names them, each once."""
+        for name in names:
+            if name not in self._functions:
+                self._trail.unknown("function", name, self._functions, pointer, "It is left out.")
+        return tuple(dict.fromkeys(name for name in names if name in self._functions))
+
+    def _checked(self, contract_id: str, contract: Contract, pointer: str) -> Contract:
+        """A project's contract, with an example made up where it has none."""
+        troubles = contract_trouble(contract)
+        for message, fix in troubles:
+            self._trail.report("bad_value", pointer, f"{contract_id} cannot be used: {message}", fix)
+        if troubles or contract.example:
+            return contract
+        example = {**example_of(contract), "kind": contract.artifact_kind}
+        return msgspec.structs.replace(contract, example=example)

@@ -1,0 +1,81 @@
+"""What the compiler finds wrong and what it decides, while it works. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from handrail.contract.suggest import nearest
+from handrail.workflows.compiling.compilation import Decision, DecisionKind
+from handrail.workflows.limits import MAX_PROBLEMS
+from handrail.workflows.problem import Problem, ProblemCode
+from handrail.workflows.reading.findings import shown
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
+
+
+class Trail:
+    """Problems and decisions in the order in which they came up."""
+
+    def __init__(self, *, is_foreign: bool) -> None:
+        self.is_foreign = is_foreign
+        self.problems: list[Problem] = []
+        self.decisions: list[Decision] = []
+        self.has_errors = False
+
+    @property
+    def severity_of_unknown(self) -> Severity:
+        """A file from elsewhere may name what only exists there; that is told, and something stands in."""
+        return "warning" if self.is_foreign else "error"
+
+    def report(
+        self,
+        code: ProblemCode,
+        pointer: str,
+        message: str,
+        fix: str,
+        severity: Severity = "error",
+    ) -> None:
+        problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity=severity)
+        # One mistake in a routine or a shared part would else be told once per use.
+        self.has_errors = self.has_errors or severity == "error"
+        if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
+            return
+        self.problems.append(problem if len(self.problems) < MAX_PROBLEMS else _more(severity))
+
+    def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
+        """An id that names nothing. In a file from elsewhere it is a warning that says what stands in."""
+        names = sorted(known)
+        near = _near(name, names)
+        fix = f"Did you mean {' or '.join(near)}?" if near else _choices(what, names)
+        message = f"There is no {what} {shown(name)}."
+        if self.is_foreign:
+            message = f"{message} {stand_in}"
+        self.report("unknown_id", pointer, message, fix, self.severity_of_unknown)
+
+    def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
+        self.decisions.append(Decision(kind=kind, origin=origin, step_id=step_id, why=why))
+
+
+def _more(severity: Severity) -> Problem:
+    return Problem(
+        code="too_many_problems",
+        message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
+        pointer="",
+        fix="Correct the listed ones and check the file again.",
+        severity=severity,
+    )
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    """Compared behind the last dot where that much is right: a long prefix would make strangers alike."""
+    prefix, _, own = name.rpartition(".")
+    beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
+    return [beside[near] for near in nearest(own, beside)] or nearest(name, names, most=1)
+
+
+def _choices(what: str, names: list[str]) -> str:
+    if not names:
+        return f"Declare it, or remove the reference: there is no {what} here."
+    listed = ", ".join(names[:12])
+    return f"Use one of {listed}{' and others' if len(names) > 12 else ''}."

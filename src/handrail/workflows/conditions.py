@@ -1,0 +1,179 @@
+"""Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, assert_never
+
+import msgspec
+
+ConditionId: TypeAlias = str
+Operator: TypeAlias = Literal["equals", "not_equals", "in", "contains", "gt", "gte", "lt", "lte", "exists"]
+
+
+class ConditionShape(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True
+):
+    """Shared options of conditions: tagged by `kind`."""
+
+
+class AlwaysTrue(ConditionShape, frozen=True, kw_only=True, tag="always_true"):
+    """Holds."""
+
+
+class AlwaysFalse(ConditionShape, frozen=True, kw_only=True, tag="always_false"):
+    """Never holds."""
+
+
+class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
+    """One value against another. Exactly one of `input` and `artifact` is set.
+
+    `input` names a declared input, a loop variable, or, dotted, a member of one.
+    `artifact` names the kind of a validated artifact and `field` a dotted member of it.
+    An absent value makes every operator false except `not_equals`, and `exists` with value false.
+    """
+
+    input: str = ""
+    artifact: str = ""
+    field: str = ""
+    op: Operator
+    value: Any = None
+
+
+class And(ConditionShape, frozen=True, kw_only=True, tag="and"):
+    """All of them."""
+
+    of: tuple[Condition, ...]
+
+
+class Or(ConditionShape, frozen=True, kw_only=True, tag="or"):
+    """At least one of them."""
+
+    of: tuple[Condition, ...]
+
+
+class Not(ConditionShape, frozen=True, kw_only=True, tag="not"):
+    """The opposite."""
+
+    of: Condition
+
+
+class LoopControl(ConditionShape, frozen=True, kw_only=True, tag="loop_control"):
+    """The decision that the body of the loop left in a validated `wr.loop_control` artifact."""
+
+    continue_when: Literal["continue", "stop"] = "continue"
+
+
+Condition: TypeAlias = AlwaysTrue | AlwaysFalse | Compare | And | Or | Not | LoopControl
+"""The closed set."""
+
+MISSING: Any = msgspec.UNSET
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What conditions may look at."""
+
+    values: Mapping[str, Any] = {}
+    """Declared inputs with defaults applied, undeclared context keys, loop variables."""
+    artifacts: Mapping[str, Mapping[str, Any]] = {}
+    """The current validated artifact of each kind."""
+    loop_decisions: Mapping[str, str] = {}
+    """By loop id, what its current iteration decided: continue or stop. Absent while nothing was decided."""
+
+
+def holds(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
+    """Whether a condition holds; `loop_id` is the loop that asks. Total: no input makes it raise."""
+    match condition:
+        case AlwaysTrue():
+            return True
+        case AlwaysFalse():
+            return False
+        case Compare():
+            return _compare(condition, facts)
+        case And(of=parts):
+            return all(holds(part, facts, loop_id) for part in parts)
+        case Or(of=parts):
+            return any(holds(part, facts, loop_id) for part in parts)
+        case Not(of=part):
+            return not holds(part, facts, loop_id)
+        case LoopControl(continue_when=wanted):
+            return facts.loop_decisions.get(loop_id) == wanted
+        case never:
+            assert_never(never)
+
+
+def _compare(condition: Compare, facts: Facts) -> bool:
+    actual = value_of(condition, facts)
+    if condition.op == "exists":
+        return (actual is not MISSING) == (condition.value is not False)
+    if actual is MISSING:
+        return condition.op == "not_equals" and condition.value is not None
+    return _OPERATORS[condition.op](actual, condition.value)
+
+
+def value_of(condition: Compare, facts: Facts) -> Any:
+    """The value a comparison looks at; MISSING when there is none."""
+    if condition.artifact:
+        return _member(facts.artifacts.get(condition.artifact, MISSING), condition.field)
+    return named_value(facts.values, condition.input)
+
+
+def named_value(values: Mapping[str, Any], name: str) -> Any:
+    """A value by its name or, dotted, a member of one; MISSING when there is none."""
+    if name in values:
+        return values[name]
+    head, _, rest = name.partition(".")
+    return _member(values.get(head, MISSING), rest)
+
+
+def _member(value: Any, path: str) -> Any:
+    for name in path.split(".") if path else ():
+        if not isinstance(value, Mapping) or name not in value:
+            return MISSING
+        value = value[name]
+    return value
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def _ordered(left: Any, right: Any) -> tuple[Any, Any] | None:
+    """The pair if it can be ordered: two numbers or two texts."""
+    numbers = isinstance(left, int | float) and isinstance(right, int | float)
+    if numbers and not isinstance(left, bool) and not isinstance(right, bool):
+        return left, right
+    return (left, right) if isinstance(left, str) and isinstance(right, str) else None
+
+
+def _contains(holder: Any, wanted: Any) -> bool:
+    if isinstance(holder, str):
+        return isinstance(wanted, str) and wanted in holder
+    if isinstance(holder, Mapping):
+        return isinstance(wanted, str) and wanted in holder
+    return isinstance(holder, list | tuple) and any(_same(item, wanted) for item in holder)
+
+
+def _greater(left: Any, right: Any) -> bool:
+    pair = _ordered(left, right)
+    return pair is not None and pair[0] > pair[1]
+
+
+def _less(left: Any, right: Any) -> bool:
+    pair = _ordered(left, right)
+    return pair is not None and pair[0] < pair[1]
+
+
+_OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
+    "equals": _same,
+    "not_equals": lambda left, right: not _same(left, right),
+    "in": lambda left, right: _contains(right, left),
+    "contains": _contains,
+    "gt": _greater,
+    "gte": lambda left, right: _ordered(left, right) is not None and not _less(left, right),
+    "lt": _less,
+    "lte": lambda left, right: _ordered(left, right) is not None and not _greater(left, right),
+}

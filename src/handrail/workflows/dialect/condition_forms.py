@@ -1,0 +1,246 @@
+"""`{var, equals, …}` conditions as native ones, and native ones in words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.workflows.dialect.crossing import Crossing, Object
+from handrail.workflows.dialect.identifiers import native_path
+from handrail.workflows.dialect.plain_text import as_json
+from handrail.workflows.dialect.pointers import child
+
+NATIVE_KINDS = (
+    "always_true",
+    "always_false",
+    "compare",
+    "and",
+    "or",
+    "not",
+    "loop_control",
+    "condition_ref",
+)
+
+_NOTHING = [False, 0, "", None]
+"""What counts as false where a condition only names a variable."""
+
+_DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_WORDS_ONLY = re.compile(r"\^?\(?(?:\?:)?([\w -]+(?:\|[\w -]+)*)\)?\$?")
+
+
+def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> Object | None:
+    """The native condition; None where nothing is restricted. `native` is the pointer it will have."""
+    if value is None or value == {}:
+        return None
+    crossing.came_from(native, pointer)
+    if isinstance(value, bool):
+        return {"kind": "always_true" if value else "always_false"}
+    if isinstance(value, str) and value.strip() and native_path(value) == value:
+        message = f"{quoted(value)} is read as a variable that is set and not false."
+        crossing.changed(pointer, message, f'Write {{"var": "{value[:64]}", "equals": true}}.')
+        return _truthy(value)
+    if not isinstance(value, dict):
+        _set_aside(crossing, value, pointer)
+        return None
+    if value.get("kind") in NATIVE_KINDS:
+        return value
+    found = _members(value)
+    _keep_unknown(crossing, value, pointer)
+    if not found:
+        _set_aside(crossing, value, pointer)
+        return None
+    if len(found) == 1:
+        return _member(crossing, value, found[0], pointer, native)
+    of = [_member(crossing, value, name, pointer, f"{native}/of/{place}") for place, name in enumerate(found)]
+    return {"kind": "and", "of": of}
+
+
+def _members(value: Object) -> list[str]:
+    """The keys that each say something; several of them must all hold."""
+    names = [name for name in ("and", "or") if isinstance(value.get(name), list)]
+    names += ["not"] if "not" in value else []
+    if isinstance(value.get("var"), str) and value["var"].strip():
+        names += [name for name in _COMPARISONS if name in value] or ["var"]
+    return names
+
+
+def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
+    for name in value:
+        if name not in _COMPARISONS and name not in ("var", "and", "or", "not"):
+            crossing.keep(pointer, name, value[name], "a condition")
+
+
+def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
+    crossing.put_aside(pointer, pointer, value, is_top=False)
+    message = f"The condition {quoted(as_json(value))} cannot be read; it is taken to hold."
+    crossing.changed(
+        pointer, message, 'Write {"var": …, "equals": …}, or join such conditions by and, or, not.'
+    )
+
+
+def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: str) -> Object:
+    place = child(pointer, name)
+    crossing.came_from(native, place)
+    match name:
+        case "and" | "or":
+            of = [
+                to_condition(crossing, one, child(place, index), f"{native}/of/{index}") or _ALWAYS
+                for index, one in enumerate(value[name])
+            ]
+            # No condition at all: every one of none holds, and none of none does.
+            return (
+                {"kind": name, "of": of} if of else {"kind": f"always_{'true' if name == 'and' else 'false'}"}
+            )
+        case "not":
+            return {
+                "kind": "not",
+                "of": to_condition(crossing, value[name], place, f"{native}/of") or _ALWAYS,
+            }
+        case "var":
+            return _truthy(_variable(crossing, value["var"], pointer))
+        case _:
+            variable = _variable(crossing, value["var"], pointer)
+            condition = _COMPARISONS[name](variable, value[name])
+            if _is_stand_in(name, condition):
+                message = f"There is no {name} with {quoted(as_json(value[name]))} here; "
+                crossing.changed(place, message + f"{in_words(condition)} stands in.", _REWRITE)
+            return condition
+
+
+_ALWAYS: Object = {"kind": "always_true"}
+_REWRITE = "Let an earlier step put the answer into a variable, and compare that with equals."
+_WIDER = ("startsWith", "endsWith")
+
+
+def _is_stand_in(name: str, condition: Object) -> bool:
+    """Whether the condition is wider than what is written."""
+    return name in _WIDER or (name != "exists" and condition.get("op") == "exists")
+
+
+def _variable(crossing: Crossing, written: str, pointer: str) -> str:
+    path = native_path(written)
+    if path != written:
+        message = f"The variable {quoted(written)} cannot be named here; it is called {path}."
+        crossing.changed(
+            child(pointer, "var"), message, "Use letters, digits, _ and -, with dots for members."
+        )
+    return path
+
+
+def _compare(variable: str, operator: str, operand: Json) -> Object:
+    return {"kind": "compare", "input": variable, "op": operator, "value": operand}
+
+
+def _exists(variable: str) -> Object:
+    return _compare(variable, "exists", True)
+
+
+def _truthy(variable: str) -> Object:
+    return {
+        "kind": "and",
+        "of": [_exists(variable), {"kind": "not", "of": _compare(variable, "in", list(_NOTHING))}],
+    }
+
+
+def _equals(variable: str, operand: Json) -> Object:
+    if operand is None:  # an absent value counts as null
+        return {"kind": "not", "of": _compare(variable, "not_equals", None)}
+    return _compare(variable, "equals", operand)
+
+
+def _in(variable: str, operand: Json) -> Object:
+    values = operand if isinstance(operand, list) else [operand]
+    return _compare(variable, "in", values) if values else {"kind": "always_false"}
+
+
+def _contains(variable: str, operand: Json) -> Object:
+    if isinstance(operand, list) and operand:
+        return {"kind": "or", "of": [_contains(variable, one) for one in operand]}
+    if isinstance(operand, str | int | float):
+        return _compare(variable, "contains", operand)
+    return _exists(variable)
+
+
+def _ordering(operator: str) -> Callable[[str, Json], Object]:
+    def compare(variable: str, operand: Json) -> Object:
+        number = _number(operand)
+        return _exists(variable) if number is None else _compare(variable, operator, number)
+
+    return compare
+
+
+def _number(operand: Json) -> int | float | None:
+    if isinstance(operand, bool) or not isinstance(operand, int | float | str):
+        return None
+    if not isinstance(operand, str):
+        return operand
+    return float(operand) if _DECIMAL.fullmatch(operand.strip()) else None
+
+
+def _matches(variable: str, operand: Json) -> Object:
+    """A pattern that only lists words is a list; any other needs a pattern, which conditions do not have."""
+    listed = _WORDS_ONLY.fullmatch(operand) if isinstance(operand, str) else None
+    if listed is None:
+        return _exists(variable)
+    words = listed[1].split("|")
+    if operand.startswith("^") and operand.endswith("$"):
+        return _in(variable, words)
+    return _contains(variable, words if len(words) > 1 else words[0])
+
+
+_COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
+    "equals": _equals,
+    "not_equals": lambda variable, operand: _compare(variable, "not_equals", operand),
+    "gt": _ordering("gt"),
+    "gte": _ordering("gte"),
+    "lt": _ordering("lt"),
+    "lte": _ordering("lte"),
+    "in": _in,
+    "contains": _contains,
+    "exists": lambda variable, operand: _compare(variable, "exists", bool(operand)),
+    "startsWith": _contains,
+    "endsWith": _contains,
+    "matches": _matches,
+}
+
+_OPERATOR_WORDS = {
+    "equals": "is",
+    "not_equals": "is not",
+    "gt": "is more than",
+    "gte": "is at least",
+    "lt": "is less than",
+    "lte": "is at most",
+    "in": "is one of",
+    "contains": "contains",
+}
+
+
+def in_words(condition: Object) -> str:
+    """A native condition as people say it."""
+    match condition.get("kind"):
+        case "and" | "or" as joint:
+            parts = [in_words(part) for part in condition["of"]]
+            return f" {joint} ".join(
+                f"({part})" if " or " in part or " and " in part else part for part in parts
+            )
+        case "not":
+            return f"not ({in_words(condition['of'])})"
+        case "compare":
+            return _compared(condition)
+        case "always_false":
+            return "never"
+        case "condition_ref":
+            return f"{condition.get('conditionId')} holds"
+        case _:
+            return "always"
+
+
+def _compared(condition: Object) -> str:
+    name = condition.get("input") or f"{condition.get('artifact')} {condition.get('field', '')}".strip()
+    if condition.get("op") == "exists":
+        return f"{name} has a value" if condition.get("value") is not False else f"{name} has no value"
+    value = condition.get("value")
+    shown = ", ".join(as_json(one) for one in value) if isinstance(value, list) and value else as_json(value)
+    return f"{name} {_OPERATOR_WORDS.get(str(condition.get('op')), 'is')} {shown}"

@@ -1,0 +1,201 @@
+"""What a loop repeats by, in the native way. Pure."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.workflows.dialect.condition_forms import to_condition
+from handrail.workflows.dialect.crossing import Crossing, Object
+from handrail.workflows.dialect.identifiers import native_name, native_path
+from handrail.workflows.dialect.part_context import Source, loop_settings
+from handrail.workflows.dialect.plain_text import as_json
+from handrail.workflows.dialect.pointers import child
+from handrail.workflows.limits import MAX_ITERATIONS, MAX_LIST_ITEMS
+
+DEFAULT_ITERATIONS = 100
+ITERATION = "currentIteration"
+ITEM = "currentItem"
+INDEX = "currentIndex"
+"""What the variables of a loop are called where an author gives them no name."""
+
+_LOOP_CONTROL = "wr.contracts.loop_control"
+_KNOWN = frozenset(
+    {
+        "type",
+        "condition",
+        "conditionSource",
+        "items",
+        "itemVar",
+        "indexVar",
+        "count",
+        "iterationVar",
+        "maxIterations",
+    }
+)
+
+
+def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
+    """Put what the loop repeats by into the native loop, whose body is already there."""
+    settings, pointer = loop_settings(loop.value), child(loop.pointer, "loop")
+    for name in settings:
+        if name not in _KNOWN:
+            crossing.keep(pointer, name, settings[name], "a loop")
+    part["maxIterations"] = _max_iterations(crossing, settings, pointer)
+    match settings.get("type"):
+        case "forEach":
+            _for_each(crossing, settings, pointer, native, part)
+        case "for":
+            _counted(crossing, settings, pointer, native, part)
+        case "until":
+            _conditional(crossing, settings, pointer, native, part, "until")
+        case kind:
+            if kind != "while":
+                message = f"A loop of the type {quoted(as_json(kind))} is not known; it is read as while."
+                crossing.changed(child(pointer, "type"), message, "Use while, until, for or forEach.")
+            _conditional(crossing, settings, pointer, native, part, "while")
+
+
+def _max_iterations(crossing: Crossing, settings: Object, pointer: str) -> int:
+    number = _whole(settings.get("maxIterations"))
+    if number is not None and 1 <= number <= MAX_ITERATIONS:
+        return number
+    used = DEFAULT_ITERATIONS if number is None else min(max(number, 1), MAX_ITERATIONS)
+    message = f"maxIterations is not a whole number from 1 to {MAX_ITERATIONS}; {used} is used."
+    crossing.changed(child(pointer, "maxIterations"), message, 'Write "maxIterations".')
+    return used
+
+
+def _conditional(
+    crossing: Crossing, settings: Object, pointer: str, native: str, part: Object, kind: str
+) -> None:
+    source, place = settings.get("conditionSource"), child(pointer, "conditionSource")
+    written = source.get("condition") if isinstance(source, dict) else None
+    condition = None
+    if written is not None:
+        condition = to_condition(crossing, written, child(place, "condition"), child(native, kind))
+    elif not isinstance(source, dict) and settings.get("condition") is not None:
+        condition = to_condition(
+            crossing, settings["condition"], child(pointer, "condition"), child(native, kind)
+        )
+    if condition is None:
+        crossing.came_from(child(native, kind), place if isinstance(source, dict) else pointer)
+        _tell_decision(crossing, source, place, pointer)
+        condition = {"kind": "loop_control", "continueWhen": "continue" if kind == "while" else "stop"}
+    part[kind] = condition
+    _tell_uncounted(crossing, settings, pointer, part)
+
+
+def _tell_decision(crossing: Crossing, source: Json, place: str, pointer: str) -> None:
+    """Say where the decision of the last step stands in for something else."""
+    if not isinstance(source, dict):
+        message = "The loop says nothing about when it ends; the last step of its body decides."
+        crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
+    elif source.get("contractRef", _LOOP_CONTROL) != _LOOP_CONTROL:
+        message = f"A loop is decided by a {_LOOP_CONTROL} artifact here, and by no other."
+        crossing.changed(child(place, "contractRef"), message, f"Use {_LOOP_CONTROL}.")
+
+
+def _tell_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
+    name = _name(settings.get("iterationVar"), ITERATION)
+    if _uses(part, name):
+        message = (
+            f"Nothing counts the iterations of such a loop here; {name} has a value only when a step sets it."
+        )
+        crossing.changed(child(pointer, "iterationVar"), message, "Let a step of the body keep count.")
+
+
+def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
+    items = settings.get("items")
+    crossing.came_from(child(native, "forEach"), child(pointer, "items"))
+    if isinstance(items, str) and items.strip():
+        source = native_path(items)
+    else:
+        source = _own_list(crossing, part, items if isinstance(items, list) else [], "items")
+        if not isinstance(items, list):
+            message = "The loop does not say which list it goes through; it is skipped until one is given."
+            crossing.changed(pointer, message, f'Write "items", or give {source} as context.')
+    each: Object = {"input": source, "as": _name(settings.get("itemVar"), ITEM)}
+    index = _name(settings.get("indexVar"), INDEX)
+    if isinstance(settings.get("indexVar"), str) or _uses(part, index):
+        each["indexAs"] = index
+    part["forEach"] = each
+    _tell_uncounted(crossing, settings, pointer, part)
+
+
+def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
+    """A number of times. The counter begins at 1, so a loop that shows it goes through a list of numbers."""
+    count = settings.get("count")
+    place = child(pointer, "count")
+    crossing.came_from(child(native, "count"), place)
+    crossing.came_from(child(native, "forEach"), place)
+    number = _whole(count)
+    name = _name(settings.get("iterationVar"), ITERATION)
+    if number is None and isinstance(count, str) and count.strip():
+        _counted_by_variable(crossing, native_path(count), name, place, part)
+        return
+    if number is None or number < 1:
+        message = (
+            "The loop runs no times."
+            if number == 0
+            else "The loop does not say how often it runs; it is skipped."
+        )
+        crossing.changed(place, message, 'Write "count".')
+        part["when"] = {"kind": "always_false"}
+    times = min(max(number or 1, 1), part["maxIterations"])
+    if _uses(part, name):
+        source = _own_list(crossing, part, list(range(1, times + 1)), "numbers")
+        part["forEach"] = {"input": source, "as": name}
+    else:
+        part["count"] = times
+
+
+def _counted_by_variable(crossing: Crossing, variable: str, name: str, place: str, part: Object) -> None:
+    """As often as a variable says: numbers up to the limit, each used while the variable reaches it."""
+    times = part["maxIterations"]
+    if times > MAX_LIST_ITEMS:
+        times = part["maxIterations"] = MAX_LIST_ITEMS
+        message = f"A loop that is counted by a variable runs at most {MAX_LIST_ITEMS} times."
+        crossing.changed(place, message, "Lower maxIterations.")
+    source = _own_list(crossing, part, list(range(1, times + 1)), "numbers")
+    part["forEach"] = {"input": source, "as": name}
+    reached: Object = {
+        "kind": "or",
+        "of": [
+            {
+                "kind": "and",
+                "of": [
+                    {"kind": "compare", "input": name, "op": "equals", "value": number},
+                    {"kind": "compare", "input": variable, "op": "gte", "value": number},
+                ],
+            }
+            for number in range(1, times + 1)
+        ],
+    }
+    for inner in part["body"]:
+        if isinstance(inner, dict):
+            own = inner.get("when")
+            inner["when"] = reached if own is None else {"kind": "and", "of": [reached, own]}
+
+
+def _own_list(crossing: Crossing, part: Object, items: list[Json], what: str) -> str:
+    """An input that only this loop uses, with the list as its default."""
+    name = native_name(f"{part['loopId']}_{what}".replace("-", "_"))
+    description = f"What the loop {part['loopId']} goes through."
+    crossing.inputs[name] = {"type": "array", "default": items, "implicit": True, "description": description}
+    return name
+
+
+def _uses(part: Object, name: str) -> bool:
+    return name in as_json(part["body"])
+
+
+def _name(written: Json, otherwise: str) -> str:
+    return native_name(written) if isinstance(written, str) and written.strip() else otherwise
+
+
+def _whole(value: Json) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return int(value)

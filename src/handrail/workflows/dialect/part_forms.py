@@ -1,0 +1,380 @@
+"""Steps, loops, template calls and delegations of the other dialect as native parts. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.workflows.builtins.registry import find_contract
+from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, to_condition
+from handrail.workflows.dialect.crossing import NOWHERE, Object
+from handrail.workflows.dialect.delegation_forms import delegations_prompt
+from handrail.workflows.dialect.function_forms import Scope
+from handrail.workflows.dialect.loop_forms import add_repeat
+from handrail.workflows.dialect.part_context import PartContext, Source, body_sources, is_loop
+from handrail.workflows.dialect.plain_text import as_text, as_texts
+from handrail.workflows.dialect.pointers import child
+from handrail.workflows.dialect.prompt_forms import to_fragments, to_prompt
+from handrail.workflows.dialect.rule_forms import to_rules
+
+_NATIVE_TYPES = ("template_call", "choice", "action")
+_NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")
+_SILENT = frozenset(
+    {"id", "title", "type", "prompt", "promptBlocks", "promptFragments", "guidance", "agentRole"}
+)
+_READ_AS = {
+    "runCondition": "it is read as when",
+    "validationCriteria": "it is read as validation",
+    "outputContract": "it is read as output",
+    "functionReferences": "it is read as functionRefs",
+    "functionDefinitions": "it is read as functions",
+    "functionCalls": "it is read as functionRefs and guidance",
+    "assessmentRefs": "it is read as gates",
+    "assessmentConsequences": "it is read as the followups of gates",
+    "askForFiles": "it is read as guidance to ask for the files",
+    "hasValidation": "it is left out, because rules speak for themselves",
+    "parallelDelegations": "the step lists the delegations, to be done together or one after another",
+    "templateCall": "it is read as a part of the type template_call",
+    "loop": "it is read as the native keys of a loop",
+}
+_BUNDLED = "wr.contracts."
+_ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
+
+
+def to_parts(
+    context: PartContext, sources: list[Source], native: str, scope: Scope, start: int = 0
+) -> list[Json]:
+    """The native parts. `native` is the pointer of the list they go to, `start` the place in it."""
+    parts: list[Json] = []
+    for source in sources:
+        place = child(native, start + len(parts))
+        if not isinstance(source.value, dict):
+            context.crossing.came_from(place, source.pointer)
+            parts.append(source.value)
+        elif not context.crossing.count_part():
+            break  # the reader reports that there are too many
+        elif is_loop(source.value):
+            parts.append(_loop(context, source, place, scope))
+        elif source.value.get("templateCall") is not None:
+            parts += _template_call(context, source, native, start + len(parts), scope)
+        elif source.value.get("type") in _NATIVE_TYPES:
+            parts.append(_native_part(context, source, place))
+        else:
+            parts.append(_step(context, source, place, scope))
+    return parts
+
+
+def _tell_spellings(context: PartContext, source: Source, known: frozenset[str]) -> None:
+    """A warning for every key of the other dialect; what nobody knows is kept."""
+    for name, value in source.value.items():
+        if name in _READ_AS and name in known:
+            context.crossing.read_as(name, child(source.pointer, name), _READ_AS[name])
+        elif name == "modelTier":
+            place = child(source.pointer, name)
+            context.crossing.read_as(name, place, "it is kept and changes nothing")
+            context.crossing.put_aside(place, name, value, is_top=False)
+        elif name not in known:
+            context.crossing.keep(source.pointer, name, value, "a step")
+
+
+_STEP_KEYS = (
+    frozenset({"requireConfirmation", "notesOptional", *_NATIVE_KEYS}) | _SILENT | set(_READ_AS)
+) - {"templateCall", "loop"}
+
+
+def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Object:
+    value, pointer, crossing = source.value, source.pointer, context.crossing
+    crossing.came_from(native, pointer)
+    _tell_spellings(context, source, _STEP_KEYS)
+    part = _head(context, source, native)
+    part |= {name: value[name] for name in _NATIVE_KEYS if name in value and name not in part}
+    part |= _said(context, source, native)
+    guidance = as_texts(value.get("guidance"))
+    inner = context.functions.define(
+        crossing, value.get("functionDefinitions"), child(pointer, "functionDefinitions"), scope
+    )
+    names, advice = context.functions.refer(crossing, value, pointer, inner)
+    if names:
+        crossing.came_from(child(native, "functionRefs"), child(pointer, "functionReferences"))
+        part["functionRefs"] = names
+    guidance += advice
+    guidance += _add_checks(context, source, native, part)
+    if value.get("askForFiles") is True:
+        guidance.append(_ASK_FOR_FILES)
+    if guidance:
+        part["guidance"] = guidance
+    if "agentRole" in value and value["agentRole"] is not None:
+        part["agentRole"] = as_text(value["agentRole"])
+    if isinstance(value.get("notesOptional"), bool):
+        part["notesOptional"] = value["notesOptional"]
+    return part
+
+
+def _head(context: PartContext, source: Source, native: str) -> Object:
+    """What every part has: id, title, when and requireConfirmation."""
+    value, pointer = source.value, source.pointer
+    written = value["id"] if isinstance(value.get("id"), str) and value["id"].strip() else ""
+    own = context.ids.claim(written or "step", child(pointer, "id"), context.crossing)
+    title = "\n".join(as_texts(value.get("title"))) or written or own
+    return {
+        "id": own,
+        "title": title,
+        **_when(context, source, native),
+        **_confirmation(context, source, native),
+    }
+
+
+def _when(context: PartContext, source: Source, native: str) -> Object:
+    if "runCondition" not in source.value:
+        return {"when": source.value["when"]} if source.value.get("when") is not None else {}
+    place = child(source.pointer, "runCondition")
+    condition = to_condition(context.crossing, source.value["runCondition"], place, child(native, "when"))
+    return {} if condition is None else {"when": condition}
+
+
+def _confirmation(context: PartContext, source: Source, native: str) -> Object:
+    value, place = source.value.get("requireConfirmation"), child(source.pointer, "requireConfirmation")
+    if value is None or isinstance(value, bool):
+        return {} if value is None else {"requireConfirmation": value}
+    inner = child(native, "requireConfirmation")
+    if isinstance(value, dict) and "kind" in value and value["kind"] not in NATIVE_KINDS:
+        context.crossing.read_as("requireConfirmation.kind", place, "every kind asks the user to confirm")
+        condition = to_condition(context.crossing, value.get("condition"), child(place, "condition"), inner)
+    else:
+        if isinstance(value, dict) and "kind" not in value:
+            context.crossing.read_as("requireConfirmation", place, "its condition is read as a native one")
+        condition = to_condition(context.crossing, value, place, inner)
+    return {"requireConfirmation": True if condition is None else condition}
+
+
+def _said(context: PartContext, source: Source, native: str) -> Object:
+    """Prompt and fragments. A step that says nothing has its title as prompt."""
+    value, pointer, crossing = source.value, source.pointer, context.crossing
+    found = to_prompt(crossing, value, pointer)
+    if value.get("parallelDelegations"):
+        place = child(pointer, "parallelDelegations")
+        listed = delegations_prompt(crossing, value["parallelDelegations"], place)
+        crossing.came_from(child(native, "prompt"), place)
+        if "promptBlocks" in found:
+            found["promptBlocks"].setdefault("procedure", [])
+            procedure = found["promptBlocks"]["procedure"]
+            found["promptBlocks"]["procedure"] = [
+                *(procedure if isinstance(procedure, list) else [procedure]),
+                listed,
+            ]
+        else:
+            found["prompt"] = "\n\n".join([*as_texts(found.get("prompt")), listed])
+    elif value.get("type") not in (None, "step", "parallel"):
+        message = f"A step of the type {quoted(as_text(value['type']))} is not known; it is read as a step."
+        crossing.changed(child(pointer, "type"), message, "Use loop or parallel, or leave the type out.")
+    fragments = to_fragments(crossing, value, pointer, native)
+    if not found:
+        if not fragments:
+            crossing.changed(pointer, "The step has no prompt; its title stands in.", 'Add "prompt".')
+        found = {"prompt": "\n".join(as_texts(value.get("title"))) or "Do this step."}
+    return found | ({"promptFragments": fragments} if fragments else {})
+
+
+def _add_checks(context: PartContext, source: Source, native: str, part: Object) -> list[str]:
+    """What the step must deliver and meet; what cannot be enforced is given back as advice."""
+    value, pointer, crossing = source.value, source.pointer, context.crossing
+    advice: list[str] = []
+    if value.get("validationCriteria"):
+        place = child(pointer, "validationCriteria")
+        found = to_rules(crossing, value["validationCriteria"], place, child(native, "validation"))
+        advice += found.advice
+        if found.rules:
+            part["validation"] = found.rules
+    if value.get("assessmentRefs") or value.get("assessmentConsequences"):
+        gates, told = context.assessments.gates(crossing, value, pointer, native)
+        advice += told
+        if gates:
+            part["gates"] = gates
+    if value.get("outputContract") is not None:
+        crossing.came_from(child(native, "output"), child(pointer, "outputContract"))
+        output = _output(context, value["outputContract"], child(pointer, "outputContract"))
+        if output:
+            part["output"] = output
+    return advice
+
+
+def _output(context: PartContext, value: Json, pointer: str) -> Object:
+    value = value if isinstance(value, dict) else {"contractRef": value}
+    ref = value.get("contractRef")
+    hints = as_texts(value.get("hints"))
+    for name in value:
+        if name not in ("contractRef", "required", "hints"):
+            context.crossing.keep(pointer, name, value[name], "an outputContract")
+    if not isinstance(ref, str) or not ref.strip():
+        return {"hints": hints} if hints else {}
+    if value.get("required") is False:
+        message = "A contract that is not required cannot be said here; the agent is told about it."
+        context.crossing.changed(child(pointer, "required"), message, "Require it, or ask for it in words.")
+        return {"hints": [*hints, f"You may deliver an artifact of the contract {ref}."]}
+    if ref.startswith(_BUNDLED) and find_contract(ref) is None:
+        # The compiler reports it and asks for notes only; what the author wanted is still said.
+        hints.append(
+            f"Deliver the result as an artifact, too, in the form that is asked for (contract {ref})."
+        )
+    return {"contractRef": ref} | ({"hints": hints} if hints else {})
+
+
+def _native_part(context: PartContext, source: Source, native: str) -> Object:
+    """A part that is native already, but for its id and its condition."""
+    context.crossing.came_from(native, source.pointer)
+    part = dict(source.value)
+    if part.pop("runCondition", None) is not None:
+        place = child(source.pointer, "runCondition")
+        context.crossing.read_as("runCondition", place, _READ_AS["runCondition"])
+    if isinstance(part.get("id"), str):
+        part["id"] = context.ids.claim(part["id"], child(source.pointer, "id"), context.crossing)
+    return part | _when(context, source, native)
+
+
+_CALL_KEYS = _STEP_KEYS | {"templateCall"}
+
+
+def _template_call(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
+    """A call, after a step with what the author says besides; a call itself has nothing to say."""
+    value, pointer = source.value, source.pointer
+    own = {name: member for name, member in value.items() if name != "templateCall"}
+    says = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
+    before: list[Json] = []
+    if says:
+        before.append(_step(context, Source(own, pointer), child(holder, index), scope))
+        message = "A template call has no prompt here; the step does what is written, then the call follows."
+        context.crossing.changed(pointer, message, "Move the template call into a step of its own.")
+        head = _head(
+            context,
+            Source(own | {"id": f"{value.get('id', 'step')}-call"}, pointer),
+            child(holder, index + 1),
+        )
+    else:
+        _tell_spellings(context, Source(own, pointer), _STEP_KEYS)
+        head = _head(context, source, child(holder, index))
+    native = child(holder, index + len(before))
+    context.crossing.came_from(native, pointer)
+    context.crossing.read_as("templateCall", child(pointer, "templateCall"), _READ_AS["templateCall"])
+    call = (
+        value["templateCall"]
+        if isinstance(value["templateCall"], dict)
+        else {"templateId": value["templateCall"]}
+    )
+    for name in ("templateId", "args"):
+        context.crossing.came_from(child(native, name), f"{pointer}/templateCall/{name}")
+    part: Object = {"type": "template_call", **head, "templateId": call.get("templateId")}
+    if call.get("args") is not None:
+        part["args"] = call["args"]
+    return [*before, part]
+
+
+_CALL_HEAD = frozenset(
+    {"id", "title", "type", "runCondition", "when", "requireConfirmation", "hasValidation"}
+)
+_NATIVE_LOOP_KEYS = ("while", "until", "forEach", "count", "maxIterations")
+_LOOP_KEYS = (
+    frozenset({"loop", "loopId", "body", "runCondition", "when", "requireConfirmation"})
+    | {"functionDefinitions", "outputContract", "hasValidation"}
+    | _SILENT
+    | set(_NATIVE_LOOP_KEYS)
+)
+
+
+def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Object:
+    value, pointer, crossing = source.value, source.pointer, context.crossing
+    crossing.came_from(native, pointer)
+    _tell_spellings(context, source, _LOOP_KEYS)
+    part: Object = {"type": "loop", "loopId": context.loop_id(source), **_when(context, source, native)}
+    title = "\n".join(as_texts(value.get("title")))
+    if title:
+        part["title"] = title
+    inner = context.functions.define(
+        crossing, value.get("functionDefinitions"), child(pointer, "functionDefinitions"), scope
+    )
+    context.open_loops.append(pointer)
+    part["body"] = to_parts(context, _body(context, source), child(native, "body"), inner)
+    context.open_loops.pop()
+    if not isinstance(value.get("loop"), dict):
+        return part | {name: value[name] for name in _NATIVE_LOOP_KEYS if name in value}
+    _add_loop_texts(context, source, part, title)
+    add_repeat(crossing, source, native, part)
+    return part
+
+
+def _body(context: PartContext, loop: Source) -> list[Source]:
+    """The steps of the body, those that are named by their ids included."""
+    found = []
+    for one in body_sources(loop):
+        if not isinstance(one.value, str):
+            found.append(one)
+            continue
+        named = context.named.get(one.value)
+        context.crossing.read_as(
+            "body", child(loop.pointer, "body"), "the steps that it names move into the loop"
+        )
+        if named is None or named.pointer in context.open_loops:
+            why = "contains itself" if named else "names no step"
+            message = f"The body {why}: {quoted(one.value)}. It is left out."
+            context.crossing.changed(one.pointer, message, "Name a step of this workflow.", "unknown_id")
+        else:
+            context.placed.add(named.pointer)
+            found.append(named)
+    if found or not isinstance(loop.value.get("body"), str | list):
+        return found
+    message = "Nothing is left of the body of the loop; one step with the loop's title stands in."
+    context.crossing.changed(child(loop.pointer, "body"), message, "Write the steps into the body.")
+    title = "\n".join(as_texts(loop.value.get("title"))) or "Do one iteration."
+    return [
+        Source({"id": f"{loop.value.get('id', 'loop')}-step", "title": title, "prompt": title}, loop.pointer)
+    ]
+
+
+def _add_loop_texts(context: PartContext, source: Source, part: Object, title: str) -> None:
+    """What an author says about a loop itself goes to the first step inside; a loop says nothing here."""
+    value, pointer, crossing = source.value, source.pointer, context.crossing
+    first = _first_step(part["body"])
+    texts = as_texts(value.get("prompt")) + _block_texts(value.get("promptBlocks"))
+    told = texts + as_texts(value.get("guidance"))
+    if first is None:
+        crossing.guidance += [f"{title or part['loopId']}: {text}" for text in told]
+    else:
+        fragments = [{"text": text} for text in texts] + to_fragments(crossing, value, pointer, NOWHERE)
+        if fragments:
+            first["promptFragments"] = [*fragments, *first.get("promptFragments", [])]
+        if as_texts(value.get("guidance")):
+            first["guidance"] = [*as_texts(value.get("guidance")), *first.get("guidance", [])]
+        if value.get("requireConfirmation") and "requireConfirmation" not in first:
+            first |= _confirmation(context, source, NOWHERE)
+            message = "A loop is not confirmed here; the first step of every iteration is."
+            crossing.changed(
+                child(pointer, "requireConfirmation"), message, "Put it on a step before the loop."
+            )
+    for step in _steps_of(part["body"]):
+        if isinstance(value.get("agentRole"), str):
+            step.setdefault("agentRole", value["agentRole"])
+    last = _steps_of(part["body"])[-1:]
+    if value.get("outputContract") is not None and last and "output" not in last[0]:
+        output = _output(context, value["outputContract"], child(pointer, "outputContract"))
+        last[0] |= {"output": output} if output else {}
+    if told and first is not None:
+        message = "What the loop says is shown with the first step of its body."
+        crossing.changed(pointer, message, "Move it into a step.")
+
+
+def _block_texts(blocks: Json) -> list[str]:
+    if not isinstance(blocks, dict):
+        return as_texts(blocks)
+    return [f"{name}: {text}" for name in sorted(blocks) for text in as_texts(blocks[name])]
+
+
+def _steps_of(body: list[Json]) -> list[Object]:
+    return [part for part in body if isinstance(part, dict) and part.get("type", "step") == "step"]
+
+
+def _first_step(body: list[Json]) -> Object | None:
+    for part in body:
+        if not isinstance(part, dict):
+            continue
+        inner = _first_step(part["body"]) if part.get("type") == "loop" else None
+        if inner is not None or part.get("type", "step") == "step":
+            return inner or part
+    return None

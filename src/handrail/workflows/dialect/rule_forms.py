@@ -1,0 +1,211 @@
+"""`validationCriteria` as native rules; what no rule can say becomes advice for the step. Pure."""
+
+from __future__ import annotations
+
+import re
+from math import ceil, floor, inf, isfinite
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.dialect.condition_forms import in_words, to_condition
+from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object
+from handrail.workflows.dialect.plain_text import as_text
+from handrail.workflows.dialect.pointers import child
+from handrail.workflows.limits import MAX_NOTES_CHARACTERS
+from handrail.workflows.patterns import pattern_trouble
+
+_ALL = ("and", "all", "allOf")
+_ANY = ("or", "any", "anyOf")
+_LISTS = ("rules", "criteria", "of", "conditions")
+_NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z_])")
+_NAMED_REFERENCE = re.compile(r"\\k<([A-Za-z_]\w*)>")
+_FIX = "Ask for it in words, or write a rule without it."
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What the notes must meet, and what the agent is told instead of a rule."""
+
+    rules: list[Object]
+    advice: list[str]
+
+
+def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> Rules:
+    """The rules of a step. `native` is the pointer that the list of rules will have."""
+    crossing.came_from(native, pointer)
+    reading = _Reading(crossing)
+    if not isinstance(criteria, list):
+        rule = reading.rule(criteria, pointer)
+        crossing.came_from(f"{native}/0", pointer)
+        return Rules(rules=[rule] if rule else [], advice=reading.advice)
+    rules: list[Object] = []
+    for index, one in enumerate(criteria):
+        rule = reading.rule(one, child(pointer, index))
+        if rule:
+            crossing.came_from(f"{native}/{len(rules)}", child(pointer, index))
+            rules.append(rule)
+    return Rules(rules=rules, advice=reading.advice)
+
+
+class _Reading:
+    """Rules are read one inside the other; advice is collected from all of them."""
+
+    def __init__(self, crossing: Crossing) -> None:
+        self.crossing = crossing
+        self.advice: list[str] = []
+
+    def rule(self, value: Json, pointer: str) -> Object | None:
+        """The native rule, or None where it became advice."""
+        if isinstance(value, list):
+            return self._joint("all", value, pointer)
+        if not isinstance(value, dict):
+            self._advise(as_text(value) if value is not None else "", pointer, "it is not a rule")
+            return None
+        if value.get("condition"):
+            self._conditional(value, pointer)
+            return None
+        rule = self._joined(value, pointer) if _joint_key(value) else self._single(value)
+        if rule is None and not _joint_key(value):
+            self._advise(_said(value), pointer, "no rule here can say it")
+        return rule
+
+    def _single(self, value: Object) -> Object | None:
+        rule = _native_rule(value)
+        if rule is not None and isinstance(value.get("message"), str) and value["message"].strip():
+            rule["message"] = value["message"]
+        return rule
+
+    def _joined(self, value: Object, pointer: str) -> Object | None:
+        kind, name, members = _joint_key(value) or ("all", "", [])
+        place = child(pointer, name) if name in value else pointer
+        if kind == "not":
+            return self._negated(value, members[0], place)
+        return self._joint(kind, members, place)
+
+    def _joint(self, kind: str, members: list[Json], pointer: str) -> Object | None:
+        of = [self.rule(one, child(pointer, index)) for index, one in enumerate(members)]
+        kept = [rule for rule in of if rule is not None]
+        # A choice between rules that lost one of them would refuse what its author accepts.
+        if not kept or (kind == "any" and len(kept) < len(of)):
+            self.advice += [str(rule["message"]) for rule in kept if rule.get("message")]
+            return None
+        return kept[0] if len(kept) == 1 else {"type": kind, "of": kept}
+
+    def _negated(self, value: Object, member: Json, pointer: str) -> Object | None:
+        inner = self.rule(member, pointer)
+        if inner is None:
+            return None
+        opposite = _opposite(inner)
+        if opposite is None:
+            self._advise(f"Not so: {_said(member)}", pointer, "its opposite cannot be checked here")
+        elif isinstance(value.get("message"), str) and "of" not in opposite:
+            opposite["message"] = value["message"]
+        return opposite
+
+    def _conditional(self, value: Object, pointer: str) -> None:
+        place = child(pointer, "condition")
+        condition = to_condition(self.crossing, value["condition"], place, NOWHERE) or {"kind": "always_true"}
+        self._advise(f"When {in_words(condition)}: {_said(value)}", pointer, "a rule here always applies")
+
+    def _advise(self, text: str, pointer: str, why: str) -> None:
+        if text.strip():
+            self.advice.append(text)
+        message = f"This check is told to the agent and not enforced: {why}."
+        self.crossing.changed(pointer, message, _FIX)
+
+
+def _joint_key(value: Object) -> tuple[str, str, list[Json]] | None:
+    """How the rules inside a rule are joined, under which key, and the rules themselves."""
+    for kind, names in (("all", _ALL), ("any", _ANY)):
+        for name in names:
+            if isinstance(value.get(name), list):
+                return kind, name, value[name]
+    if value.get("not") is not None:
+        return "not", "not", [value["not"]]
+    listed = next((name for name in _LISTS if isinstance(value.get(name), list)), "")
+    if not listed:
+        return None
+    how = str(value.get("operator") or value.get("mode") or value.get("type") or "").lower()
+    return ("any" if how in ("or", "any", "anyof") else "all"), listed, value[listed]
+
+
+def _native_rule(value: Object) -> Object | None:
+    match value.get("type"):
+        case "contains":
+            text = value.get("value")
+            return {"type": "contains", "value": text} if isinstance(text, str) and text.strip() else None
+        case "regex":
+            return _regex(value)
+        case "length":
+            return _length(value.get("min"), value.get("max"))
+        case "schema":
+            schema = value.get("schema")
+            return {"type": "schema", "schema": schema} if isinstance(schema, dict) else None
+        case _:
+            return None
+
+
+def _regex(value: Object) -> Object | None:
+    written = value.get("pattern", value.get("value"))
+    if not isinstance(written, str):
+        return None
+    pattern = _NAMED_REFERENCE.sub(r"(?P=\1)", _NAMED_GROUP.sub("(?P<", written))
+    flags = "".join(flag for flag in "ims" if flag in str(value.get("flags", "")))
+    return _pattern_rule(pattern, flags)
+
+
+def _pattern_rule(pattern: str, flags: str) -> Object | None:
+    if not pattern.strip() or pattern_trouble(pattern):
+        return None
+    rule: Object = {"type": "regex", "pattern": pattern}
+    return rule | {"flags": flags} if flags else rule
+
+
+def _length(least: Json, most: Json) -> Object | None:
+    rule: Object = {"type": "length"}
+    if _is_number(least):
+        rule["minimum"] = min(max(ceil(least), 0), MAX_NOTES_CHARACTERS)
+    if _is_number(most):
+        rule["maximum"] = min(max(floor(most), 0), MAX_NOTES_CHARACTERS)
+    return rule if len(rule) > 1 and rule.get("minimum", 0) <= rule.get("maximum", inf) else None
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _opposite(rule: Object) -> Object | None:
+    """A rule that holds exactly where this one does not."""
+    said = {"message": rule["message"]} if rule.get("message") else {}
+    match rule["type"]:
+        case "contains":
+            found = _pattern_rule(rf"\A(?![\s\S]*{re.escape(rule['value'])})", "i")
+        case "regex":
+            found = _pattern_rule(rf"\A(?![\s\S]*(?:{rule['pattern']}))", rule.get("flags", ""))
+        case "length":
+            found = _opposite_length(rule)
+        case "all" | "any" as kind:
+            of = [_opposite(one) for one in rule["of"]]
+            return None if None in of else {"type": "any" if kind == "all" else "all", "of": of}
+        case _:
+            found = None
+    return None if found is None else found | ({} if "of" in found else said)
+
+
+def _opposite_length(rule: Object) -> Object | None:
+    ways = []
+    if rule.get("minimum", 0) > 0:
+        ways.append({"type": "length", "maximum": rule["minimum"] - 1})
+    if rule.get("maximum", MAX_NOTES_CHARACTERS) < MAX_NOTES_CHARACTERS:
+        ways.append({"type": "length", "minimum": rule["maximum"] + 1})
+    return {"type": "any", "of": ways} if len(ways) > 1 else (ways[0] if ways else None)
+
+
+def _said(value: Json) -> str:
+    """What a check asks for, in its author's words where there are some."""
+    if not isinstance(value, dict):
+        return as_text(value)
+    message = value.get("message")
+    if isinstance(message, str) and message.strip():
+        return message
+    return f"The result must meet {as_text(value)}."

@@ -1,0 +1,273 @@
+"""A workflow document from elsewhere as a native one, with everything that changed on the way. Pure.
+
+The native document has the shapes of the workflow language and is read like any other. What has no place
+there is kept under `extra`; nothing that a prompt says is lost.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.workflows.dialect.assessment_forms import Assessments
+from handrail.workflows.dialect.crossing import Crossing, Object
+from handrail.workflows.dialect.identifiers import native_id, native_workflow_id
+from handrail.workflows.dialect.implicit_names import implicit_names
+from handrail.workflows.dialect.part_context import PartContext, Source
+from handrail.workflows.dialect.part_forms import to_parts
+from handrail.workflows.dialect.plain_text import as_text, as_texts, filled_in, with_double_braces
+from handrail.workflows.dialect.pointers import child
+from handrail.workflows.limits import MAX_INPUTS
+from handrail.workflows.problem import Problem
+
+_COPIED = (
+    "$schema",
+    "kind",
+    "name",
+    "description",
+    "version",
+    "capabilities",
+    "recommended",
+    "conditions",
+    "features",
+)
+_LISTS = {
+    "preconditions": "preconditions",
+    "questions": "questions",
+    "clarificationPrompts": "questions",
+    "guidance": "guidance",
+    "metaGuidance": "guidance",
+    "examples": "examples",
+    "tags": "tags",
+}
+_SILENT = ("metricsProfile", "validatedAgainstSpecVersion", "modelTier")
+_OWN = (
+    "id",
+    "steps",
+    "agentRole",
+    "about",
+    "inputs",
+    "functions",
+    "functionDefinitions",
+    "assessments",
+    "references",
+    "recommendedPreferences",
+    "extensionPoints",
+    "extra",
+)
+_ROUTINE = "routine-"
+_PREFERENCES = {
+    "recommendedAutonomy": ("autonomy", ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")),
+    "recommendedRiskPolicy": ("riskPolicy", ("conservative", "balanced", "aggressive")),
+}
+
+
+class Translated(msgspec.Struct, frozen=True, kw_only=True):
+    """The native document, what the author should know, and where each part of it came from."""
+
+    document: Object
+    problems: tuple[Problem, ...]
+    pointers: dict[str, str]
+    """Native pointer to the original one, for every part and for what is called otherwise."""
+
+
+def to_native(document: Object) -> Translated:
+    """Translate a document. Total: what cannot be understood is passed on for the reader to report."""
+    crossing = Crossing()
+    prepared = _prepared(crossing, document)
+    native: Object = {name: prepared[name] for name in _COPIED if name in prepared}
+    _add_id(crossing, prepared, native)
+    _add_texts(crossing, prepared, native)
+    _add_preferences(crossing, prepared, native)
+    _add_references(crossing, prepared, native)
+    _add_steps(crossing, prepared, native)
+    _keep_the_rest(crossing, prepared, native)
+    _add_inputs(crossing, prepared, native)
+    return Translated(document=native, problems=crossing.problems(), pointers=crossing.pointers)
+
+
+def _prepared(crossing: Crossing, document: Object) -> Object:
+    """The document with the names that are known before it runs filled in."""
+    bindings = {}
+    points = document.get("extensionPoints")
+    for index, one in enumerate(points if isinstance(points, list) else []):
+        slot, default = (one.get("slotId"), one.get("default")) if isinstance(one, dict) else (None, None)
+        if isinstance(slot, str) and isinstance(default, str):
+            bindings[f"wr.bindings.{slot}"] = default
+        else:
+            message = (
+                "The extension point has no slotId and default; what refers to it stays as it is written."
+            )
+            crossing.changed(f"/extensionPoints/{index}", message, 'Add "slotId" and "default".')
+    filled: Object = filled_in(document, bindings)
+    if not _is_routine(document):
+        return filled
+    routine: Object = {**filled, "steps": with_double_braces(filled.get("steps"))}
+    if routine["steps"] != filled.get("steps"):
+        crossing.read_as("{name}", "/steps", "in the prompts of a routine it is read as {{name}}")
+    return routine if "steps" in filled else filled
+
+
+def _is_routine(document: Object) -> bool:
+    name = document.get("id")
+    return isinstance(name, str) and name.rpartition(".")[2].startswith(_ROUTINE)
+
+
+def _add_id(crossing: Crossing, document: Object, native: Object) -> None:
+    written = document.get("id")
+    if not isinstance(written, str) or not written.strip():
+        if "id" in document:
+            native["id"] = written
+        return
+    native["id"] = native_workflow_id(written)
+    if native["id"] != written:
+        message = (
+            f"The id {quoted(written)} has a form that is not allowed; the workflow is called {native['id']}."
+        )
+        crossing.changed("/id", message, "Write namespace.name with one dot, in lower case.", "bad_id")
+    if _is_routine(document):
+        native.setdefault("kind", "routine")
+
+
+def _add_texts(crossing: Crossing, document: Object, native: Object) -> None:
+    for name, became in _LISTS.items():
+        if document.get(name) is None:
+            continue
+        if name != became:
+            crossing.read_as(name, child("", name), f"it is read as {became}")
+        listed = native.setdefault(became, [])
+        for index, text in enumerate(as_texts(document[name])):
+            crossing.came_from(f"/{became}/{len(listed)}", f"/{name}/{index}")
+            listed.append(text)
+    for name in ("agentRole", "about"):
+        if document.get(name) is not None:
+            native[name] = as_text(document[name])
+
+
+def _add_preferences(crossing: Crossing, document: Object, native: Object) -> None:
+    written = document.get("recommendedPreferences")
+    if written is None:
+        return
+    place = "/recommendedPreferences"
+    crossing.read_as("recommendedPreferences", place, "it is read as recommended")
+    crossing.came_from("/recommended", place)
+    found: Object = {}
+    for name, value in (written if isinstance(written, dict) else {}).items():
+        became, values = _PREFERENCES.get(name, ("", ()))
+        if value in values:
+            found[became] = value
+        elif became:
+            message = f"{name} cannot be {quoted(as_text(value))}; nothing is recommended."
+            crossing.changed(child(place, name), message, f"Write one of {', '.join(values)}.")
+        else:
+            crossing.keep(place, name, value, "recommendedPreferences")
+    if found:
+        native["recommended"] = found
+
+
+def _add_references(crossing: Crossing, document: Object, native: Object) -> None:
+    written = document.get("references")
+    found: list[Object] = []
+    taken: set[str] = set()
+    for index, one in enumerate(written if isinstance(written, list) else []):
+        place = f"/references/{index}"
+        value = one if isinstance(one, dict) else {"source": as_text(one)}
+        source = value.get("source", value.get("url", value.get("path")))
+        own = native_id(str(value.get("id", value.get("title", source))))
+        if not isinstance(source, str) or not source.strip() or own in taken:
+            crossing.put_aside(place, place, one, is_top=False)
+            message = "A reference needs a source and an id of its own; this one is kept and not shown."
+            crossing.changed(place, message, 'Add "id" and "source".')
+            continue
+        taken.add(own)
+        crossing.came_from(f"/references/{len(found)}", place)
+        found.append(_reference(crossing, value, place) | {"id": own, "source": source})
+    if found:
+        native["references"] = found
+
+
+def _reference(crossing: Crossing, value: Object, pointer: str) -> Object:
+    title = "\n".join(as_texts(value.get("title"))) or as_text(
+        value.get("id", value.get("source", "reference"))
+    )
+    found: Object = {"title": title}
+    if as_texts(value.get("purpose")):
+        found["purpose"] = "\n".join(as_texts(value["purpose"]))
+    if isinstance(value.get("authoritative"), bool):
+        found["authoritative"] = value["authoritative"]
+    if value.get("resolveFrom") in ("workspace", "package"):
+        found["resolveFrom"] = value["resolveFrom"]
+    for name in value:
+        if name not in ("id", "title", "source", "url", "path", "purpose", "authoritative", "resolveFrom"):
+            crossing.keep(pointer, name, value[name], "a reference")
+    return found
+
+
+def _add_steps(crossing: Crossing, document: Object, native: Object) -> None:
+    if "assessments" in document:
+        assessments = Assessments(crossing, document["assessments"])
+        if assessments.native:
+            native["assessments"] = assessments.native
+    else:
+        assessments = Assessments(crossing, None)
+    steps = document.get("steps")
+    if not isinstance(steps, list):
+        if "steps" in document:
+            native["steps"] = steps
+        return
+    sources = [Source(one, child("/steps", index)) for index, one in enumerate(steps)]
+    context = PartContext(crossing, sources, assessments)
+    functions = document.get("functions")
+    scope = context.functions.define(crossing, functions, "/functions", {})
+    if document.get("functionDefinitions") is not None:
+        place = "/functionDefinitions"
+        crossing.read_as("functionDefinitions", place, "it is read as functions")
+        scope = context.functions.define(crossing, document["functionDefinitions"], place, scope)
+    staying = [source for source in sources if not _moves(context, source)]
+    native["steps"] = to_parts(context, staying, "/steps", scope)
+    for source in sources:  # loops that only name each other are named by nothing that runs
+        if _moves(context, source) and source.pointer not in context.placed:
+            native["steps"] += to_parts(context, [source], "/steps", scope, len(native["steps"]))
+    if context.functions.native:
+        native["functions"] = dict(sorted(context.functions.native.items()))
+
+
+def _moves(context: PartContext, source: Source) -> bool:
+    """Whether a step belongs into the loop that names it."""
+    name = source.value.get("id") if isinstance(source.value, dict) else None
+    return isinstance(name, str) and name in context.moved and context.named[name] == source
+
+
+def _keep_the_rest(crossing: Crossing, document: Object, native: Object) -> None:
+    for name, value in document.items():
+        if name in _SILENT:
+            crossing.read_as(name, child("", name), "it is kept and changes nothing")
+            crossing.put_aside(child("", name), name, value, is_top=True)
+        elif name == "extensionPoints":
+            crossing.read_as(name, child("", name), "each slot is filled with its default")
+            crossing.put_aside(child("", name), name, value, is_top=True)
+        elif name not in _COPIED and name not in _LISTS and name not in _OWN:
+            crossing.keep("", name, value)
+    own = document.get("extra")
+    if isinstance(own, dict):
+        crossing.extra = {**own, **crossing.extra}
+    if crossing.extra:
+        native["extra"] = crossing.extra
+    if crossing.guidance:
+        native["guidance"] = [*native.get("guidance", []), *crossing.guidance]
+
+
+def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
+    """What conditions, loops and prompts use without a declaration: this dialect has none."""
+    declared = document.get("inputs")
+    if "inputs" in document and not isinstance(declared, dict):
+        native["inputs"] = declared
+        return
+    inputs: dict[str, Json] = {**crossing.inputs, **(declared or {})}
+    for name in implicit_names(native.get("steps")):
+        # The compiler adds those that are over the limit of what an author may declare.
+        if name not in inputs and len(inputs) < MAX_INPUTS:
+            inputs[name] = {"type": "any", "implicit": True}
+    if inputs:
+        native["inputs"] = dict(sorted(inputs.items()))

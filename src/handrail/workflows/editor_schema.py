@@ -1,0 +1,165 @@
+"""The JSON Schema (2020-12) of workflow files for editors, from the tables that the reader uses. Pure.
+
+It knows the shapes and the builtin ids. What needs more than one place, such as ids that must differ, is
+left to the reader: the schema refuses nothing that the reader takes and the compiler finds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, assert_never
+
+from handrail.workflows.builtins.registry import all_contracts, all_features, all_refs, all_templates
+from handrail.workflows.reading.grammar import ROOT, SHAPES
+from handrail.workflows.reading.shapes import (
+    Anything,
+    ByType,
+    Flag,
+    Items,
+    Members,
+    Named,
+    Record,
+    Registry,
+    Shape,
+    Tagged,
+    Text,
+    Whole,
+    Word,
+)
+
+Schema: TypeAlias = dict[str, Any]
+
+SCHEMA_ID = "urn:handrail:schema:workflow:1"
+
+_OPEN_NAMES: dict[Registry, str] = {
+    "templates": r"^wr\.templates\.routine\.[a-z0-9_-]+$",
+    "contracts": r"^(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z0-9_-]+$",
+}
+"""Ids beside the builtin ones: routines and contracts are files, and an editor does not see them."""
+
+
+def workflow_json_schema() -> Schema:
+    """The schema of one workflow file; the same on every machine."""
+    root = _schema(SHAPES[ROOT])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        "title": "Handrail workflow",
+        **root,
+        "$defs": {name: _schema(shape) for name, shape in sorted(SHAPES.items()) if name != ROOT},
+    }
+
+
+def _schema(shape: Shape) -> Schema:
+    match shape:
+        case Named(name=name):
+            return {"$ref": f"#/$defs/{name}"}
+        case ByType(shapes=shapes):
+            return {"anyOf": [_schema(one) for one in shapes]}
+        case Tagged():
+            return _tagged(shape)
+        case Record():
+            return _record(shape)
+        case Members(of=of, name=name, most=most):
+            names = {key: value for key, value in _text(name).items() if key != "type"}
+            return {
+                "type": "object",
+                "additionalProperties": _schema(of),
+                "propertyNames": names,
+                "maxProperties": most,
+            }
+        case Items(of=of, least=least, most=most):
+            bounds = {"minItems": least} if least else {}
+            return {"type": "array", "items": _schema(of), **bounds, "maxItems": most}
+        case Text():
+            return _text(shape)
+        case Word(values=(only,)):
+            return {"const": only}
+        case Word(values=values):
+            return {"enum": list(values)}
+        case Whole(least=least, most=most):
+            return {"type": "integer", "minimum": least, "maximum": most}
+        case Flag():
+            return {"type": "boolean"}
+        case Anything():
+            return {}
+        case never:
+            assert_never(never)
+
+
+def _text(shape: Text) -> Schema:
+    if shape.names is not None:
+        return _builtin_id(shape.names)
+    schema: Schema = {"type": "string"}
+    if not shape.may_be_blank:
+        schema["minLength"] = 1
+    schema["maxLength"] = shape.most
+    if shape.pattern:
+        schema["pattern"] = f"^(?:{shape.pattern})$"
+    elif not shape.may_be_blank:
+        schema["pattern"] = r"\S"
+    return schema
+
+
+def _builtin_id(registry: Registry) -> Schema:
+    offered: list[Schema] = [{"const": name, "description": says} for name, says in _builtins(registry)]
+    if registry in _OPEN_NAMES:
+        offered.append({"type": "string", "pattern": _OPEN_NAMES[registry]})
+    return {"anyOf": offered}
+
+
+def _builtins(registry: Registry) -> list[tuple[str, str]]:
+    """Every id of a registry, by id, with its summary."""
+    match registry:
+        case "templates":
+            found = [(spec.id, spec.summary) for spec in all_templates()]
+        case "features":
+            found = [(spec.id, spec.summary) for spec in all_features()]
+        case "contracts":
+            found = [(spec.id, spec.summary) for spec in all_contracts()]
+        case "refs":
+            found = [(name, spec.summary) for spec in all_refs() for name in (spec.id, *spec.other_ids)]
+        case never:
+            assert_never(never)
+    return sorted(found)
+
+
+def _record(record: Record) -> Schema:
+    schema: Schema = {
+        "type": "object",
+        "description": record.says,
+        "additionalProperties": False,
+        "required": [name for name, key in record.keys.items() if key.is_required],
+        "properties": {
+            name: {"description": key.says, **_schema(key.shape)} for name, key in record.keys.items()
+        },
+    }
+    if record.one_of:
+        schema["oneOf"] = [{"required": [name]} for name in record.one_of]
+    if record.any_of:
+        schema["anyOf"] = [{"required": [name]} for name in record.any_of]
+    return schema
+
+
+def _tagged(shape: Tagged) -> Schema:
+    """One `if` per tag, so that an editor's complaint is about the record that was meant."""
+    branches = [
+        {
+            "if": {"properties": {shape.tag: {"const": tag}}, "required": [shape.tag]},
+            "then": {"$ref": f"#/$defs/{record}"},
+        }
+        for tag, record in shape.records.items()
+    ]
+    if shape.default:
+        branches.append(
+            {
+                "if": {"not": {"required": [shape.tag]}},
+                "then": {"$ref": f"#/$defs/{shape.records[shape.default]}"},
+            }
+        )
+    return {
+        "type": "object",
+        "description": shape.says,
+        "properties": {shape.tag: {"enum": list(shape.records)}},
+        "required": [] if shape.default else [shape.tag],
+        "allOf": branches,
+    }

@@ -1,0 +1,226 @@
+"""The source model: what an author wrote, free of shape problems, before anything is expanded. Pure.
+
+`pointer` on every part is its RFC 6901 place in the author's own file, so that a problem found later,
+by the compiler or the linter, can still be shown at its line and column.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from handrail.workflows.compiled import (
+    ChoiceKind,
+    InputSpec,
+    Recommended,
+    Reference,
+    Rule,
+    UserOnly,
+)
+from handrail.workflows.conditions import Condition
+
+
+class Authored(msgspec.Struct, frozen=True, kw_only=True):
+    """Shared options of source parts."""
+
+
+class ConditionRef(Authored, frozen=True, kw_only=True):
+    """A condition by the id under `conditions`."""
+
+    condition_id: str
+    pointer: str
+
+
+class InlineCondition(Authored, frozen=True, kw_only=True):
+    """A condition written in place (files from elsewhere do that)."""
+
+    condition: Condition
+    pointer: str
+
+
+When: TypeAlias = ConditionRef | InlineCondition
+
+
+class RefPart(Authored, frozen=True, kw_only=True):
+    """`{kind: ref, refId: wr.refs.*}` inside a prompt block."""
+
+    ref_id: str
+    pointer: str
+
+
+PromptPart: TypeAlias = str | RefPart
+
+
+class PromptBlocks(Authored, frozen=True, kw_only=True):
+    """A prompt in parts; rendered in this order."""
+
+    goal: tuple[PromptPart, ...] = ()
+    constraints: tuple[PromptPart, ...] = ()
+    procedure: tuple[PromptPart, ...] = ()
+    output_required: tuple[tuple[str, PromptPart], ...] = ()
+    verify: tuple[PromptPart, ...] = ()
+
+
+class SourceFragment(Authored, frozen=True, kw_only=True):
+    """Text added where its condition holds."""
+
+    id: str = ""
+    when: When | None = None
+    text: str
+
+
+class SourceGate(Authored, frozen=True, kw_only=True):
+    """An assessment a step must report."""
+
+    assessment_id: str
+    followups: dict[str, str] = {}
+    """Level to the guidance that it demands."""
+    pointer: str
+
+
+class SourceStep(Authored, frozen=True, kw_only=True):
+    """A step an agent does. Exactly one of `prompt` and `blocks` is set."""
+
+    id: str
+    title: str
+    prompt: str = ""
+    blocks: PromptBlocks | None = None
+    fragments: tuple[SourceFragment, ...] = ()
+    guidance: tuple[str, ...] = ()
+    agent_role: str = ""
+    require_confirmation: bool | When = False
+    when: When | None = None
+    contract_ref: str = ""
+    hints: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    gates: tuple[SourceGate, ...] = ()
+    function_refs: tuple[str, ...] = ()
+    user_only: UserOnly | None = None
+    notes_optional: bool = False
+    pointer: str
+
+
+class SourceOption(Authored, frozen=True, kw_only=True):
+    id: str
+    label: str
+    description: str = ""
+    sets: dict[str, Any] = {}
+
+
+class SourceChoice(Authored, frozen=True, kw_only=True):
+    """Named options."""
+
+    id: str
+    title: str
+    prompt: str
+    options: tuple[SourceOption, ...]
+    non_assumable: ChoiceKind | None = None
+    when: When | None = None
+    pointer: str
+
+
+class SourceAction(Authored, frozen=True, kw_only=True):
+    """An operation Handrail runs itself."""
+
+    id: str
+    title: str
+    operation: str
+    params: dict[str, Any] = {}
+    save_as: str = ""
+    when: When | None = None
+    pointer: str
+
+
+class SourceTemplateCall(Authored, frozen=True, kw_only=True):
+    """Steps that a builtin template stands for. `id` and `title` may be empty."""
+
+    id: str = ""
+    title: str = ""
+    template_id: str
+    args: dict[str, Any] = {}
+    require_confirmation: bool | When = False
+    when: When | None = None
+    pointer: str
+
+
+class RepeatWhile(Authored, frozen=True, kw_only=True):
+    condition: When
+
+
+class RepeatUntil(Authored, frozen=True, kw_only=True):
+    condition: When
+
+
+class RepeatForEach(Authored, frozen=True, kw_only=True):
+    input: str
+    item: str
+    index: str = ""
+
+
+class RepeatCount(Authored, frozen=True, kw_only=True):
+    count: int
+    index: str = ""
+
+
+SourceRepeat: TypeAlias = RepeatWhile | RepeatUntil | RepeatForEach | RepeatCount
+
+
+class SourceLoop(Authored, frozen=True, kw_only=True):
+    """A loop. `loop_id` is what artifacts name; files from elsewhere may have a step id beside it."""
+
+    loop_id: str
+    title: str = ""
+    repeat: SourceRepeat
+    max_iterations: int
+    body: tuple[SourcePart, ...]
+    when: When | None = None
+    pointer: str
+
+
+SourcePart: TypeAlias = SourceStep | SourceChoice | SourceAction | SourceTemplateCall | SourceLoop
+
+
+class SourceFeature(Authored, frozen=True, kw_only=True):
+    id: str
+    config: dict[str, Any] = {}
+    pointer: str
+
+
+class SourceAssessment(Authored, frozen=True, kw_only=True):
+    """A declared assessment: dimensions with their levels."""
+
+    id: str
+    purpose: str
+    dimensions: dict[str, tuple[str, ...]]
+    pointer: str
+
+
+class SourceWorkflow(Authored, frozen=True, kw_only=True):
+    """A whole authored workflow."""
+
+    id: str
+    kind: Literal["workflow", "routine"]
+    name: str
+    description: str
+    version: str
+    agent_role: str = ""
+    guidance: tuple[str, ...] = ()
+    """Workflow-wide rules, shown with every step (metaGuidance elsewhere)."""
+    preconditions: tuple[str, ...] = ()
+    """Shown with the first step, as are the questions."""
+    questions: tuple[str, ...] = ()
+    inputs: dict[str, InputSpec] = {}
+    recommended: Recommended = Recommended()
+    capabilities: dict[str, Literal["required", "preferred", "disabled"]] = {}
+    features: tuple[SourceFeature, ...] = ()
+    references: tuple[Reference, ...] = ()
+    functions: dict[str, str] = {}
+    conditions: dict[str, Condition] = {}
+    assessments: tuple[SourceAssessment, ...] = ()
+    steps: tuple[SourcePart, ...]
+    about: str = ""
+    examples: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}
+    """Keys from elsewhere that have no meaning here: kept and reported, never fatal, not in the hash."""

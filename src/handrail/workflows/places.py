@@ -1,0 +1,163 @@
+"""Where in a JSON text a pointer leads: line and column, both from 1, the column in characters. Pure.
+
+Nothing here runs unless a problem is to be shown. The text is scanned once, from the front, and the
+answer is as good as the text: what is missing or broken has the place of what is nearest around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from json import loads
+from typing import TypeAlias
+
+import msgspec
+
+from handrail.workflows.problem import Problem
+
+Place: TypeAlias = tuple[int, int]
+"""Line and column."""
+
+_KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
+"""What is wrong with a key itself, so the key's place is shown and not that of its value."""
+
+_OPENING = ("{", "[")
+_CLOSING = ("}", "]")
+
+# An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
+_PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
+
+
+def locate(text: str, pointers: Iterable[str]) -> dict[str, Place]:
+    """The place of the value at each pointer; of the nearest value around it where there is none."""
+    asked = list(pointers)
+    root = _scan(text, asked)
+    return {pointer: _place(text, _value_offset(root, pointer)) for pointer in asked}
+
+
+def locate_keys(text: str, pointers: Iterable[str]) -> dict[str, Place]:
+    """The place of the key that each pointer ends with; as `locate` where there is no such key."""
+    asked = list(pointers)
+    root = _scan(text, asked)
+    return {pointer: _place(text, _key_offset(root, pointer)) for pointer in asked}
+
+
+def with_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems with line and column, in the order of the text."""
+    listed = list(problems)
+    root = _scan(text, [problem.pointer for problem in listed])
+    placed = []
+    for problem in listed:
+        offset_of = _key_offset if problem.code in _KEY_PROBLEMS else _value_offset
+        line, column = _place(text, offset_of(root, problem.pointer))
+        placed.append(msgspec.structs.replace(problem, line=line, column=column))
+    return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
+
+
+def place_of_depth(text: str, limit: int) -> Place:
+    """Where more than `limit` arrays and objects are inside each other for the first time."""
+    depth = 0
+    for match in _PART.finditer(text):
+        if match.group() in _OPENING:
+            depth += 1
+        elif match.group() in _CLOSING:
+            depth -= 1
+        if depth > limit:
+            return _place(text, match.start())
+    return 1, 1
+
+
+def _place(text: str, offset: int) -> Place:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
+class _Wanted:
+    """A value on the way to a pointer: where it and its key begin, once the scan has met them."""
+
+    def __init__(self) -> None:
+        self.inner: dict[str, _Wanted] = {}
+        self.value: int | None = None
+        self.key: int | None = None
+
+
+class _Open:
+    """An array or object that the scan is inside of; without `wanted` nothing in it was asked for."""
+
+    def __init__(self, wanted: _Wanted | None, is_object: bool) -> None:
+        self.wanted = wanted
+        self.is_object = is_object
+        self.is_key_next = is_object
+        self.index = 0
+        self.child = None if wanted is None else wanted.inner.get("0")
+
+    def meet_key(self, part: str, offset: int) -> None:
+        self.is_key_next = False
+        if self.wanted is not None:
+            self.child = self.wanted.inner.get(_escaped_key(part))
+            if self.child is not None and self.child.key is None:
+                self.child.key = offset
+
+    def meet_comma(self) -> None:
+        self.is_key_next = self.is_object
+        self.index += 1
+        if self.wanted is not None:
+            self.child = self.wanted.inner.get(str(self.index))
+
+
+def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
+    """The text once, from the front; pointers are a tree, so that long ones are never built again."""
+    root = _tree(pointers)
+    around: list[_Open] = []
+    for match in _PART.finditer(text):
+        part, offset = match.group(), match.start()
+        if part in _CLOSING:
+            del around[-1:]
+        elif part == ",":
+            if around:
+                around[-1].meet_comma()
+        elif part == ":":
+            continue
+        elif around and around[-1].is_key_next:
+            around[-1].meet_key(part, offset)
+        else:
+            wanted = around[-1].child if around else root
+            if wanted is not None and wanted.value is None:
+                wanted.value = offset
+            if part in _OPENING:
+                around.append(_Open(wanted, part == "{"))
+    return root
+
+
+def _tree(pointers: Iterable[str]) -> _Wanted:
+    root = _Wanted()
+    for pointer in pointers:
+        at = root
+        for part in pointer.split("/")[1:]:
+            at = at.inner.setdefault(part, _Wanted())
+    return root
+
+
+def _value_offset(root: _Wanted, pointer: str) -> int:
+    offset, at = root.value or 0, root
+    for part in pointer.split("/")[1:]:
+        at = at.inner[part]
+        if at.value is None:
+            break
+        offset = at.value
+    return offset
+
+
+def _key_offset(root: _Wanted, pointer: str) -> int:
+    at = root
+    for part in pointer.split("/")[1:]:
+        at = at.inner[part]
+    return at.key if at.key is not None else _value_offset(root, pointer)
+
+
+def _escaped_key(part: str) -> str:
+    """A key as it stands in the text, as a part of a pointer."""
+    try:
+        key = loads(part)
+    except ValueError:
+        key = part
+    return str(key).replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,78 @@
+"""The problems of one file while it is read, in a bounded number. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.workflows.limits import MAX_PROBLEMS
+from handrail.workflows.problem import Problem, ProblemCode
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
+
+
+class Findings:
+    """Problems as they are found. When it is full, whoever looks for more may stop."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.closed: set[str] = set()
+        """Pointers of values that are not looked into: they are over a limit."""
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.problems) > MAX_PROBLEMS
+
+    def report(self, code: ProblemCode, pointer: str, message: str, fix: str) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(code=code, message=message, pointer=pointer, fix=fix))
+        elif not self.is_full:
+            self.problems.append(_more())
+
+
+def _more() -> Problem:
+    return Problem(
+        code="too_many_problems",
+        message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
+        pointer="",
+        fix="Correct the listed ones and check the file again.",
+    )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The known name that was probably meant: the same but for its case, or the nearest one, or nothing."""
+    names = list(known)
+    same = [one for one in names if one.lower() == name[:64].lower()]
+    return (same or nearest(name, names, 1) or [""])[0]
+
+
+def child(pointer: str, name: str | int) -> str:
+    """The RFC 6901 pointer of a member or an item."""
+    return f"{pointer}/{name}" if isinstance(name, int) else f"{pointer}/{escaped(name)}"
+
+
+def escaped(name: str) -> str:
+    """A key as a part of a pointer."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def label(pointer: str) -> str:
+    """What a message calls the value at a pointer: its key, or its list and its index."""
+    holder, _, last = pointer.rpartition("/")
+    name = _unescaped(last)
+    if not pointer:
+        return "The file"
+    if last.isdecimal() and holder:
+        return f"{shown(_unescaped(holder.rpartition('/')[2]))}[{last}]"
+    return shown(name)
+
+
+def shown(name: str) -> str:
+    """A name of the author's in a sentence: bare when it is plain, quoted when it is not."""
+    return name if _PLAIN.fullmatch(name) else quoted(name)
+
+
+def _unescaped(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")

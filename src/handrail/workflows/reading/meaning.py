@@ -1,0 +1,162 @@
+"""What the shape of a value cannot say: members that contradict each other or can never be met. Pure.
+
+Every check looks only at members that have the right shape; the others have been reported already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TypeAlias
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_LIST_ITEMS, MAX_PATTERN_CHARACTERS
+from handrail.workflows.patterns import pattern_trouble
+from handrail.workflows.reading.authored_parts import named_ids
+from handrail.workflows.reading.findings import Findings, child, label, meant, shown
+from handrail.workflows.reading.grammar import SHAPES
+from handrail.workflows.reading.shapes import Record
+from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, same_value
+
+Object: TypeAlias = dict[str, Json]
+Meaning: TypeAlias = Callable[[Findings, Object, str], None]
+
+
+def _workflow(found: Findings, value: Object, pointer: str) -> None:
+    _unique(found, named_ids(value), pointer)
+    for name in ("references", "assessments"):
+        _unique(found, _ids_in(value, name), pointer)
+
+
+def _input(found: Findings, value: Object, pointer: str) -> None:
+    """`enum` and `default` have the declared type, and the default is one of the enum."""
+    declared = value.get("type", "any")
+    if not isinstance(declared, str) or declared not in INPUT_FITS:
+        return
+    fits, words = INPUT_FITS[declared]
+    enum = value.get("enum")
+    members = enum[:MAX_LIST_ITEMS] if isinstance(enum, list) else []
+    for index, member in enumerate(members):
+        place = child(child(pointer, "enum"), index)
+        if not fits(member):
+            found.report("bad_value", place, f"{label(place)} is not {words}.", f"Write {words}.")
+        elif any(same_value(member, earlier) for earlier in members[:index]):
+            found.report("bad_value", place, f"{label(place)} repeats a value.", "Remove one of them.")
+    place = child(pointer, "default")
+    default = value.get("default", msgspec.UNSET)
+    if default is msgspec.UNSET:
+        return
+    if not fits(default):
+        found.report("bad_value", place, f"default is not {words}.", f"Write {words}, or change the type.")
+    elif members and not any(same_value(default, member) for member in members):
+        found.report("bad_value", place, "default is not in the enum.", "Write one of the enum's values.")
+
+
+def _compare(found: Findings, value: Object, pointer: str) -> None:
+    """The value suits the operator; a field belongs to an artifact."""
+    operator = value.get("op")
+    if "field" in value and "artifact" not in value and "input" in value:
+        fix = "Write the member behind the input's name, with a dot between them, or name an artifact."
+        found.report("bad_value", child(pointer, "field"), "field goes with artifact, not with input.", fix)
+    if not isinstance(operator, str) or operator not in OPERATOR_FITS:
+        return
+    is_artifact = "artifact" in value and "input" not in value
+    if is_artifact and operator != "exists" and _lacks(value, "field", "compare"):
+        found.report("missing_key", pointer, "field is missing.", 'Add "field": the artifact\'s member.')
+    fits, words = OPERATOR_FITS[operator]
+    if "value" in value:
+        if not fits(value["value"]):
+            message = f"value does not suit {operator}: it must be {words}."
+            found.report("bad_value", child(pointer, "value"), message, f"Write {words}.")
+    elif operator != "exists" and _lacks(value, "value", "compare"):
+        found.report("missing_key", pointer, "value is missing.", f'Add "value": {words}.')
+
+
+def _regex(found: Findings, value: Object, pointer: str) -> None:
+    pattern = value.get("pattern")
+    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS:
+        return
+    trouble = pattern_trouble(pattern)
+    if trouble:
+        fix = "Write a Python regular expression without a repetition inside a repetition."
+        found.report("bad_pattern", child(pointer, "pattern"), trouble, fix)
+
+
+def _length(found: Findings, value: Object, pointer: str) -> None:
+    least, most = value.get("minimum"), value.get("maximum")
+    if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+        fix = "Swap the two, or leave one out."
+        found.report("bad_value", child(pointer, "maximum"), "maximum is below minimum.", fix)
+
+
+def _schema(found: Findings, value: Object, pointer: str) -> None:
+    schema = value.get("schema")
+    size = len(msgspec.json.encode(schema)) if isinstance(schema, dict) else 0
+    if size > MAX_CONTRACT_SCHEMA_BYTES:
+        message = f"schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
+        found.report("too_large", child(pointer, "schema"), message, "Ask for fewer things.")
+
+
+def _user_only(found: Findings, value: Object, pointer: str) -> None:
+    """EXEC "Reasons": only a choice has a kind, and a choice always has one."""
+    reason = value.get("reason")
+    if reason == "needs_user_choice" and _lacks(value, "choiceKind", "user_only"):
+        fix = 'Add "choiceKind": why nobody may choose for the user.'
+        found.report("missing_key", pointer, "choiceKind is missing.", fix)
+    elif isinstance(reason, str) and reason != "needs_user_choice" and "choiceKind" in value:
+        message = "choiceKind goes with the reason needs_user_choice only."
+        found.report("bad_value", child(pointer, "choiceKind"), message, "Remove it.")
+
+
+def _choice(found: Findings, value: Object, pointer: str) -> None:
+    _unique(found, _ids_in(value, "options"), pointer)
+
+
+def _step(found: Findings, value: Object, pointer: str) -> None:
+    _unique(found, _ids_in(value, "promptFragments"), pointer)
+
+
+def _lacks(value: Object, key: str, record: str) -> bool:
+    """Whether a key is missing; a misspelt one has been reported."""
+    shape = SHAPES[record]
+    assert isinstance(shape, Record), "only records have keys"
+    absent = [name for name in shape.keys if name not in value]
+    return key in absent and not any(
+        meant(name, absent) == key for name in islice(value, MAX_LIST_ITEMS) if name not in shape.keys
+    )
+
+
+def _unique(found: Findings, ids: list[tuple[str, str]], pointer: str) -> None:
+    """Report every id that an earlier one has; `ids` are ids and their pointers below `pointer`."""
+    first: dict[str, str] = {}
+    for name, place in ids:
+        if name in first:
+            message = f"The id {shown(name)} is already used at {pointer}{first[name]}."
+            found.report("duplicate_id", pointer + place, message, "Give each its own id.")
+        first.setdefault(name, place)
+
+
+def _ids_in(value: Object, key: str) -> list[tuple[str, str]]:
+    items = value.get(key)
+    return [
+        (item["id"], f"/{key}/{index}/id")
+        for index, item in enumerate(items if isinstance(items, list) else ())
+        if isinstance(item, dict) and isinstance(item.get("id"), str)
+    ]
+
+
+MEANINGS: dict[str, Meaning] = {
+    "workflow": _workflow,
+    "input": _input,
+    "compare": _compare,
+    "declared_compare": _compare,
+    "regex_rule": _regex,
+    "length_rule": _length,
+    "schema_rule": _schema,
+    "user_only": _user_only,
+    "choice": _choice,
+    "step": _step,
+}
+"""By the name of a record."""

@@ -1,0 +1,251 @@
+"""What an author may write as a step, a choice, an action, a template call or a loop. Pure."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from handrail.workflows.compiled import ChoiceKind, UserOnlyReason
+from handrail.workflows.limits import (
+    MAX_ITERATIONS,
+    MAX_LIST_ITEMS,
+    MAX_OPTIONS,
+    MAX_PARTS,
+    MAX_TITLE_CHARACTERS,
+    MAX_WORKFLOW_ID_CHARACTERS,
+    MIN_OPTIONS,
+)
+from handrail.workflows.reading.condition_grammar import CONFIRMATION, WHEN
+from handrail.workflows.reading.shapes import (
+    Anything,
+    ByType,
+    Flag,
+    Items,
+    Key,
+    Members,
+    Named,
+    Record,
+    Shape,
+    Tagged,
+    Text,
+    Whole,
+    Word,
+)
+from handrail.workflows.reading.words import (
+    FREE_OBJECT,
+    ID,
+    NAME,
+    PATH,
+    PROMPT,
+    PROSE,
+    PROSE_LIST,
+    REMARK,
+    TITLE,
+    key,
+    needed,
+)
+
+PARTS = Items(of=Named(name="part"), least=1, most=MAX_PARTS, trouble="no_steps")
+
+CHOICE_KINDS: tuple[str, ...] = get_args(ChoiceKind)
+REPEATS = ("while", "until", "forEach", "count")
+
+_CHOICE_KIND = Word(values=CHOICE_KINDS)
+_TEMPLATE_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="templates")
+_CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
+_REF_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="refs")
+_TIMES = Whole(least=1, most=MAX_ITERATIONS)
+
+_PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
+_BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=_PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
+_WHEN = key(WHEN, "The part is skipped where this condition does not hold.")
+_CONFIRM = key(
+    CONFIRMATION, "Whether the user must confirm before the step is done: a boolean or a condition."
+)
+
+
+def _type(name: str) -> Key:
+    return needed(Word(values=(name,)), "What kind of part this is.")
+
+
+_PART_SHAPES: dict[str, Shape] = {
+    "part": Tagged(
+        says="One part of the workflow; without a type it is a step.",
+        tag="type",
+        records={name: name for name in ("step", "loop", "template_call", "choice", "action")},
+        default="step",
+    ),
+    "step": Record(
+        says="A step an agent does.",
+        one_of=("prompt", "promptBlocks"),
+        keys={
+            "type": key(Word(values=("step",)), "A step; may be left out."),
+            "id": needed(ID, "What everything else calls this step."),
+            "title": needed(TITLE, "What people see."),
+            "prompt": key(PROMPT, "What the agent reads."),
+            "promptBlocks": key(
+                Named(name="prompt_blocks"), "The prompt in parts, rendered in a fixed order."
+            ),
+            "promptFragments": key(
+                Items(of=Named(name="fragment"), most=MAX_LIST_ITEMS), "Text added where its condition holds."
+            ),
+            "guidance": key(PROSE_LIST, "Advice for this step, shown after the prompt."),
+            "agentRole": key(REMARK, "The stance for this step, instead of the workflow's."),
+            "requireConfirmation": _CONFIRM,
+            "when": _WHEN,
+            "output": key(Named(name="output"), "What the step must deliver."),
+            "validation": key(
+                Items(of=Named(name="rule"), most=MAX_LIST_ITEMS), "What the notes of the step must meet."
+            ),
+            "gates": key(
+                Items(of=Named(name="gate"), most=MAX_LIST_ITEMS), "Assessments the step must report."
+            ),
+            "functionRefs": key(
+                Items(of=NAME, most=MAX_LIST_ITEMS), "Names under functions whose text the agent needs here."
+            ),
+            "userOnly": key(Named(name="user_only"), "Something only the user can give."),
+            "notesOptional": key(Flag(), "Whether the step may be finished without notes."),
+        },
+    ),
+    "loop": Record(
+        says="Parts that run more than once, never more than maxIterations times.",
+        one_of=REPEATS,
+        any_of=("loopId", "id"),
+        keys={
+            "type": _type("loop"),
+            "loopId": key(ID, "What loop_control artifacts call this loop."),
+            "id": key(ID, "Stands for loopId where that is left out."),
+            "title": key(TITLE, "What people see."),
+            "while": key(WHEN, "Another iteration as long as the condition holds."),
+            "until": key(WHEN, "Iterations until the condition holds; the first one always runs."),
+            "forEach": key(Named(name="for_each"), "One iteration per item of an array input."),
+            "count": key(ByType(shapes=(_TIMES, Named(name="times"))), "A fixed number of iterations."),
+            "maxIterations": needed(_TIMES, "The most iterations, whatever the condition says."),
+            "body": needed(PARTS, "What is repeated, in order."),
+            "when": _WHEN,
+        },
+    ),
+    "template_call": Record(
+        says="Steps that a builtin template stands for.",
+        keys={
+            "type": _type("template_call"),
+            "id": key(ID, "What the expanded steps' ids begin with."),
+            "title": key(TITLE, "What people see."),
+            "templateId": needed(_TEMPLATE_ID, "The template, such as wr.templates.verification_pass."),
+            "args": key(FREE_OBJECT, "The template's arguments."),
+            "requireConfirmation": _CONFIRM,
+            "when": _WHEN,
+        },
+    ),
+    "choice": Record(
+        says="Named options; each sets context and has a token of its own.",
+        keys={
+            "type": _type("choice"),
+            "id": needed(ID, "What everything else calls this choice."),
+            "title": needed(TITLE, "What people see."),
+            "prompt": needed(PROMPT, "What to consider before choosing."),
+            "options": needed(
+                Items(of=Named(name="option"), least=MIN_OPTIONS, most=MAX_OPTIONS), "The ways it can go."
+            ),
+            "nonAssumable": key(_CHOICE_KIND, "Why an agent must not choose for the user."),
+            "when": _WHEN,
+        },
+    ),
+    "action": Record(
+        says="A read or preview that Handrail runs itself.",
+        keys={
+            "type": _type("action"),
+            "id": needed(ID, "What everything else calls this action."),
+            "title": key(TITLE, "What people see; the operation unless written."),
+            "operation": needed(Text(most=MAX_WORKFLOW_ID_CHARACTERS), "The operation, such as scan.search."),
+            "params": key(FREE_OBJECT, "The operation's parameters."),
+            "saveAs": key(NAME, "The context value that gets the result."),
+            "when": _WHEN,
+        },
+    ),
+}
+
+_INNER_SHAPES: dict[str, Shape] = {
+    "prompt_blocks": Record(
+        says="A prompt in parts; each is a text, a ref, or a list of both.",
+        any_of=("goal", "constraints", "procedure", "outputRequired", "verify"),
+        keys={
+            "goal": key(_BLOCK, "What is true when the step is done."),
+            "constraints": key(_BLOCK, "What must not happen."),
+            "procedure": key(_BLOCK, "What to do, in order."),
+            "outputRequired": key(
+                Members(of=_PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
+                "What to deliver: the name of each thing, and what it must hold.",
+            ),
+            "verify": key(_BLOCK, "How to see that it worked."),
+        },
+    ),
+    "ref_part": Record(
+        says="A builtin text, put in when the workflow is compiled.",
+        keys={
+            "kind": needed(Word(values=("ref",)), "Says that a builtin text is meant."),
+            "refId": needed(_REF_ID, "The ref, such as wr.refs.notes_first."),
+        },
+    ),
+    "fragment": Record(
+        says="Text added to the prompt where its condition holds.",
+        keys={
+            "id": key(ID, "Tells fragments of one step apart."),
+            "when": key(WHEN, "The text is added where this condition holds; always unless written."),
+            "text": needed(PROMPT, "The text."),
+        },
+    ),
+    "output": Record(
+        says="What a step must deliver besides notes.",
+        any_of=("contractRef", "hints"),
+        keys={
+            "contractRef": key(_CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."),
+            "hints": key(PROSE_LIST, "What helps to get it right."),
+        },
+    ),
+    "gate": Record(
+        says="An assessment the step must report.",
+        keys={
+            "assessmentId": needed(ID, "The id of an assessment under assessments."),
+            "followups": key(
+                Members(of=PROSE, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
+                "Level to what must be done before the run goes on when any dimension has it.",
+            ),
+        },
+    ),
+    "user_only": Record(
+        says="Something only the user can give.",
+        keys={
+            "reason": needed(Word(values=get_args(UserOnlyReason)), "What is needed from the user."),
+            "choiceKind": key(_CHOICE_KIND, "With needs_user_choice: why nobody may choose for the user."),
+            "input": key(PATH, "The declared input whose value answers it."),
+        },
+    ),
+    "for_each": Record(
+        says="One iteration per item of an array input.",
+        keys={
+            "input": needed(PATH, "The array input."),
+            "as": needed(NAME, "The name of the current item in prompts and conditions."),
+            "indexAs": key(NAME, "The name of the current index, from 0."),
+        },
+    ),
+    "times": Record(
+        says="A fixed number of iterations with a named index.",
+        keys={
+            "times": needed(_TIMES, "How many iterations."),
+            "indexAs": key(NAME, "The name of the current index, from 0."),
+        },
+    ),
+    "option": Record(
+        says="One way a choice can go.",
+        keys={
+            "id": needed(ID, "What the choice is recorded as."),
+            "label": needed(TITLE, "What people see."),
+            "description": key(REMARK, "What follows from it."),
+            "set": key(
+                Members(of=Anything(), name=NAME, most=MAX_LIST_ITEMS), "Context values this option sets."
+            ),
+        },
+    ),
+}
+
+PART_SHAPES: dict[str, Shape] = {**_PART_SHAPES, **_INNER_SHAPES}

@@ -1,0 +1,250 @@
+"""Holds a decoded document against the grammar and reports everything that does not fit. Pure.
+
+One mistake is one problem: a misspelt key is not reported as missing as well, and a value of the wrong
+type is not looked into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import KeysView
+from functools import reduce
+from typing import assert_never
+
+from handrail.contract.json_numbers import survives
+from handrail.contract.outcome import Json
+from handrail.workflows.problem import ProblemCode
+from handrail.workflows.reading.findings import Findings, child, label, meant, shown
+from handrail.workflows.reading.grammar import SHAPES
+from handrail.workflows.reading.json_words import json_type, shape_in_words, shape_types, type_in_words
+from handrail.workflows.reading.meaning import MEANINGS
+from handrail.workflows.reading.shapes import (
+    Anything,
+    ByType,
+    Flag,
+    Items,
+    Members,
+    Named,
+    Record,
+    Shape,
+    Tagged,
+    Text,
+    Whole,
+    Word,
+)
+
+
+def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
+    """Report what is wrong with a value and with everything inside it."""
+    if found.is_full or pointer in found.closed:
+        return
+    if json_type(value) not in shape_types(shape):
+        _wrong_type(found, shape, value, pointer)
+        return
+    match shape:
+        case Named(name=name):
+            _named(found, name, value, pointer)
+        case ByType(shapes=shapes):
+            fitting = next(one for one in shapes if json_type(value) in shape_types(one))
+            check_shape(found, fitting, value, pointer)
+        case Tagged():
+            _tagged(found, shape, value, pointer)
+        case Record():
+            _record(found, shape, value, pointer)
+        case Members():
+            _members(found, shape, value, pointer)
+        case Items():
+            _items(found, shape, value, pointer)
+        case Text():
+            _text(found, shape, value, pointer)
+        case Word(values=values):
+            _word(found, values, value, pointer)
+        case Whole():
+            _whole(found, shape, value, pointer)
+        case Anything(is_hashed=True):
+            _numbers(found, value, pointer)
+        case Anything() | Flag():
+            pass
+        case never:
+            assert_never(never)
+
+
+def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
+    message = f"{label(pointer)} is {type_in_words(value)}, not {shape_in_words(shape)}."
+    fix = f"Write {shape_in_words(shape)} here."
+    found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix)
+
+
+def _named(found: Findings, name: str, value: Json, pointer: str, assumed: str = "") -> None:
+    shape = SHAPES[name]
+    if isinstance(shape, Record):
+        _record(found, shape, value, pointer, assumed)
+    else:
+        check_shape(found, shape, value, pointer)
+    if name in MEANINGS:
+        MEANINGS[name](found, value, pointer)
+
+
+def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> None:
+    tag = _meant_tag(found, shape, value, pointer)
+    if tag:
+        _named(found, shape.records[tag], value, pointer, assumed=shape.tag)
+
+
+def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
+    """Which record is meant, also where its tag is misspelt or forgotten; nothing when that is unclear."""
+    if shape.tag in value:
+        tag = value[shape.tag]
+        check_shape(found, Word(values=tuple(shape.records)), tag, child(pointer, shape.tag))
+        return _known_tag(shape, tag)
+    if shape.default and value.keys() <= _keys_of(shape.records[shape.default]):
+        return shape.default
+    misspelt = _misspelt_tag(shape, value)
+    if misspelt:
+        tag = _known_tag(shape, value[misspelt])
+        if not tag:  # otherwise its record reports the key
+            _unknown_key(found, misspelt, value, (shape.tag,), pointer)
+        return tag
+    tag = _likely_tag(shape, value)
+    if not tag or tag != shape.default:
+        wanted = f'"{tag}"' if tag else "one of " + ", ".join(shape.records)
+        found.report("missing_key", pointer, f"{shape.tag} is missing.", f'Add "{shape.tag}": {wanted}.')
+    return tag
+
+
+def _known_tag(shape: Tagged, tag: Json) -> str:
+    """The tag itself, or the one that a word of some length was meant to be."""
+    if not isinstance(tag, str):
+        return ""
+    if tag in shape.records:
+        return tag
+    return meant(tag, shape.records) if len(tag) > 2 else ""
+
+
+def _misspelt_tag(shape: Tagged, value: dict[str, Json]) -> str:
+    known = {name for record in shape.records.values() for name in _keys_of(record)}
+    strange = [name for name in value if name not in known and len(name) > 2]
+    return next((name for name in strange[:20] if meant(name, (shape.tag,))), "")
+
+
+def _likely_tag(shape: Tagged, value: dict[str, Json]) -> str:
+    """The tag whose record knows most of the keys; the default or nothing when that is not clear."""
+    fits = {tag: sum(name in value for name in _keys_of(record)) for tag, record in shape.records.items()}
+    best = max(fits.values())
+    if shape.default and fits[shape.default] == best:
+        return shape.default
+    likely = [tag for tag, fit in fits.items() if fit == best]
+    return likely[0] if len(likely) == 1 else ""
+
+
+def _keys_of(record: str) -> KeysView[str]:
+    shape = SHAPES[record]
+    assert isinstance(shape, Record), "a tag stands for a record"
+    return shape.keys.keys()
+
+
+def _record(found: Findings, record: Record, value: dict[str, Json], pointer: str, assumed: str = "") -> None:
+    """`assumed` is a key that has been dealt with."""
+    dealt_with = {assumed}
+    for name in value:
+        if name not in record.keys and not found.is_full:
+            dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer))
+    for name, key in record.keys.items():
+        if name in value and name != assumed:
+            check_shape(found, key.shape, value[name], child(pointer, name))
+        elif key.is_required and name not in value and name not in dealt_with:
+            found.report("missing_key", pointer, f"{name} is missing.", f'Add "{name}": {key.says}')
+    for group in (record.one_of, record.any_of):
+        if group and not any(name in value or name in dealt_with for name in group):
+            listed = ", ".join(group)
+            found.report("missing_key", pointer, f"None of {listed} is there.", f"Add one of {listed}.")
+    there = [name for name in value if name in record.one_of]
+    if len(there) > 1:
+        message = f"{' and '.join(there)} exclude each other."
+        found.report("bad_value", child(pointer, there[1]), message, "Keep exactly one of them.")
+
+
+def _unknown_key(
+    found: Findings, name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str
+) -> str:
+    """Report a key that is not known; the key that was probably meant, or nothing."""
+    near = meant(name, [one for one in known if one not in value]) or meant(name, known)
+    fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(known)}."
+    found.report("unknown_key", child(pointer, name), f"The key {shown(name)} is not known here.", fix)
+    return near
+
+
+def _members(found: Findings, shape: Members, value: dict[str, Json], pointer: str) -> None:
+    if len(value) > shape.most:
+        _too_many(found, len(value), shape.most, pointer)
+        return
+    for name, member in value.items():
+        trouble = Findings()
+        _text(trouble, shape.name, name, "")
+        if not trouble.problems:
+            check_shape(found, shape.of, member, child(pointer, name))
+            continue
+        fix = trouble.problems[0].fix
+        found.report("bad_name", child(pointer, name), f"The name {shown(name)} cannot be used here.", fix)
+
+
+def _items(found: Findings, shape: Items, value: list[Json], pointer: str) -> None:
+    if len(value) > shape.most:
+        _too_many(found, len(value), shape.most, pointer)
+    elif len(value) < shape.least:
+        message = f"{label(pointer)} has {len(value)} of at least {shape.least} items."
+        found.report(shape.trouble, pointer, message, f"Write {shape.least} or more items.")
+    else:
+        for place, item in enumerate(value):
+            check_shape(found, shape.of, item, child(pointer, place))
+
+
+def _too_many(found: Findings, measured: int, most: int, pointer: str) -> None:
+    message = f"{label(pointer)} has {measured} entries; the limit is {most}."
+    found.report("too_large", pointer, message, f"Keep at most {most}, or split the workflow.")
+
+
+def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
+    size = len(value) if shape.unit == "characters" else len(value.encode())
+    if size > shape.most:
+        message = f"{label(pointer)} has {size} {shape.unit}; the limit is {shape.most}."
+        found.report("too_large", pointer, message, f"Shorten it to {shape.most} {shape.unit}.")
+    elif not shape.may_be_blank and not value.strip():
+        found.report("bad_value", pointer, f"{label(pointer)} is blank.", "Write something, or leave it out.")
+    elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
+        message = f"{label(pointer)} has a form that is not allowed: {shown(value)}."
+        found.report(shape.trouble, pointer, message, shape.wanted)
+
+
+def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
+    if value not in values:
+        near = meant(value, values)
+        fix = f"Did you mean {near}?" if near else f"Write one of {', '.join(values)}."
+        found.report("bad_value", pointer, f"{label(pointer)} cannot be {shown(value)}.", fix)
+
+
+def _whole(found: Findings, shape: Whole, value: float, pointer: str) -> None:
+    if not shape.least <= value <= shape.most or value != int(value):
+        allowed = f"a whole number from {shape.least} to {shape.most}"
+        code: ProblemCode = "too_large" if value > shape.most else "bad_value"
+        found.report(code, pointer, f"{label(pointer)} is not {allowed}.", f"Write {allowed}.")
+
+
+def _numbers(found: Findings, value: Json, pointer: str) -> None:
+    """RFC 8785 has no form for an integer that a double would round, so the workflow would have no hash.
+
+    Only the first one is reported: names inside such a value are as long as the author likes, and so are
+    their pointers.
+    """
+    waiting: list[tuple[Json, tuple[str | int, ...]]] = [(value, ())]
+    while waiting:
+        current, path = waiting.pop()
+        if isinstance(current, dict):
+            waiting += [(member, (*path, name)) for name, member in current.items()]
+        elif isinstance(current, list):
+            waiting += [(item, (*path, index)) for index, item in enumerate(current)]
+        elif type(current) is int and not survives(current):
+            place = reduce(child, path, pointer)
+            message = f"{label(place)} is an integer that JSON readers would round."
+            found.report("bad_value", place, message, "Write it as a text.")
+            return

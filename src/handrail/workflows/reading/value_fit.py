@@ -1,0 +1,84 @@
+"""Whether a JSON value fits a declared type or a comparison, as a question and in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from handrail.contract.outcome import Json
+
+Fit: TypeAlias = tuple[Callable[[Json], bool], str]
+"""The question, and what a fitting value is called."""
+
+
+def same_value(left: Json, right: Json) -> bool:
+    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _is_boolean(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Json) -> bool:
+    return _is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, list)
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_ordered(value: Json) -> bool:
+    return _is_text(value) or _is_number(value)
+
+
+def _is_simple(value: Json) -> bool:
+    return _is_ordered(value) or _is_boolean(value)
+
+
+def _is_filled_list(value: Json) -> bool:
+    return isinstance(value, list) and bool(value)
+
+
+def _is_anything(_: Json) -> bool:
+    return True
+
+
+INPUT_FITS: dict[str, Fit] = {
+    "string": (_is_text, "a text"),
+    "number": (_is_number, "a number"),
+    "integer": (_is_whole, "a whole number"),
+    "boolean": (_is_boolean, "true or false"),
+    "array": (_is_list, "a list"),
+    "object": (_is_object, "an object"),
+    "any": (_is_anything, "anything"),
+}
+"""By input type: what a default or a member of the enum must be."""
+
+_ORDERED: Fit = (_is_ordered, "a number or a text")
+OPERATOR_FITS: dict[str, Fit] = {
+    "equals": (_is_anything, "anything"),
+    "not_equals": (_is_anything, "anything"),
+    "in": (_is_filled_list, "a list with at least one value"),
+    "contains": (_is_simple, "a text, a number, true or false"),
+    "gt": _ORDERED,
+    "gte": _ORDERED,
+    "lt": _ORDERED,
+    "lte": _ORDERED,
+    "exists": (_is_boolean, "true or false"),
+}
+"""By operator: what the value of a comparison must be."""

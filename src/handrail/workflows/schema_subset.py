@@ -1,0 +1,189 @@
+"""The part of JSON Schema (2020-12) that contracts may use: what stands outside it, and why. Pure.
+
+Small enough to check whether anything can satisfy a schema and to make up documents that do and do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+
+Schema: TypeAlias = dict[str, Any]
+
+TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+CHECKS = frozenset(
+    {
+        *("type", "properties", "required", "enum", "const", "items", "minItems", "maxItems"),
+        *("minLength", "maxLength", "minimum", "maximum", "additionalProperties", "pattern"),
+    }
+)
+REMARKS = frozenset({"title", "description", "$comment", "examples", "default"})
+AT_THE_ROOT = frozenset({"$schema", "$defs"})
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+MAX_DEPTH = 16
+_DEFS = "#/$defs/"
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a contract's schema may not say; `pointer` is its place in the schema."""
+
+    pointer: str
+    message: str
+    fix: str
+
+
+def member(pointer: str, name: str | int) -> str:
+    """The RFC 6901 pointer of a member."""
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+
+
+def outside_subset(schema: Json) -> Iterator[Trouble]:
+    """Every keyword, type name and reference that contracts may not use."""
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        yield Trouble(
+            pointer="",
+            message="The schema does not describe an object.",
+            fix='Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.',
+        )
+    yield from _outside(schema, "", 0)
+    if isinstance(schema, dict):
+        yield from _root_keys(schema)
+        yield from _circles(schema)
+
+
+def resolved(schema: Json, root: Schema) -> Json:
+    """The schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(schema, dict) or "$ref" not in schema:
+            return schema
+        schema = _definitions(root).get(str(schema["$ref"]).removeprefix(_DEFS), {})
+    return {}
+
+
+def _definitions(root: Schema) -> Schema:
+    found = root.get("$defs")
+    return found if isinstance(found, dict) else {}
+
+
+def _root_keys(schema: Schema) -> Iterator[Trouble]:
+    if schema.get("$schema", DIALECT) != DIALECT:
+        yield Trouble(
+            pointer="/$schema",
+            message=f"The dialect {quoted(str(schema['$schema']))} is not known.",
+            fix=f"Remove $schema or write {DIALECT}.",
+        )
+    for name, inner in _definitions(schema).items():
+        yield from _outside(inner, member("/$defs", name), 1)
+
+
+def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
+    if isinstance(schema, bool) and pointer:
+        return
+    if not isinstance(schema, dict):
+        yield Trouble(
+            pointer=pointer, message="A schema must be an object.", fix="Write an object with a type."
+        )
+        return
+    if depth > MAX_DEPTH:
+        yield Trouble(
+            pointer=pointer,
+            message=f"The schema is nested deeper than {MAX_DEPTH} levels.",
+            fix="Flatten it: an agent fills it in by hand.",
+        )
+        return
+    if "$ref" in schema:
+        yield from _reference(schema, pointer)
+        return
+    yield from _keywords(schema, pointer, is_root=not pointer)
+    for place, inner in inner_schemas(schema):
+        yield from _outside(inner, pointer + place, depth + 1)
+
+
+def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
+    """The schemas directly inside a schema, with their places relative to it."""
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        yield member("/properties", name), inner
+    for keyword in ("items", "additionalProperties"):
+        if keyword in schema:
+            yield "/" + keyword, schema[keyword]
+
+
+def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
+    allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
+    for keyword in sorted(set(schema) - allowed):
+        near = nearest(keyword, CHECKS, most=1)
+        advice = f"Did you mean {near[0]}?" if near else f"Use only {', '.join(sorted(CHECKS))}."
+        yield Trouble(
+            pointer=member(pointer, keyword),
+            message=f"Contracts do not use the keyword {quoted(keyword)}.",
+            fix=advice,
+        )
+    named = schema.get("type", [])
+    for name in named if isinstance(named, list) else [named]:
+        if name not in TYPES:
+            near = nearest(str(name), TYPES, most=1)
+            yield Trouble(
+                pointer=pointer + "/type",
+                message=f"{quoted(str(name))} is not a type.",
+                fix=f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(TYPES)}.",
+            )
+
+
+def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
+    if not str(schema["$ref"]).startswith(_DEFS):
+        yield Trouble(
+            pointer=pointer + "/$ref",
+            message=f"The reference {quoted(str(schema['$ref']))} leaves the document.",
+            fix=f"Put the schema under $defs and write {_DEFS} with its name.",
+        )
+    for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
+        yield Trouble(
+            pointer=member(pointer, keyword),
+            message=f"{quoted(keyword)} stands beside a $ref.",
+            fix="Move it into the definition that the $ref names.",
+        )
+
+
+def _circles(schema: Schema) -> Iterator[Trouble]:
+    """Definitions that are unknown or contain themselves: nobody can fill those in."""
+    definitions = _definitions(schema)
+    uses = {name: set(_names_in(inner, MAX_DEPTH)) for name, inner in definitions.items()}
+    body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
+    for name in sorted(set(_names_in(body, MAX_DEPTH)).union(*uses.values()) - set(definitions)):
+        near = nearest(name, definitions, most=1)
+        yield Trouble(
+            pointer="/$defs",
+            message=f"There is no definition {quoted(name)}.",
+            fix=f"Did you mean {near[0]}?" if near else "Add it under $defs.",
+        )
+    for name in sorted(uses):
+        reached: set[str] = set()
+        waiting = set(uses[name])
+        while waiting:
+            step = waiting.pop()
+            reached.add(step)
+            waiting |= uses.get(step, set()) - reached
+        if name in reached:
+            yield Trouble(
+                pointer=member("/$defs", name),
+                message=f"The definition {quoted(name)} contains itself.",
+                fix="Write the levels out; an artifact has a fixed depth.",
+            )
+
+
+def _names_in(schema: Json, depth: int) -> Iterator[str]:
+    if not isinstance(schema, dict) or depth < 0:
+        return
+    if "$ref" in schema:
+        if str(schema["$ref"]).startswith(_DEFS):
+            yield str(schema["$ref"]).removeprefix(_DEFS)
+        return
+    for _, inner in inner_schemas(schema):
+        yield from _names_in(inner, depth - 1)

@@ -1,0 +1,51 @@
+"""What a contract's schema asks for, in a few lines for a prompt. Pure.
+
+An example shows the shape. These lines say what it cannot show: the closed sets, and what may be added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from handrail.contract.outcome import Json
+from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
+
+
+def field_lines(schema: Schema) -> list[str]:
+    """One line for each member with a closed set of values, and for each that may be left out."""
+    return list(_lines(schema, schema, "", 0))
+
+
+def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
+    schema = resolved(schema, root)
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return
+    properties = schema.get("properties", {})
+    required = schema.get("required", ())
+    for name, declared in properties.items():
+        inner = resolved(declared, root)
+        here = f"{path}.{name}" if path else name
+        said = _said(inner, is_optional=name not in required)
+        if said:
+            yield f"{here}: {said}"
+        yield from _lines(inner, root, here, depth + 1)
+    if "items" in schema:
+        items = resolved(schema["items"], root)
+        values = _values(items)
+        if values:
+            yield f"{path}[]: {values}"
+        yield from _lines(items, root, path + "[]", depth + 1)
+
+
+def _said(schema: Json, *, is_optional: bool) -> str:
+    values = _values(schema)
+    if is_optional:
+        return f"{values}; may be left out" if values else "may be left out"
+    return values
+
+
+def _values(schema: Json) -> str:
+    options = schema.get("enum") if isinstance(schema, dict) else None
+    if not isinstance(options, list) or len(options) < 2:
+        return ""
+    return "one of " + ", ".join(str(option) for option in options)

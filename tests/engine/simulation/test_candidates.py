@@ -1,0 +1,185 @@
+"""Values worth trying: both ways for every comparison, arrays for loops, and starts that cover conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.inputs import problems_at_start
+from handrail.engine.simulation.candidates import (
+    both_ways,
+    built,
+    comparisons,
+    flipped,
+    input_paths,
+    starts,
+)
+from handrail.workflows.compiled import CompiledWorkflow, ForEach, InputSpec, Loop, Part
+from handrail.workflows.conditions import (
+    MISSING,
+    And,
+    Compare,
+    Condition,
+    Facts,
+    LoopControl,
+    Not,
+    Operator,
+    Or,
+    holds,
+)
+from tests.engine.written_log import step, workflow_of
+
+
+def flow(conditions: dict[str, Condition], *parts: Part, **inputs: InputSpec) -> CompiledWorkflow:
+    """Each condition is used by a step of its own."""
+    used = [step(f"when_{name}", when=name) for name in conditions]
+    return workflow_of(*parts, *used, step("z"), conditions=conditions, inputs=inputs)
+
+
+def equals(name: str, value: Any) -> Compare:
+    return Compare(input=name, op="equals", value=value)
+
+
+@pytest.mark.parametrize(
+    ("op", "value"),
+    [
+        ("equals", "x"),
+        ("equals", True),
+        ("equals", 3),
+        ("equals", None),
+        ("not_equals", "something else"),
+        ("in", ["a", "b"]),
+        ("in", [1, 2]),
+        ("contains", "x"),
+        ("contains", 4),
+        ("gt", 3),
+        ("gte", 3.5),
+        ("lt", 0),
+        ("lte", "m"),
+        ("exists", True),
+        ("exists", False),
+    ],
+)
+def test_a_comparison_is_tried_both_ways(op: Operator, value: Any) -> None:
+    atom = Compare(input="x", op=op, value=value)
+
+    results = {
+        holds(atom, Facts(values={} if tried is MISSING else {"x": tried})) for tried in both_ways(atom)
+    }
+
+    if op == "equals" and value is None:
+        assert results == {False} or results == {True, False}
+    else:
+        assert results == {True, False}
+
+
+def test_comparisons_are_found_inside_other_conditions() -> None:
+    nested = And(of=(equals("a", 1), Or(of=(Not(of=equals("b", 2)), LoopControl()))))
+
+    assert [atom.input for atom in comparisons(nested)] == ["a", "b"]
+
+
+def test_only_inputs_that_steer_or_are_required_are_tried() -> None:
+    workflow = flow(
+        {"big": equals("size", "big")},
+        size=InputSpec(enum=("big", "small"), default="small"),
+        ticket=InputSpec(type="string", required=True),
+        remark=InputSpec(type="string"),
+    )
+
+    paths = input_paths(workflow, 2)
+
+    assert set(paths) == {"size", "ticket"}
+    assert paths["size"] == ["small", "big"]
+    assert len(paths["ticket"]) == 1
+
+
+def test_an_undeclared_value_may_also_be_left_out() -> None:
+    assert input_paths(flow({"c": equals("mood", "good")}), 2)["mood"] == ["good", "something else", MISSING]
+
+
+def test_every_start_fits_the_declared_inputs() -> None:
+    workflow = flow(
+        {
+            "big": equals("size", "big"),
+            "deep": Compare(input="depth", op="gt", value=3),
+            "has": Compare(input="tags", op="contains", value="x"),
+        },
+        size=InputSpec(type="string", enum=("big", "small"), required=True),
+        depth=InputSpec(type="integer", default=1),
+        tags=InputSpec(type="array"),
+        name=InputSpec(type="string", required=True),
+    )
+
+    contexts, possible = starts(workflow, 2, 64)
+
+    assert len(contexts) == possible
+    assert all(problems_at_start(workflow.inputs, context) == [] for context in contexts)
+
+
+def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None:
+    conditions: dict[str, Condition] = {f"c{number}": equals(f"v{number}", "yes") for number in range(12)}
+    conditions["rare"] = And(of=tuple(equals(f"v{number}", "yes") for number in range(6)))
+    workflow = flow(conditions)
+
+    contexts, possible = starts(workflow, 2, 40)
+
+    assert possible > 40
+    assert len(contexts) <= 40
+    for name, condition in conditions.items():
+        assert {holds(condition, Facts(values=context)) for context in contexts} == {True, False}, name
+
+
+def test_the_same_workflow_gives_the_same_starts() -> None:
+    workflow = flow({"a": equals("x", 1), "b": equals("y.z", "q")})
+
+    assert starts(workflow, 2, 64) == starts(workflow, 2, 64)
+
+
+def test_arrays_are_empty_short_long_and_hold_what_conditions_ask_of_items() -> None:
+    loop = Loop(
+        id="each",
+        repeat=ForEach(input="files", item="file", index="at"),
+        max_iterations=3,
+        body=(step("a", when="new"),),
+    )
+    workflow = flow({"new": equals("file.state", "new")}, loop, files=InputSpec(type="array", required=True))
+
+    arrays = input_paths(workflow, 2)["files"]
+
+    assert [] in arrays
+    assert {len(array) for array in arrays} >= {0, 1, 2}
+    assert {item["state"] for array in arrays for item in array} == {"new", "something else"}
+
+
+def test_items_of_nested_loops_are_arrays_themselves() -> None:
+    inner = Loop(id="in", repeat=ForEach(input="row.cells", item="cell"), max_iterations=3, body=(step("a"),))
+    outer = Loop(id="out", repeat=ForEach(input="rows", item="row"), max_iterations=3, body=(inner,))
+
+    arrays = input_paths(flow({}, outer), 2)["rows"]
+
+    assert any(item["cells"] for array in arrays for item in array)
+
+
+def test_a_path_becomes_nested_objects() -> None:
+    assert built({"a.b.c": 1, "a.d": 2, "e": MISSING, "f": []}) == {"a": {"b": {"c": 1}, "d": 2}, "f": []}
+
+
+def test_building_a_context_changes_no_value_it_was_given() -> None:
+    base: dict[str, Any] = {"kept": 1}
+
+    built({"a": base, "a.b": 2})
+
+    assert base == {"kept": 1}
+
+
+def test_a_condition_can_be_turned_around_by_a_change_of_context() -> None:
+    condition = equals("more", True)
+    paths = input_paths(flow({"c": condition}), 2)
+
+    change = flipped(condition, paths, Facts(values={"more": True}))
+
+    assert change is not None
+    assert not holds(condition, Facts(values={"more": True} | change))
+    assert flipped(LoopControl(), paths, Facts()) is None

@@ -1,0 +1,149 @@
+"""Made-up reports: the engine accepts each valid one and refuses each invalid one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.assess import assess
+from handrail.engine.note_rules import broken_rules
+from handrail.engine.simulation.made_reports import invalid_reports, notes_for, valid_reports
+from handrail.engine.state import LoopFrame, Running
+from handrail.workflows.compiled import (
+    AllOf,
+    AnyOf,
+    CompiledWorkflow,
+    ContainsRule,
+    Gate,
+    LengthRule,
+    Loop,
+    PatternRule,
+    Rule,
+    SchemaRule,
+    Step,
+    UserOnly,
+    While,
+)
+from handrail.workflows.conditions import Compare, Condition, Facts, LoopControl
+from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE
+from tests.engine.written_log import step, workflow_of
+
+STATE = Running(step_id="a", loops=(LoopFrame(loop_id="fix", iteration=0),))
+GATE = Gate(
+    assessment_id="ready",
+    purpose="?",
+    dimensions={"tests": ("none", "all"), "docs": ("old", "new")},
+    followups={"none": "Write one."},
+)
+SEVERE: dict[str, Condition] = {
+    "severe": Compare(artifact="project.finding", field="severity", op="equals", value="high")
+}
+ASKING = [
+    step("a"),
+    step("a", contract=FINDING),
+    step("a", contract=LOOP),
+    step("a", contract=PROBE, capability="delegation"),
+    step("a", gates=(GATE,)),
+    step("a", user_only=UserOnly(reason="needs_user_approval")),
+    step("a", contract=FINDING, gates=(GATE,), user_only=UserOnly(reason="needs_user_choice")),
+    step("a", rules=(ContainsRule(value="seen", message="m"),), contract=FINDING),
+]
+IDS = ["nothing", "contract", "loop", "probe", "gate", "user", "several", "rules"]
+
+
+def flow(held: Step, conditions: dict[str, Condition] | None = None) -> CompiledWorkflow:
+    loop = Loop(id="fix", repeat=While(condition="keep"), max_iterations=3, body=(held,))
+    used = [step(f"when_{name}", when=name) for name in conditions or {}]
+    return workflow_of(
+        loop,
+        *used,
+        contracts=CONTRACTS,
+        conditions={"keep": LoopControl()} | (conditions or {}),
+        capabilities={"delegation": "required"},
+    )
+
+
+def reasons(workflow: CompiledWorkflow, held: Step, report: Any) -> list[str]:
+    verdict = assess(workflow, held, STATE, Facts(), report.notes, report.artifacts)
+    return [reason.name for reason in verdict.reasons]
+
+
+@pytest.mark.parametrize("held", ASKING, ids=IDS)
+def test_every_valid_report_is_accepted(held: Step) -> None:
+    workflow = flow(held)
+    notes = notes_for(held.rules)
+    assert notes is not None
+
+    made = valid_reports(workflow, held, STATE, notes)
+
+    assert made
+    assert len({report.label for report in made}) == len(made)
+    assert [reasons(workflow, held, report) for report in made] == [[]] * len(made)
+
+
+@pytest.mark.parametrize("held", ASKING[1:], ids=IDS[1:])
+def test_every_invalid_report_is_refused(held: Step) -> None:
+    workflow = flow(held)
+    notes = notes_for(held.rules)
+    assert notes is not None
+
+    made = invalid_reports(workflow, held, STATE, notes)
+
+    assert made
+    assert {report.label: bool(reasons(workflow, held, report)) for report in made} == {
+        report.label: True for report in made
+    }
+
+
+def test_a_step_that_asks_for_nothing_has_no_invalid_report() -> None:
+    assert invalid_reports(flow(step("a")), step("a"), STATE, "done") == []
+
+
+def test_a_loop_is_decided_both_ways() -> None:
+    held = step("a", contract=LOOP)
+
+    decided = [report.artifacts[0]["decision"] for report in valid_reports(flow(held), held, STATE, "")]
+
+    assert decided == ["stop", "continue"]
+
+
+def test_an_artifact_comes_in_every_form_that_a_condition_tells_apart() -> None:
+    held = step("a", contract=FINDING)
+
+    made = valid_reports(flow(held, SEVERE), held, STATE, "")
+
+    assert {report.artifacts[0]["severity"] for report in made} == {"low", "high"}
+
+
+def test_a_required_capability_that_is_missing_is_not_a_valid_report() -> None:
+    held = step("a", contract=PROBE, capability="delegation")
+
+    valid = [report.label for report in valid_reports(flow(held), held, STATE, "")]
+    invalid = [report.label for report in invalid_reports(flow(held), held, STATE, "")]
+
+    assert valid == ["available"]
+    assert "capability unavailable" in invalid
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        (),
+        (ContainsRule(value="Evidence", message="m"), LengthRule(minimum=200, message="m")),
+        (AnyOf(of=(ContainsRule(value="a", message="m"), ContainsRule(value="b", message="m"))),),
+        (AllOf(of=(ContainsRule(value="a", message="m"), LengthRule(maximum=50, message="m"))),),
+        (PatternRule(pattern=r"\bexit code \d+", flags="", message="m"),),
+        (PatternRule(pattern="^(done|finished)", flags="i", message="m"),),
+        (SchemaRule(schema={"type": "object", "required": ["n"]}, message="m"),),
+    ],
+)
+def test_notes_can_be_made_up_for_most_rules(rules: tuple[Rule, ...]) -> None:
+    notes = notes_for(rules)
+
+    assert notes is not None
+    assert broken_rules(rules, notes) == []
+
+
+def test_notes_that_cannot_be_made_up_are_admitted() -> None:
+    assert notes_for((PatternRule(pattern=r"^[A-F0-9]{8}-[x-z]{3}$", message="m"),)) is None

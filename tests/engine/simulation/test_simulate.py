@@ -1,0 +1,286 @@
+"""The simulator: coverage, dead steps and why, loops, modes, limits, and the problems it must find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.engine.simulation.made_reports import MadeReport
+from handrail.engine.simulation.report import ALL_MODES, Coverage, Limits, Report
+from handrail.engine.simulation.simulate import simulate
+from handrail.workflows.compiled import (
+    Action,
+    Autonomy,
+    Choice,
+    CompiledWorkflow,
+    Contract,
+    Count,
+    ForEach,
+    Fragment,
+    Gate,
+    InputSpec,
+    Loop,
+    Option,
+    Part,
+    PatternRule,
+    Repeat,
+    Until,
+    UserOnly,
+    While,
+)
+from handrail.workflows.conditions import AlwaysFalse, And, Compare, Condition, LoopControl
+from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE
+from tests.engine.written_log import step, workflow_of
+
+BIG = Compare(input="size", op="equals", value="big")
+SEVERE = Compare(artifact="project.finding", field="severity", op="equals", value="high")
+CONDITIONS: dict[str, Condition] = {
+    "big": BIG,
+    "severe": SEVERE,
+    "keep": LoopControl(),
+    "enough": LoopControl(continue_when="stop"),
+    "never": AlwaysFalse(),
+    "more": Compare(input="more", op="equals", value=True),
+    "left": Compare(input="way", op="equals", value="left"),
+}
+
+
+def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
+    return workflow_of(*parts, **{"contracts": CONTRACTS, "conditions": CONDITIONS} | fields)
+
+
+def loop(loop_id: str, repeat: Repeat, *body: Part, most: int = 10, when: str = "") -> Loop:
+    return Loop(id=loop_id, repeat=repeat, max_iterations=most, body=body, when=when)
+
+
+def dead(report: Report) -> dict[str, str]:
+    return {found.step_id: found.reason for found in report.dead_steps}
+
+
+def check_clean(workflow: CompiledWorkflow) -> Report:
+    """Every step is reached in every mode and nothing goes wrong."""
+    report = simulate(workflow)
+    assert report.problems == ()
+    assert dead(report) == {}
+    assert set(report.by_mode.values()) == {report.coverage}
+    assert not report.truncated
+    return report
+
+
+def test_a_line_of_steps_is_one_path_per_mode() -> None:
+    report = check_clean(flow(step("a"), step("b")))
+
+    assert report.coverage == Coverage(reached=2, total=2)
+    assert (report.paths, report.completed) == (3, 3)
+    assert set(report.by_mode) == set(ALL_MODES)
+
+
+def test_every_branch_is_walked() -> None:
+    options = (Option(id="left", label="L", sets={"way": "left"}), Option(id="right", label="R"))
+
+    check_clean(
+        flow(
+            step("a", contract=FINDING),
+            step("b", when="severe"),
+            Choice(id="way", title="?", prompt="?", options=options, non_assumable="scope_boundary"),
+            step("c", when="left"),
+            step("d", when="big"),
+            Action(id="e", title="E", operation="scan.search", save_as="hits"),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("repeat", "iterations", "reasons"),
+    [
+        (While(condition="keep"), (1, 2, 3), ("condition_false", "limit_reached")),
+        (Until(condition="enough"), (1, 2, 3), ("condition_false", "limit_reached")),
+        (While(condition="more"), (0, 1, 2, 3), ("condition_false", "limit_reached")),
+        (Until(condition="more"), (1, 2, 3), ("condition_false", "limit_reached")),
+        (Count(count=500), (3,), ("limit_reached",)),
+        (Count(count=2), (2,), ("items_exhausted",)),
+        (ForEach(input="files", item="file"), (0, 1, 2, 3), ("items_exhausted", "limit_reached")),
+    ],
+    ids=["while decided", "until decided", "while value", "until value", "many", "two", "for each"],
+)
+def test_loops_of_every_kind_are_left_after_none_one_two_and_at_their_limit(
+    repeat: Repeat, iterations: tuple[int, ...], reasons: tuple[str, ...]
+) -> None:
+    decided = isinstance(repeat, While | Until) and repeat.condition in ("keep", "enough")
+    last = step("b", contract=LOOP if decided else "")
+
+    (ends,) = check_clean(flow(loop("l", repeat, step("a"), last, most=1_000), step("z"))).loops
+
+    assert (ends.iterations, ends.reasons) == (iterations, reasons)
+
+
+def test_nested_loops_stay_within_bounds() -> None:
+    inner: Part = step("a", contract=LOOP)
+    for depth in range(5):
+        inner = loop(f"l{depth}", While(condition="keep"), inner, step(f"s{depth}", contract=LOOP))
+
+    check_clean(flow(inner, step("z")))
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ((step("a", when="never"), step("b")), {"a": "its condition never never held"}),
+        (
+            (loop("l", Count(count=2), step("a"), when="never"), step("b")),
+            {"a": "the condition of the loop l never never held"},
+        ),
+        (
+            (loop("l", While(condition="never"), step("a")), step("b")),
+            {"a": "the loop l never ran"},
+        ),
+    ],
+)
+def test_a_dead_step_is_named_with_what_kept_every_walk_away(
+    parts: tuple[Part, ...], expected: dict[str, str]
+) -> None:
+    report = simulate(flow(*parts))
+
+    assert dead(report) == expected
+    assert report.coverage.reached == report.coverage.total - len(expected)
+
+
+def test_a_condition_that_the_enum_rules_out_leaves_a_dead_step() -> None:
+    inputs = {"size": InputSpec(type="string", enum=("small", "medium"), default="small")}
+
+    assert "a" in dead(simulate(flow(step("a", when="big"), step("b"), inputs=inputs)))
+
+
+def test_a_contract_nothing_can_satisfy_is_found() -> None:
+    impossible = Contract(
+        artifact_kind="project.x",
+        schema={"type": "object", "properties": {"n": {"enum": []}}, "required": ["n"]},
+        example={"kind": "project.x"},
+        guidance="",
+    )
+    workflow = flow(step("a", contract="project.contracts.x"), contracts={"project.contracts.x": impossible})
+
+    report = simulate(workflow)
+
+    kinds = {(problem.kind, problem.mode) for problem in report.problems}
+    assert ("does_not_end", "guided") in kinds
+    assert ("valid_refused", "full_auto_stop_on_user_deps") in kinds
+    assert all(problem.step_id == "a" for problem in report.problems)
+
+
+def test_a_gate_whose_every_level_demands_a_follow_up_never_opens() -> None:
+    gate = Gate(assessment_id="g", purpose="?", dimensions={"d": ("low",)}, followups={"low": "Again."})
+
+    report = simulate(flow(step("a", gates=(gate,)), step("b")))
+
+    assert {problem.kind for problem in report.problems if problem.mode == "guided"} >= {"does_not_end"}
+    assert report.by_mode["guided"].reached == 1
+    assert report.by_mode["full_auto_never_stop"].reached == 2
+
+
+def test_what_an_author_may_ask_for_blocks_or_is_disclosed_in_every_mode() -> None:
+    gate = Gate(
+        assessment_id="g", purpose="?", dimensions={"d": ("low", "high")}, followups={"low": "Again."}
+    )
+
+    check_clean(
+        flow(
+            step("probe", contract=PROBE, capability="web_browsing"),
+            step("a", gates=(gate,)),
+            step("b", user_only=UserOnly(reason="needs_user_approval")),
+            step("c", user_only=UserOnly(reason="needs_user_artifact", input="ticket")),
+            capabilities={"web_browsing": "required"},
+        )
+    )
+
+
+def test_a_way_that_only_a_missing_artifact_opens_is_walked_in_never_stop() -> None:
+    without = Compare(artifact="project.finding", field="file", op="exists", value=False)
+    workflow = flow(step("a", contract=FINDING), step("b", when="without"), conditions={"without": without})
+
+    report = simulate(workflow)
+
+    assert report.by_mode["guided"].reached == 1
+    assert report.by_mode["full_auto_never_stop"].reached == 2
+
+
+@pytest.mark.parametrize("mode", ALL_MODES)
+def test_an_invalid_report_that_passes_unnoticed_is_a_problem(
+    mode: Autonomy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine lets none pass, so one that is not invalid at all is called invalid here."""
+
+    def called_invalid(*_: object) -> list[MadeReport]:
+        return [MadeReport(label="a sound one")]
+
+    monkeypatch.setattr("handrail.engine.simulation.walking.invalid_reports", called_invalid)
+
+    report = simulate(flow(step("a")), modes=(mode,))
+
+    assert [(problem.kind, problem.step_id) for problem in report.problems] == [("invalid_accepted", "a")]
+
+
+def test_a_dimension_without_levels_takes_any_and_is_no_problem() -> None:
+    gate = Gate(assessment_id="g", purpose="?", dimensions={"d": ()})
+
+    check_clean(flow(step("a", gates=(gate,))))
+
+
+def test_prompt_sizes_are_those_of_the_longest_form() -> None:
+    held = step("a", prompt="Look at {{size}}.", fragments=(Fragment(when="big", text="é" * 10),))
+
+    (size,) = simulate(flow(held)).prompts
+
+    assert size.step_id == "a"
+    assert size.size_bytes == len("Look at big.\n\n") + 20
+    assert size.tokens > 0
+
+
+def test_rules_that_no_notes_could_be_made_up_for_are_named_and_do_not_stop_the_walks() -> None:
+    rule = PatternRule(pattern="^[A-F0-9]{8}-[x-z]{3}$", message="m")
+
+    report = simulate(flow(step("a", rules=(rule,)), step("b")))
+
+    assert report.unproven == ("a",)
+    assert report.coverage == Coverage(reached=2, total=2)
+    assert report.problems == ()
+
+
+def test_limits_are_kept_and_told() -> None:
+    parts = [step(f"s{number}", contract=FINDING, when="severe") for number in range(20)]
+    workflow = flow(step("first", contract=FINDING), *parts)
+
+    report = simulate(workflow, Limits(max_positions=5))
+
+    assert report.truncated
+    assert any(found.reason.startswith("the limits") for found in report.dead_steps)
+
+
+def test_a_condition_of_many_parts_is_reached_among_many_inputs() -> None:
+    parts = tuple(Compare(input=f"v{number}", op="equals", value="yes") for number in range(12))
+    workflow = flow(step("rare", when="all"), step("z"), conditions={"all": And(of=parts[:6])})
+
+    report = simulate(workflow)
+
+    assert report.starts_possible > report.starts_tried
+    assert dead(report) == {}
+
+
+def test_the_same_workflow_gives_the_same_bytes() -> None:
+    workflow = flow(
+        step("a", contract=FINDING),
+        step("b", when="severe"),
+        loop("l", While(condition="keep"), step("c", contract=LOOP)),
+    )
+
+    reports = {msgspec.json.encode(simulate(workflow)) for _ in range(3)}
+
+    assert len(reports) == 1
+
+
+def test_only_the_asked_modes_are_walked() -> None:
+    report = simulate(flow(step("a")), modes=("guided",))
+
+    assert list(report.by_mode) == ["guided"]

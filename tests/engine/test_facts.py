@@ -1,0 +1,124 @@
+"""Facts at a node: defaults, context and validated artifacts along lineage, decisions of this iteration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.engine.facts import carried_to, facts_at, first_facts, inside_loops, with_report
+from handrail.engine.state import LoopFrame, Running
+from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, InputSpec, Loop, Part, While
+from handrail.workflows.conditions import Facts, LoopControl
+from tests.engine.contracts import CONTRACTS, FINDING, LOOP, decision, finding
+from tests.engine.written_log import WrittenLog, step, work, workflow_of
+
+
+def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
+    return workflow_of(*parts, contracts=CONTRACTS, conditions={"keep": LoopControl()}, **fields)
+
+
+def test_defaults_hold_until_context_says_otherwise() -> None:
+    inputs = {"size": InputSpec(default="small"), "depth": InputSpec(default=2), "free": InputSpec()}
+    log = WrittenLog(workflow=flow(step("a"), step("b"), step("c"), inputs=inputs))
+    first = log.start(context={"size": "large"})
+    second = log.advance(first, context={"size": None, "depth": 3})
+
+    assert facts_at(log.history, log.workflow, first.node_id).values == {"size": "large", "depth": 2}
+    assert facts_at(log.history, log.workflow, second.node_id).values == {"size": "small", "depth": 3}
+
+
+def test_the_newest_validated_artifact_of_a_kind_counts_and_a_forks_sibling_does_not() -> None:
+    log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b"), step("c")))
+    first = log.start()
+    left = log.report(first, work(artifacts=[finding(file="left.py")]))
+    right = log.report(first, work(artifacts=[finding(file="right.py")]))
+    later = log.report(right, work(artifacts=[finding(file="later.py")]))
+
+    def files(node_id: Any) -> Any:
+        return facts_at(log.history, log.workflow, node_id).artifacts["project.finding"]["file"]
+
+    assert (files(left.node_id), files(right.node_id), files(later.node_id)) == (
+        "left.py",
+        "right.py",
+        "later.py",
+    )
+
+
+def test_what_no_contract_checked_is_no_fact() -> None:
+    log = WrittenLog(workflow=flow(step("a"), step("b")))
+
+    after = log.report(log.start(), work(artifacts=[{"kind": "any.thing"}]))
+
+    assert facts_at(log.history, log.workflow, after.node_id).artifacts == {}
+
+
+def test_what_a_blocked_attempt_or_a_checkpoint_brought_is_no_fact() -> None:
+    log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b")))
+    first = log.start()
+    blocked = log.report(first, work(artifacts=[finding(), {"kind": "wr.gap"}]))
+
+    assert blocked.kind == "blocked_attempt"
+    assert facts_at(log.history, log.workflow, blocked.node_id).artifacts == {}
+
+
+def test_a_decision_counts_in_its_own_iteration_only() -> None:
+    body = (step("try", contract=LOOP), step("look"))
+    log = WrittenLog(
+        workflow=flow(Loop(id="fix", repeat=While(condition="keep"), max_iterations=5, body=body))
+    )
+    decided = log.report(log.start(), work(artifacts=[decision("continue")]))
+    again = log.advance(decided)
+
+    assert facts_at(log.history, log.workflow, decided.node_id).loop_decisions == {"fix": "continue"}
+    assert again.state == Running(step_id="try", loops=(LoopFrame(loop_id="fix", iteration=1),))
+    assert facts_at(log.history, log.workflow, again.node_id).loop_decisions == {}
+
+
+def test_a_decision_of_an_inner_loop_ends_with_the_outer_iteration() -> None:
+    inner = Loop(
+        id="inner", repeat=While(condition="keep"), max_iterations=5, body=(step("a", contract=LOOP),)
+    )
+    log = WrittenLog(workflow=flow(Loop(id="outer", repeat=Count(count=2), max_iterations=2, body=(inner,))))
+
+    second = log.report(log.start(), work(artifacts=[decision("stop")]))
+
+    assert second.state == Running(
+        step_id="a",
+        loops=(LoopFrame(loop_id="outer", iteration=1), LoopFrame(loop_id="inner", iteration=0)),
+    )
+    assert facts_at(log.history, log.workflow, second.node_id).loop_decisions == {}
+
+
+def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:
+    log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b")))
+    first = log.start(context={"x": 1})
+    after = log.report(first, work(context={"y": 2, "x": None}, artifacts=[finding()]))
+    assert isinstance(first.state, Running)
+    kept = [held.artifact for held in log.history.attached[after.node_id].artifacts]
+
+    by_hand = with_report(
+        log.workflow, first_facts(log.workflow, {"x": 1}), first.state, {"y": 2, "x": None}, kept
+    )
+
+    assert by_hand == facts_at(log.history, log.workflow, after.node_id)
+
+
+def test_carrying_facts_on_forgets_decisions_of_iterations_that_ended() -> None:
+    def at(*frames: tuple[str, int]) -> Running:
+        loops = tuple(LoopFrame(loop_id=name, iteration=number) for name, number in frames)
+        return Running(step_id="a", loops=loops)
+
+    facts = Facts(loop_decisions={"outer": "continue", "inner": "stop"})
+    before = at(("outer", 0), ("inner", 0))
+
+    assert carried_to(facts, before, before).loop_decisions == facts.loop_decisions
+    assert carried_to(facts, before, at(("outer", 0))).loop_decisions == {"outer": "continue"}
+    assert carried_to(facts, before, at(("outer", 1), ("inner", 0))).loop_decisions == {}
+
+
+def test_inside_a_loop_the_item_is_a_fact() -> None:
+    loop = Loop(id="each", repeat=ForEach(input="files", item="file"), max_iterations=9, body=(step("a"),))
+    state = Running(step_id="a", loops=(LoopFrame(loop_id="each", iteration=1),))
+
+    facts = inside_loops(flow(loop), state, Facts(values={"files": ["x", "y"]}))
+
+    assert facts.values["file"] == "y"

@@ -1,0 +1,99 @@
+"""What a node takes over from its ancestors: shared while nothing changes, and fixed once others followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
+from handrail.engine.facts import facts_at
+from handrail.engine.history import context_at
+from handrail.engine.inherited import (
+    NOTHING_INHERITED,
+    Decided,
+    merged,
+    with_artifact,
+    with_context,
+    with_preferences,
+)
+from handrail.engine.plans.writing import planned
+from handrail.engine.state import LoopFrame
+from tests.engine.contracts import FINDING, LOOP, decision, finding
+from tests.engine.written_log import RUN_ID, WrittenLog
+
+FRAMES = (LoopFrame(loop_id="fix", iteration=2),)
+
+
+def artifact(body: dict[str, Any], contract_ref: str) -> Artifact:
+    return Artifact(kind=body["kind"], digest="sha256:1", body=body, contract_ref=contract_ref)
+
+
+@pytest.mark.parametrize(
+    ("context", "delta", "expected"),
+    [
+        ({}, {"a": 1}, {"a": 1}),
+        ({"a": 1}, {"a": 2, "b": []}, {"a": 2, "b": []}),
+        ({"a": {"x": 1}}, {"a": {"y": 2}}, {"a": {"y": 2}}),
+        ({"a": 1, "b": 2}, {"a": None, "absent": None}, {"b": 2}),
+        ({"a": {"x": None}}, {}, {"a": {"x": None}}),
+    ],
+)
+def test_context_is_merged_at_its_top_level_and_null_deletes(
+    context: dict[str, Any], delta: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    before = dict(context)
+
+    assert merged(context, delta) == expected
+    assert context == before
+
+
+def test_only_a_validated_artifact_is_taken_over() -> None:
+    taken = with_artifact(NOTHING_INHERITED, artifact(finding(), FINDING), (), 7)
+    left = with_artifact(taken, artifact(finding(file="b.py"), ""), (), 8)
+
+    assert taken.artifacts == {"project.finding": finding()}
+    assert left is taken
+
+
+def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
+    first = with_artifact(NOTHING_INHERITED, artifact(decision("continue", loopId="fix"), LOOP), FRAMES, 5)
+    second = with_artifact(first, artifact(decision("stop", loopId="fix"), LOOP), FRAMES, 9)
+    unnamed = with_artifact(second, artifact(decision("continue"), LOOP), FRAMES, 11)
+    outside = with_artifact(second, artifact(decision("continue"), LOOP), (), 12)
+
+    assert second.decisions == {"fix": Decided(decision="stop", frames=FRAMES, index=9)}
+    assert set(unnamed.decisions) == {"fix", ""}
+    assert set(outside.decisions) == {"fix"}
+
+
+def test_each_change_leaves_the_rest_as_it_was() -> None:
+    preferences = Preferences(autonomy="guided", risk_policy="balanced")
+
+    held = with_preferences(with_context(NOTHING_INHERITED, {"a": 1}), preferences, 4)
+
+    assert (held.context, held.preferences, held.preferences_index) == ({"a": 1}, preferences, 4)
+    assert NOTHING_INHERITED.context == {}
+
+
+def test_a_node_without_a_change_shares_what_its_parent_has() -> None:
+    log = WrittenLog()
+    first = log.start(context={"a": 1})
+    second = log.advance(first)
+
+    assert log.history.inherited[second.node_id] is log.history.inherited[first.node_id]
+
+
+def test_what_is_added_to_an_older_node_does_not_reach_those_that_followed() -> None:
+    """Their replies were given already, and a replay must say the same."""
+    log = WrittenLog()
+    first = log.start(context={"a": 1})
+    second = log.advance(first)
+    later = ContextSet(context={"a": 2}, source="agent_delta")
+
+    log.take([planned("context_set:later", Scope(run_id=RUN_ID, node_id=first.node_id), later)])
+    third = log.advance(first)
+
+    assert context_at(log.history, second.node_id) == {"a": 1}
+    assert context_at(log.history, third.node_id) == {"a": 2}
+    assert facts_at(log.history, log.workflow, second.node_id).values == {"a": 1}

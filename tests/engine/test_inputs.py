@@ -1,0 +1,101 @@
+"""Declared inputs against given context: every problem, and a context that fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.inputs import corrected, described, fits, problems_at_start, problems_of_change
+from handrail.workflows.compiled import InputSpec, InputType
+
+INPUTS = {
+    "size": InputSpec(type="string", enum=("Small", "Large"), required=True, description="How much."),
+    "count": InputSpec(type="integer", required=True),
+    "depth": InputSpec(type="number", default=1.5, required=True),
+    "flag": InputSpec(type="boolean"),
+    "files": InputSpec(type="array"),
+    "free": InputSpec(implicit=True),
+}
+
+
+def told(context: dict[str, Any]) -> dict[str, str]:
+    return {problem.key: problem.problem for problem in problems_at_start(INPUTS, context)}
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ({"size": "Small", "count": 1}, {}),
+        ({"size": "Small", "count": 1, "unknown": {}, "free": [1]}, {}),
+        ({}, {"size": "missing", "count": "missing"}),
+        ({"size": None, "count": 0}, {"size": "missing"}),
+        ({"size": "small", "count": "1"}, {"size": "not an allowed value", "count": "not of type integer"}),
+        ({"size": 3, "count": True}, {"size": "not of type string", "count": "not of type integer"}),
+        ({"size": "Large", "count": 2.0}, {}),
+        ({"size": "Large", "count": 2.5}, {"count": "not of type integer"}),
+        (
+            {"size": "Large", "count": 1, "flag": 1, "files": {}, "depth": "x"},
+            {"flag": "not of type boolean", "files": "not of type array", "depth": "not of type number"},
+        ),
+    ],
+)
+def test_every_problem_is_told_at_once(context: dict[str, Any], expected: dict[str, str]) -> None:
+    assert told(context) == expected
+
+
+def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
+    problems = problems_of_change(INPUTS, {"size": None, "depth": None, "flag": None, "count": "x"})
+
+    assert {problem.key: problem.problem for problem in problems} == {
+        "size": "cannot be deleted",
+        "count": "not of type integer",
+    }
+    assert problems_of_change(INPUTS, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ({}, {"size": "Small", "count": 1}),
+        ({"size": "larg", "count": "7"}, {"size": "Large", "count": 7}),
+        ({"size": 4, "count": "many", "keep": "me"}, {"size": "Small", "count": 1, "keep": "me"}),
+    ],
+)
+def test_the_corrected_context_fits(context: dict[str, Any], expected: dict[str, Any]) -> None:
+    keys = {problem.key for problem in problems_at_start(INPUTS, context)}
+
+    fixed = corrected(INPUTS, context, keys)
+
+    assert fixed == expected
+    assert problems_at_start(INPUTS, fixed) == []
+
+
+def test_a_made_up_text_shows_that_it_is_made_up() -> None:
+    inputs = {"ticket": InputSpec(type="string", required=True)}
+
+    assert corrected(inputs, {}, {"ticket"}) == {"ticket": "<ticket>"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "yes", "no"),
+    [
+        ("any", [None, 1, "x"], []),
+        ("string", ["", "x"], [1, None, []]),
+        ("boolean", [True, False], [0, 1, "true"]),
+        ("integer", [0, -3, 2.0], [True, 2.5, "2"]),
+        ("number", [0, 2.5], [True, "2"]),
+        ("array", [[]], [{}, ()]),
+        ("object", [{}], [[]]),
+    ],
+)
+def test_types_are_those_of_json(kind: InputType, yes: list[Any], no: list[Any]) -> None:
+    assert all(fits(kind, value) for value in yes)
+    assert not any(fits(kind, value) for value in no)
+
+
+def test_an_input_is_described_by_what_it_may_be_and_what_it_means() -> None:
+    assert described(INPUTS["size"]) == "one of Small, Large: How much."
+    assert described(INPUTS["count"]) == "a value of type integer"
+    assert described(InputSpec(enum=(1, True, "x"))) == "one of 1, true, x"
+    assert described(InputSpec()) == "any value"

@@ -1,0 +1,101 @@
+"""The table of intents: every situation a reply can be in, and no other combination."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import get_args
+
+import pytest
+
+from handrail.contract.ids import NodeId
+from handrail.engine.events import Blocked, Preferences
+from handrail.engine.intents import INTENTS, Situation
+from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
+from handrail.engine.standing import Standing, situation_of
+from handrail.workflows.compiled import Autonomy, Choice, ChoiceKind, Leaf, Option
+from tests.engine.written_log import WrittenLog, step
+
+# Written by hand from mcp-and-http 1.2.
+EXPECTED = {
+    "finished": ("ok", "complete", "none"),
+    "unhealthy": ("ok", "rehydrate_only", "read"),
+    "step": ("ok", "perform_pending_then_continue", "ack"),
+    "confirmation": ("ok", "await_user_confirmation", "ack"),
+    "choice": ("ok", "perform_pending_then_continue", "per_option"),
+    "user_choice": ("ok", "await_user_confirmation", "per_option"),
+    "blocked_by_agent": ("blocked", "perform_pending_then_continue", "retry"),
+    "blocked_by_user": ("blocked", "await_user_confirmation", "retry"),
+    "blocked_for_good": ("blocked", "rehydrate_only", "read"),
+}
+MODES: tuple[Autonomy, ...] = get_args(Autonomy)
+
+
+def standing(leaf: Leaf | None, autonomy: Autonomy, *, confirm: bool = False) -> Standing:
+    return Standing(
+        node=WrittenLog().start(),
+        preferences=Preferences(autonomy=autonomy, risk_policy="conservative"),
+        leaf=leaf,
+        needs_confirmation=confirm,
+    )
+
+
+def choice(kind: ChoiceKind | None) -> Choice:
+    options = (Option(id="x", label="X"), Option(id="y", label="Y"))
+    return Choice(id="c", title="C", prompt="Which?", options=options, non_assumable=kind)
+
+
+def blocked(*codes: BlockerCode, retryable: bool = True) -> Blocked:
+    blockers = tuple(
+        Blocker(code=code, pointer=WorkflowStep(step_id="a"), message="Not yet.") for code in codes
+    )
+    return Blocked(to_node_id=NodeId("nod_1"), blockers=blockers, retryable=retryable)
+
+
+def test_every_situation_has_exactly_its_row() -> None:
+    assert {name: (row.kind, row.intent, row.call) for name, row in INTENTS.items()} == EXPECTED
+    assert set(INTENTS) == set(get_args(Situation))
+
+
+@pytest.mark.parametrize("autonomy", MODES)
+def test_a_finished_run_is_finished_whatever_else_holds(autonomy: Autonomy) -> None:
+    for is_healthy in (True, False):
+        assert situation_of(standing(None, autonomy), None, is_healthy=is_healthy) == "finished"
+
+
+@pytest.mark.parametrize(("autonomy", "confirm"), list(product(MODES, (True, False))))
+def test_only_guided_mode_asks_for_a_confirmation(autonomy: Autonomy, confirm: bool) -> None:
+    found = situation_of(standing(step("a"), autonomy, confirm=confirm), None, is_healthy=True)
+
+    assert found == ("confirmation" if confirm and autonomy == "guided" else "step")
+
+
+@pytest.mark.parametrize(("autonomy", "kind"), list(product(MODES, (None, "scope_boundary"))))
+def test_a_non_assumable_choice_is_the_users_except_in_never_stop(
+    autonomy: Autonomy, kind: ChoiceKind | None
+) -> None:
+    found = situation_of(standing(choice(kind), autonomy), None, is_healthy=True)
+
+    is_users = kind is not None and autonomy != "full_auto_never_stop"
+    assert found == ("user_choice" if is_users else "choice")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "expected"),
+    [
+        (blocked("MISSING_REQUIRED_OUTPUT"), "blocked_by_agent"),
+        (blocked("INVALID_REQUIRED_OUTPUT"), "blocked_by_agent"),
+        (blocked("REQUIRED_CAPABILITY_UNKNOWN"), "blocked_by_agent"),
+        (blocked("USER_ONLY_DEPENDENCY"), "blocked_by_user"),
+        (blocked("MISSING_REQUIRED_OUTPUT", "USER_ONLY_DEPENDENCY"), "blocked_by_user"),
+        (blocked("REQUIRED_CAPABILITY_UNAVAILABLE", retryable=False), "blocked_for_good"),
+        (blocked("USER_ONLY_DEPENDENCY", retryable=False), "blocked_for_good"),
+    ],
+)
+def test_what_blocks_decides_who_must_act(refusal: Blocked, expected: str) -> None:
+    assert situation_of(standing(step("a"), "guided"), refusal, is_healthy=True) == expected
+
+
+def test_a_session_that_is_not_sound_is_read_only_for_steps_choices_and_blocked_ones() -> None:
+    leaves: tuple[Leaf, ...] = (step("a"), choice(None))
+    for leaf, refusal in product(leaves, (None, blocked("USER_ONLY_DEPENDENCY"))):
+        assert situation_of(standing(leaf, "guided"), refusal, is_healthy=False) == "unhealthy"

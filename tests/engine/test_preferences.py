@@ -1,0 +1,110 @@
+"""Preferences: which hold at a node, what a start and a changed baseline do, and what is too daring."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta, Scope
+from handrail.engine.plans.writing import planned
+from handrail.engine.preferences import preferences_at, safest_highest
+from handrail.workflows.compiled import Autonomy, Recommended, RiskPolicy
+from tests.engine.written_log import SESSION_ID, WrittenLog, step, workflow_of
+
+NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
+
+
+def told(preferences: Preferences) -> tuple[str, str]:
+    return (preferences.autonomy, preferences.risk_policy)
+
+
+def set_baseline(log: WrittenLog, autonomy: Autonomy, risk: RiskPolicy, number: int = 1) -> None:
+    """What `preferences.set` records for a whole session."""
+    change = PreferencesChanged(
+        change_id=f"prf_{number}",
+        source="user",
+        operation="preferences.set",
+        delta=PreferencesDelta(autonomy=autonomy, risk_policy=risk),
+        effective=Preferences(autonomy=autonomy, risk_policy=risk),
+    )
+    log.take([planned(f"preferences_changed:{SESSION_ID}:{number}", Scope(), change)])
+
+
+def test_a_run_begins_careful_unless_the_user_asked_for_more() -> None:
+    plain, asked = WrittenLog(), WrittenLog()
+    careful, daring = plain.start(), asked.start(preferences=NEVER)
+
+    assert told(preferences_at(plain.history, careful.node_id)) == ("guided", "conservative")
+    assert told(preferences_at(asked.history, daring.node_id)) == ("full_auto_never_stop", "conservative")
+
+
+def test_descendants_inherit_also_through_checkpoints() -> None:
+    log = WrittenLog()
+    end = log.advance(log.checkpoint(log.advance(log.start(preferences=NEVER))))
+
+    assert told(preferences_at(log.history, end.node_id)) == ("full_auto_never_stop", "conservative")
+
+
+def test_a_start_begins_with_the_baseline_of_its_session() -> None:
+    log = WrittenLog()
+    set_baseline(log, "full_auto_stop_on_user_deps", "balanced")
+    first = log.start(preferences=PreferencesDelta(risk_policy="aggressive"))
+
+    assert told(preferences_at(log.history, first.node_id)) == ("full_auto_stop_on_user_deps", "aggressive")
+
+
+def test_a_baseline_set_in_between_applies_from_the_next_node_on() -> None:
+    log = WrittenLog("a", "b", "c", "d")
+    first = log.start()
+    second = log.advance(first)
+    set_baseline(log, "full_auto_never_stop", "balanced")
+    third = log.advance(second)
+    fourth = log.advance(third)
+
+    modes = [preferences_at(log.history, node.node_id).autonomy for node in (first, second, third, fourth)]
+    assert modes == ["guided", "guided", "full_auto_never_stop", "full_auto_never_stop"]
+    changes = [node for node in (second, third, fourth) if log.history.attached[node.node_id].preferences]
+    assert changes == [third]
+
+
+def test_a_baseline_from_before_does_not_undo_what_the_user_asked_for() -> None:
+    log = WrittenLog()
+    set_baseline(log, "guided", "conservative")
+    first = log.start(preferences=NEVER)
+
+    second = log.advance(first)
+
+    assert preferences_at(log.history, second.node_id).autonomy == "full_auto_never_stop"
+
+
+def test_going_back_to_an_older_node_goes_back_to_its_preferences() -> None:
+    log = WrittenLog()
+    set_baseline(log, "full_auto_never_stop", "balanced", 1)
+    first = log.start()
+    set_baseline(log, "guided", "conservative", 2)
+    log.advance(first)
+
+    assert preferences_at(log.history, first.node_id).autonomy == "full_auto_never_stop"
+
+
+@pytest.mark.parametrize(
+    ("recommended", "chosen", "safest"),
+    [
+        ((None, None), ("full_auto_never_stop", "aggressive"), None),
+        (("guided", None), ("guided", "aggressive"), None),
+        (("guided", None), ("full_auto_never_stop", "balanced"), ("guided", "balanced")),
+        (("full_auto_stop_on_user_deps", "balanced"), ("guided", "aggressive"), ("guided", "balanced")),
+        (("full_auto_never_stop", "conservative"), ("full_auto_never_stop", "conservative"), None),
+    ],
+)
+def test_the_highest_safe_combination_lowers_only_what_is_too_high(
+    recommended: tuple[Autonomy | None, RiskPolicy | None],
+    chosen: tuple[Autonomy, RiskPolicy],
+    safest: tuple[str, str] | None,
+) -> None:
+    workflow = workflow_of(
+        step("a"), recommended=Recommended(autonomy=recommended[0], risk_policy=recommended[1])
+    )
+
+    found = safest_highest(workflow, Preferences(autonomy=chosen[0], risk_policy=chosen[1]))
+
+    assert (None if found is None else told(found)) == safest

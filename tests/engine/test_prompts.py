@@ -1,0 +1,146 @@
+"""What the agent reads: values filled in, fragments, functions once, references again after a loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.engine.history import Node
+from handrail.engine.prompts import LONGEST_VALUE_BYTES, Occasion, filled, step_text
+from handrail.engine.standing import standing_at
+from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, Part, Reference
+from handrail.workflows.conditions import Compare, Facts
+from tests.engine.written_log import WrittenLog, step, workflow_of
+
+
+def prompt(log: WrittenLog, node: Node, occasion: Occasion = "reply") -> str:
+    return standing_at(log.history, log.workflow, node, occasion).prompt
+
+
+def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
+    conditions = {"big": Compare(input="size", op="equals", value="big")}
+    return workflow_of(*parts, conditions=conditions, **fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{name}}", "Ada"),
+        ("{{ name }} and {{name}}", "Ada and Ada"),
+        ("{{file.path}}", "a.py"),
+        ("{{file}}", '{"path":"a.py"}'),
+        ("{{count}} {{ok}} {{list}}", "3 true [1,2]"),
+        ("{{unknown}} {{file.size}} {{name.x}}", "{{unknown}} {{file.size}} {{name.x}}"),
+        ("{name} {{}} {{ 1x }} {{name", "{name} {{}} {{ 1x }} {{name"),
+        ("{{tricky}}", "{{name}}"),
+        ("{{huge}}", "{{huge}}"),
+    ],
+)
+def test_known_names_are_filled_in_once_and_the_others_stay(text: str, expected: str) -> None:
+    values = {
+        "name": "Ada",
+        "file": {"path": "a.py"},
+        "count": 3,
+        "ok": True,
+        "list": [1, 2],
+        "tricky": "{{name}}",
+        "huge": "x" * (LONGEST_VALUE_BYTES + 1),
+    }
+
+    assert filled(text, Facts(values=values)) == expected
+
+
+def test_fragments_are_added_where_their_condition_holds() -> None:
+    fragments = (Fragment(text="Always."), Fragment(when="big", text="Only {{size}}."))
+    held = step("a", fragments=fragments)
+    workflow = flow(held)
+
+    assert step_text(workflow, held, Facts(values={"size": "big"})) == "Do a.\n\nAlways.\n\nOnly big."
+    assert step_text(workflow, held, Facts()) == "Do a.\n\nAlways."
+
+
+def test_an_action_says_what_to_run_and_where_the_result_goes() -> None:
+    action = Action(id="x", title="X", operation="scan.search", params={"query": "{{word}}"}, save_as="hits")
+
+    text = step_text(flow(action), action, Facts(values={"word": "TODO"}))
+
+    assert text == (
+        'Run the operation scan.search with the parameters {"query":"TODO"} '
+        "and send the result back as context.hits."
+    )
+
+
+FUNCTIONS = {"prove": "Show it.", "count": "Count it."}
+
+
+def test_a_function_is_told_with_the_first_step_that_uses_it() -> None:
+    log = WrittenLog(
+        workflow=flow(
+            step("a", functions=("prove",)),
+            step("b", functions=("prove", "count")),
+            step("c", functions=("gone",)),
+            functions=FUNCTIONS,
+        )
+    )
+    first = log.start()
+    second = log.advance(first)
+    third = log.advance(second)
+
+    assert prompt(log, first) == "Do a.\n\nprove: Show it."
+    assert prompt(log, second) == "Do b.\n\ncount: Count it."
+    assert prompt(log, third) == "Do c."
+
+
+def test_after_a_loss_every_function_so_far_is_told_again() -> None:
+    log = WrittenLog(
+        workflow=flow(step("a", functions=("prove",)), step("b", functions=("count",)), functions=FUNCTIONS)
+    )
+    second = log.advance(log.start())
+
+    assert prompt(log, second, "rehydrate") == "Do b.\n\ncount: Count it.\n\nprove: Show it."
+
+
+def test_many_functions_of_earlier_steps_are_counted_where_they_do_not_fit() -> None:
+    functions = {f"f{number}": "x" * 1_500 for number in range(5)}
+    log = WrittenLog(workflow=flow(step("a", functions=tuple(functions)), step("b"), functions=functions))
+    second = log.advance(log.start())
+
+    text = prompt(log, second, "rehydrate")
+
+    assert text.endswith("[TRUNCATED] 3 more functions of earlier steps.")
+    assert "f1: " in text
+    assert "f2: " not in text
+
+
+def test_a_checkpoint_or_a_blocked_attempt_repeats_the_prompt_word_for_word() -> None:
+    reference = Reference(id="api", title="The API", source="docs/api.md", purpose="What it promises.")
+    log = WrittenLog(
+        workflow=flow(
+            step("a", functions=("prove",)), step("b"), functions=FUNCTIONS, references=(reference,)
+        )
+    )
+    first = log.start()
+    saved = log.checkpoint(first)
+
+    assert prompt(log, saved) == prompt(log, first)
+    assert prompt(log, first) == (
+        "Do a.\n\nprove: Show it.\n\nReferences of this workflow:\n- The API (docs/api.md): What it promises."
+    )
+
+
+def test_references_are_told_at_the_first_step_and_after_a_loss() -> None:
+    reference = Reference(id="api", title="The API", source="docs/api.md", authoritative=True)
+    log = WrittenLog(workflow=flow(step("a"), step("b"), references=(reference,)))
+    first = log.start()
+    second = log.advance(first)
+
+    assert "The API (docs/api.md, authoritative)" in prompt(log, first)
+    assert prompt(log, second) == "Do b."
+    assert "The API" in prompt(log, second, "rehydrate")
+
+
+def test_a_prompt_is_never_cut() -> None:
+    log = WrittenLog(workflow=flow(step("a", prompt="p" * 32_000)))
+
+    assert len(prompt(log, log.start())) == 32_000

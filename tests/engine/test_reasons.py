@@ -1,0 +1,104 @@
+"""Reasons: the two views of them, their order, and their budgets."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from handrail.engine.reasons import (
+    BLOCKER_CODES,
+    Block,
+    BlockerCode,
+    CapabilityPointer,
+    ContextKey,
+    OutputContract,
+    Proceed,
+    Reason,
+    ReasonName,
+    WorkflowStep,
+    blocker_of,
+    consequence,
+    fitting,
+)
+from handrail.workflows.compiled import Autonomy
+
+MISSING = Reason(
+    name="contract_violation:missing_required_output",
+    pointer=OutputContract(contract_ref="b"),
+    message="None came.",
+    fix="Add it.",
+)
+
+
+def test_every_reason_has_a_code_and_every_code_a_reason() -> None:
+    assert set(BLOCKER_CODES) == set(get_args(ReasonName))
+    assert set(BLOCKER_CODES.values()) == set(get_args(BlockerCode))
+
+
+@pytest.mark.parametrize("name", get_args(ReasonName))
+@pytest.mark.parametrize("autonomy", get_args(Autonomy))
+def test_a_reason_blocks_except_where_nothing_may_stop_the_run(name: ReasonName, autonomy: Autonomy) -> None:
+    reason = Reason(name=name, pointer=WorkflowStep(step_id="a"), message="m")
+
+    found = consequence((reason,), autonomy)
+
+    expected = Proceed(gaps=(reason,)) if autonomy == "full_auto_never_stop" else Block(reasons=(reason,))
+    assert found == expected
+
+
+def test_without_reasons_the_run_goes_on_in_every_mode() -> None:
+    assert all(consequence((), mode) == Proceed(gaps=()) for mode in get_args(Autonomy))
+
+
+def test_blockers_are_ordered_by_code_pointer_kind_and_fields() -> None:
+    def reason(name: ReasonName, pointer: object) -> Reason:
+        return Reason(name=name, pointer=pointer, message="m")  # type: ignore[arg-type]  # any pointer
+
+    user: ReasonName = "user_only_dependency:needs_user_approval"
+    missing: ReasonName = "contract_violation:missing_required_output"
+    given = (
+        reason(user, WorkflowStep(step_id="a")),
+        reason(user, ContextKey(key="z")),
+        reason(missing, OutputContract(contract_ref="b")),
+        reason(missing, CapabilityPointer(capability="delegation")),
+        reason(missing, OutputContract(contract_ref="a")),
+    )
+
+    found = consequence(given, "guided")
+
+    assert isinstance(found, Block)
+    assert [held.pointer for held in found.reasons] == [
+        CapabilityPointer(capability="delegation"),
+        OutputContract(contract_ref="a"),
+        OutputContract(contract_ref="b"),
+        ContextKey(key="z"),
+        WorkflowStep(step_id="a"),
+    ]
+
+
+def test_at_most_ten_are_shown() -> None:
+    many = tuple(
+        Reason(name=MISSING.name, pointer=OutputContract(contract_ref=f"c{number:02}"), message="m")
+        for number in range(12)
+    )
+
+    found = consequence(many, "guided")
+
+    assert isinstance(found, Block)
+    assert len(found.reasons) == 10
+
+
+def test_a_blocker_over_its_budget_is_a_broken_assumption() -> None:
+    long = Reason(name=MISSING.name, pointer=MISSING.pointer, message="é" * 257)
+
+    with pytest.raises(AssertionError, match="512"):
+        blocker_of(long)
+    assert blocker_of(MISSING).suggested_fix == "Add it."
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "expected"), [("abc", 3, "abc"), ("abcd", 6, "abcd"), ("éééé", 7, "éé…")]
+)
+def test_outside_words_are_shortened_between_characters(text: str, limit: int, expected: str) -> None:
+    assert fitting(text, limit) == expected

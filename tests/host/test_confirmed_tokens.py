@@ -1,0 +1,124 @@
+"""Used confirm tokens on disk: one winner, private, forgotten long after they expired."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from hashlib import sha256
+
+import pytest
+
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.ports import Claim
+
+NOW = 1_800_000_000
+RACE = """
+import sys
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+sys.stdin.read(1)
+claim = ConfirmedTokenFiles(sys.argv[1]).claim(sys.argv[2], expires_at=1_800_000_900, now=1_800_000_000)
+print(claim.state)
+"""
+
+
+def name(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def claimed(home: str, text: str, *, expires_at: int = NOW + 900, now: int = NOW) -> Claim:
+    return ConfirmedTokenFiles(home).claim(name(text), expires_at=expires_at, now=now)
+
+
+def test_the_first_claim_wins_and_the_second_is_told(home: str) -> None:
+    assert claimed(home, "a") == Claim(state="claimed")
+    assert claimed(home, "a") == Claim(state="already_used")
+    assert claimed(home, "b") == Claim(state="claimed")
+
+
+def test_a_claim_can_be_looked_at_without_using_anything_up(home: str) -> None:
+    tokens = ConfirmedTokenFiles(home)
+
+    assert tokens.is_used(name("a")) is False
+    claimed(home, "a")
+    assert tokens.is_used(name("a")) is True
+
+
+def test_claims_are_private_and_hold_their_expiry(home: str) -> None:
+    claimed(home, "a")
+
+    folder = os.path.join(home, "confirm-consumed")
+    path = os.path.join(folder, name("a"))
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == str(NOW + 900)
+    assert os.listdir(folder) == [name("a")]
+
+
+def test_a_claim_that_is_still_empty_counts(home: str) -> None:
+    os.makedirs(os.path.join(home, "confirm-consumed"))
+    with open(os.path.join(home, "confirm-consumed", name("a")), "wb"):
+        pass
+
+    assert claimed(home, "a").state == "already_used"
+
+
+def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(home: str) -> None:
+    for number in range(70):
+        claimed(home, f"old {number}", expires_at=NOW)
+    later = NOW + 3_601
+
+    claimed(home, "kept", expires_at=later, now=later)
+    after_one = len(os.listdir(os.path.join(home, "confirm-consumed")))
+    claimed(home, "kept too", expires_at=later, now=later)
+
+    assert after_one == 70 + 1 - 64
+    assert sorted(os.listdir(os.path.join(home, "confirm-consumed"))) == sorted(
+        [name("kept"), name("kept too")]
+    )
+
+
+def test_a_claim_within_the_hour_is_kept(home: str) -> None:
+    claimed(home, "a", expires_at=NOW)
+
+    claimed(home, "b", expires_at=NOW + 3_600, now=NOW + 3_600)
+
+    assert claimed(home, "a").state == "already_used"
+
+
+def test_a_disk_that_refuses_is_told_with_a_reason_and_a_known_claim_still_counts(home: str) -> None:
+    with open(home, "wb") as file:
+        file.write(b"a file where the home should be")
+
+    answer = claimed(home, "a")
+
+    assert (answer.state, answer.reason) == ("not_recorded", "ENOTDIR")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_directory_still_knows_its_claims(home: str) -> None:
+    claimed(home, "a")
+    os.chmod(os.path.join(home, "confirm-consumed"), 0o500)
+
+    assert claimed(home, "a").state == "already_used"
+
+
+def test_of_eight_processes_with_one_token_one_wins(home: str) -> None:
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, home, name("a")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+        for _ in range(8)
+    ]
+
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write(b"x")
+        racer.stdin.flush()
+    answers = [racer.communicate(timeout=60)[0].decode().strip() for racer in racers]
+
+    assert sorted(answers) == ["already_used"] * 7 + ["claimed"]

@@ -1,0 +1,66 @@
+"""Workflows that journeys run, written as an author writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.journeys.conversation import start
+
+
+def give(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> str:
+    """Put a workflow of these steps into the library; its id."""
+    assert isinstance(runtime.library, GivenFiles)
+    workflow_id = f"project.given{len(runtime.library.held)}"
+    document = {"id": workflow_id, "name": "Given", "description": "For a journey.", "steps": list(steps)}
+    runtime.library.add(json.dumps(document | fields).encode(), f"{workflow_id}.json")
+    return workflow_id
+
+
+def begin(runtime: Runtime, *steps: dict[str, Any], fields: dict[str, Any], **params: Any) -> dict[str, Any]:
+    """Start a workflow of these steps."""
+    return start(runtime, workflowId=give(runtime, *steps, **fields), **params)
+
+
+def step(step_id: str, **fields: Any) -> dict[str, Any]:
+    return {"id": step_id, "title": step_id.title(), "prompt": f"Do {step_id}."} | fields
+
+
+def choice(step_id: str, *options: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "choice",
+        "id": step_id,
+        "title": step_id.title(),
+        "prompt": "Which way?",
+        "options": list(options),
+    } | fields
+
+
+def option(option_id: str, **sets: Any) -> dict[str, Any]:
+    return {"id": option_id, "label": option_id.title(), "set": sets}
+
+
+def equals(name: str, value: Any) -> dict[str, Any]:
+    return {"kind": "compare", "input": name, "op": "equals", "value": value}
+
+
+NEVER_STOP = {"autonomy": "full_auto_never_stop"}
+STOP_ON_USER = {"autonomy": "full_auto_stop_on_user_deps"}
+
+A_DECISION = {
+    "kind": "wr.decision",
+    "question": "Which cache?",
+    "options": [
+        {"id": "lru", "description": "LRU", "advantages": ["Small."], "drawbacks": ["Forgets."]},
+        {"id": "none", "description": "None", "advantages": ["Simple."], "drawbacks": ["Slow."]},
+    ],
+    "chosen": "lru",
+    "rationale": "The list is read a thousand times.",
+    "decidedBy": "agent",
+    "revisitWhen": "The list changes while it is read.",
+}
+"""A whole artifact of the contract wr.contracts.decision."""
+
+WITH_DECISION = {"output": {"contractRef": "wr.contracts.decision"}}

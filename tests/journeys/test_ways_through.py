@@ -1,0 +1,372 @@
+"""Ways through a workflow: inputs, conditions, choices, loops, preferences, and prompts that fit the case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.event_log.memory import MemoryLog
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.given_workflows import (
+    A_DECISION,
+    NEVER_STOP,
+    WITH_DECISION,
+    begin,
+    choice,
+    equals,
+    give,
+    option,
+    step,
+)
+
+NO_FIELDS: dict[str, Any] = {}
+SIZES = {
+    "inputs": {
+        "size": {"type": "string", "enum": ["Small", "Large"], "required": True, "description": "How much."},
+        "files": {"type": "array", "required": True},
+        "depth": {"type": "integer", "default": 2},
+    }
+}
+
+
+def shown(runtime: Runtime, reply: dict[str, Any]) -> Any:
+    return answer(runtime, "session.show", sessionId=reply["session"]["sessionId"])["runs"][0]
+
+
+def choose(runtime: Runtime, reply: dict[str, Any], option_id: str, **params: Any) -> dict[str, Any]:
+    tokens = {held["id"]: held["token"] for held in reply["pending"]["choices"]}
+    return answer(runtime, "run.continue", ackToken=tokens[option_id], **params)
+
+
+def decide(runtime: Runtime, reply: dict[str, Any], decision: str, **fields: Any) -> dict[str, Any]:
+    artifact = {"kind": "wr.loop_control", "decision": decision} | fields
+    return answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"artifacts": [artifact]})
+
+
+@pytest.mark.promise("inputs.checked")
+def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime: Runtime) -> None:
+    workflow_id = give(runtime, step("do"), **SIZES)
+    context = {"size": "large", "depth": "three", "anything": "goes"}
+
+    failure = refusal(runtime, "run.start", workflowId=workflow_id, context=context)
+    assert failure.next_call is not None
+    reply = answer(runtime, failure.next_call.operation, **failure.next_call.params)
+
+    assert failure.kind.code == "VALIDATION_ERROR"
+    assert {problem["param"]: problem["problem"] for problem in failure.details["problems"]} == {
+        "context.files": "missing",
+        "context.size": "not an allowed value",
+        "context.depth": "not of type integer",
+    }
+    assert "How much." in str(failure.details)
+    assert failure.next_call.params["context"] == {
+        "size": "Large",
+        "depth": 2,
+        "anything": "goes",
+        "files": [],
+    }
+    assert reply["pending"]["stepId"] == "do"
+
+
+@pytest.mark.promise("inputs.checked")
+def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime: Runtime) -> None:
+    first = start(
+        runtime, workflowId=give(runtime, step("do"), **SIZES), context={"size": "Small", "files": []}
+    )
+    assert isinstance(runtime.log, MemoryLog)
+    before = runtime.log.commits
+
+    failure = refusal(
+        runtime, "run.continue", ackToken=first["ackToken"], context={"size": None, "depth": 1.5}
+    )
+
+    assert {problem["param"] for problem in failure.details["problems"]} == {"context.size", "context.depth"}
+    assert runtime.log.commits == before
+
+
+@pytest.mark.promise("conditions.branch")
+def test_the_same_workflow_goes_different_ways_and_tells_what_it_passed_by(runtime: Runtime) -> None:
+    steps = (step("plan", when=equals("size", "Large")), step("do"))
+    fields = {"inputs": {"size": {"enum": ["Small", "Large"], "default": "Small"}}}
+
+    small = begin(runtime, *steps, fields=fields)
+    large = begin(runtime, *steps, fields=fields, context={"size": "Large"})
+
+    assert (small["pending"]["stepId"], large["pending"]["stepId"]) == ("do", "plan")
+    assert [row["step_id"] for row in shown(runtime, small)["skipped"]] == ["plan"]
+    assert [part["stepId"] for part in rehydrate(runtime, small)["recap"]["skipped"]] == ["plan"]
+    assert shown(runtime, large)["skipped"] == []
+
+
+@pytest.mark.promise("conditions.branch")
+def test_a_validated_artifact_decides_the_way(runtime: Runtime) -> None:
+    chosen = {"kind": "compare", "artifact": "wr.decision", "field": "chosen", "op": "equals", "value": "lru"}
+    steps = (step("decide", **WITH_DECISION), step("build", when=chosen), step("end"))
+
+    def after(artifact: dict[str, Any]) -> str:
+        first = begin(runtime, *steps, fields=NO_FIELDS)
+        reply = answer(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": [artifact]})
+        return str(reply["pending"]["stepId"])
+
+    assert after(A_DECISION) == "build"
+    assert after(A_DECISION | {"chosen": "none"}) == "end"
+
+
+@pytest.mark.promise("choices.tokens")
+def test_a_choice_offers_a_token_per_option_and_sets_what_the_option_says(runtime: Runtime) -> None:
+    steps = (
+        choice("way", option("fast", speed="fast"), option("sound", speed="sound")),
+        step("test", when=equals("speed", "sound")),
+        step("ship"),
+    )
+    first = begin(runtime, *steps, fields=NO_FIELDS)
+
+    fast = choose(runtime, first, "fast")
+    sound = choose(runtime, rehydrate(runtime, first), "sound")
+
+    assert "ackToken" not in first
+    assert [held["id"] for held in first["pending"]["choices"]] == ["fast", "sound"]
+    assert [call["params"]["ackToken"] for call in first["nextCall"]["options"]] == [
+        held["token"] for held in first["pending"]["choices"]
+    ]
+    assert (fast["pending"]["stepId"], sound["pending"]["stepId"]) == ("ship", "test")
+
+
+@pytest.mark.promise("choices.replay")
+def test_only_the_first_choice_counts_and_its_reply_is_replayed(runtime: Runtime) -> None:
+    steps = (choice("way", option("left", way="left"), option("right", way="right")), step("end"))
+    first = begin(runtime, *steps, fields=NO_FIELDS)
+
+    left = choose(runtime, first, "left")
+    again = choose(runtime, first, "left")
+    other = choose(runtime, first, "right")
+
+    assert again == left
+    assert [warning["code"] for warning in other["warnings"]] == ["REPLAY_INPUT_MISMATCH"]
+    assert other["stateToken"] == left["stateToken"]
+
+
+@pytest.mark.promise("choices.user")
+def test_a_choice_that_is_the_users_is_disclosed_where_nobody_asks(runtime: Runtime) -> None:
+    steps = (choice("drop", option("yes"), option("no"), nonAssumable="irreversible_action"), step("end"))
+
+    guided = begin(runtime, *steps, fields=NO_FIELDS)
+    alone = begin(runtime, *steps, fields=NO_FIELDS, preferences=NEVER_STOP)
+    choose(runtime, guided, "no")
+    choose(runtime, alone, "yes")
+
+    assert guided["nextIntent"] == "await_user_confirmation"
+    assert alone["nextIntent"] == "perform_pending_then_continue"
+    assert shown(runtime, guided)["gaps"] == []
+    assert [gap["reason"] for gap in shown(runtime, alone)["gaps"]] == [
+        "user_only_dependency:needs_user_choice"
+    ]
+
+
+@pytest.mark.promise("choices.tokens")
+def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime: Runtime) -> None:
+    first = begin(runtime, choice("way", option("left"), option("right")), fields=NO_FIELDS)
+
+    saved = answer(
+        runtime,
+        "run.checkpoint",
+        checkpointToken=first["checkpointToken"],
+        output={"notesMarkdown": "thinking"},
+    )
+    refused = refusal(
+        runtime, "run.continue", stateToken=saved["stateToken"], output={"notesMarkdown": "left, I think"}
+    )
+
+    assert [held["id"] for held in saved["pending"]["choices"]] == ["left", "right"]
+    assert refused.next_call is None
+    assert "token of an option" in refused.hint
+    assert choose(runtime, saved, "left")["isComplete"]
+
+
+@pytest.mark.promise("loops.decided")
+def test_a_loop_goes_on_until_its_last_step_says_stop(runtime: Runtime) -> None:
+    loop = {
+        "type": "loop",
+        "loopId": "fix",
+        "while": {"kind": "loop_control"},
+        "maxIterations": 3,
+        "body": [step("try"), step("look")],
+    }
+    first = begin(runtime, loop, step("end"), fields=NO_FIELDS)
+
+    undecided = advance(runtime, advance(runtime, first))
+    second = decide(runtime, {"ackToken": undecided["retryAckToken"]}, "continue", loopId="fix")
+    look = advance(runtime, second)
+    end = decide(runtime, look, "stop")
+
+    assert first["pending"]["stepId"] == "fix@0::try"
+    assert undecided["blockers"][0]["pointer"]["contractRef"] == "wr.contracts.loop_control"
+    assert undecided["example"]["loopId"] == "fix"
+    assert second["pending"]["stepId"] == "fix@1::try"
+    assert end["pending"]["stepId"] == "end"
+    assert shown(runtime, first)["loops"] == [
+        {"loop_id": "fix", "iterations": 2, "reason": "condition_false"}
+    ]
+
+
+@pytest.mark.promise("loops.decided")
+def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
+    loop = {
+        "type": "loop",
+        "loopId": "fix",
+        "while": {"kind": "loop_control"},
+        "maxIterations": 3,
+        "body": [step("try")],
+    }
+    first = begin(runtime, loop, fields=NO_FIELDS)
+
+    blocked = decide(runtime, first, "continue", loopId="other")
+
+    assert blocked["blockers"][0]["code"] == "INVALID_REQUIRED_OUTPUT"
+    assert "other is not a loop around this step" in blocked["blockers"][0]["message"]
+
+
+@pytest.mark.promise("loops.attributable")
+def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
+    loop = {
+        "type": "loop",
+        "loopId": "fix",
+        "until": {"kind": "loop_control", "continueWhen": "stop"},
+        "maxIterations": 2,
+        "body": [step("try")],
+    }
+    reply = first = begin(runtime, loop, fields=NO_FIELDS)
+
+    while not reply["isComplete"]:
+        reply = decide(runtime, reply, "continue")
+
+    assert shown(runtime, first)["loops"] == [{"loop_id": "fix", "iterations": 2, "reason": "limit_reached"}]
+
+
+@pytest.mark.promise("loops.attributable")
+def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> None:
+    loop = {
+        "type": "loop",
+        "loopId": "fix",
+        "until": {"kind": "loop_control", "continueWhen": "stop"},
+        "maxIterations": 9,
+        "body": [step("try")],
+    }
+    first = begin(runtime, loop, step("end"), fields=NO_FIELDS, preferences=NEVER_STOP)
+
+    after = advance(runtime, first)
+
+    assert after["pending"]["stepId"] == "end"
+    assert [gap["severity"] for gap in shown(runtime, first)["gaps"]] == ["critical"]
+
+
+@pytest.mark.promise("prompts.filled")
+def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runtime) -> None:
+    loop = {
+        "type": "loop",
+        "loopId": "each",
+        "forEach": {"input": "files", "as": "file", "indexAs": "at"},
+        "maxIterations": 5,
+        "body": [
+            step(
+                "read",
+                prompt="Read {{file.name}} ({{at}}) for {{who}} and {{nobody}}.",
+                promptFragments=[{"when": equals("at", 1), "text": "This is the second one."}],
+            )
+        ],
+    }
+    context = {"files": [{"name": "a.py"}, {"name": "b.py"}], "who": "Ada"}
+
+    first = begin(runtime, loop, fields=NO_FIELDS, context=context)
+    second = advance(runtime, first)
+
+    assert first["pending"]["prompt"] == "Read a.py (0) for Ada and {{nobody}}."
+    assert second["pending"]["prompt"] == "Read b.py (1) for Ada and {{nobody}}.\n\nThis is the second one."
+
+
+@pytest.mark.promise("prompts.recovered")
+def test_functions_and_references_are_told_once_and_again_after_a_loss(runtime: Runtime) -> None:
+    fields = {
+        "functions": {"prove": "Show the command and its output."},
+        "references": [{"id": "api", "title": "The API", "source": "docs/api.md", "authoritative": True}],
+    }
+    steps = (step("one", functionRefs=["prove"]), step("two", functionRefs=["prove"]))
+
+    first = begin(runtime, *steps, fields=fields)
+    second = advance(runtime, first)
+    back = rehydrate(runtime, second)
+
+    assert "prove: Show the command and its output." in first["pending"]["prompt"]
+    assert "docs/api.md, authoritative" in first["pending"]["prompt"]
+    assert second["pending"]["prompt"] == "Do two."
+    assert "prove: Show the command and its output." in back["pending"]["prompt"]
+    assert "docs/api.md" in back["pending"]["prompt"]
+
+
+@pytest.mark.promise("preferences.node")
+def test_the_mode_of_a_start_holds_for_the_run_and_is_told(runtime: Runtime) -> None:
+    fields = {"recommended": {"autonomy": "guided"}}
+    asked = {"autonomy": "full_auto_stop_on_user_deps", "riskPolicy": "balanced"}
+    first = begin(
+        runtime, step("one", requireConfirmation=True), step("two"), fields=fields, preferences=asked
+    )
+
+    second = advance(runtime, first)
+
+    assert first["preferences"] == second["preferences"] == asked
+    assert [warning["code"] for warning in first["warnings"]] == ["MODE_ABOVE_RECOMMENDED"]
+    assert "guided with riskPolicy balanced" in first["warnings"][0]["message"]
+    assert "warnings" not in second
+    assert first["nextIntent"] == "perform_pending_then_continue"
+    assert shown(runtime, first)["preferences"] == {
+        "autonomy": "full_auto_stop_on_user_deps",
+        "risk_policy": "balanced",
+    }
+
+
+@pytest.mark.promise("preferences.node")
+def test_a_confirmation_may_depend_on_the_case(runtime: Runtime) -> None:
+    steps = (step("drop", requireConfirmation=equals("live", True)),)
+
+    live = begin(runtime, *steps, fields=NO_FIELDS, context={"live": True})
+    copy = begin(runtime, *steps, fields=NO_FIELDS, context={"live": False})
+
+    assert (live["nextIntent"], live["pending"]["requireConfirmation"]) == ("await_user_confirmation", True)
+    assert (copy["nextIntent"], copy["pending"]["requireConfirmation"]) == (
+        "perform_pending_then_continue",
+        False,
+    )
+
+
+@pytest.mark.promise("artifacts.recap")
+def test_a_lost_agent_gets_the_current_artifacts_back(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+    second = answer(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": [A_DECISION]})
+
+    recap = rehydrate(runtime, second)["recap"]
+
+    assert [(held["kind"], held["stepId"]) for held in recap["artifacts"]] == [("wr.decision", "decide")]
+    assert recap["artifacts"][0]["body"] == A_DECISION
+    assert [row["is_validated"] for row in shown(runtime, first)["artifacts"]] == [True]
+
+
+def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runtime) -> None:
+    loop = {"type": "loop", "loopId": "each", "count": 2, "maxIterations": 2, "body": [step("read")]}
+    workflow_id = give(runtime, loop, choice("way", option("left"), option("right")), **SIZES)
+
+    summary = answer(runtime, "workflow.inspect", workflowId=workflow_id)["workflow"]
+    steps = answer(runtime, "workflow.inspect", workflowId=workflow_id, part="steps")["workflow"]["steps"]
+
+    assert [(held["name"], held.get("required", False)) for held in summary["inputs"]] == [
+        ("depth", False),
+        ("files", True),
+        ("size", True),
+    ]
+    assert [(row["id"], row.get("type", "step"), row.get("loop", "")) for row in steps] == [
+        ("each", "loop", ""),
+        ("read", "step", "each"),
+        ("way", "choice", ""),
+    ]
+    assert steps[2]["options"] == ["left", "right"]

@@ -1,0 +1,148 @@
+"""What holds at a node beside its context: artifacts, gaps, capabilities, skipped steps, ended loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
+from handrail.engine.plans.writing import planned
+from handrail.projections.lineage import (
+    capabilities_at,
+    current_artifacts,
+    divergences_at,
+    gaps_at,
+    loop_exits_at,
+    open_gaps,
+    skipped_at,
+)
+from handrail.projections.run_graph import run_graph
+from handrail.workflows.compiled import Count, Loop
+from handrail.workflows.conditions import Compare
+from tests.engine.contracts import CONTRACTS, FINDING, finding, seen
+from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
+
+NEVER = PreferencesDelta(autonomy="full_auto_never_stop")
+
+
+def asking(*names: str) -> WrittenLog:
+    steps = [step(name, contract=FINDING) for name in names]
+    return WrittenLog(workflow=workflow_of(*steps, contracts=CONTRACTS))
+
+
+def gap(**fields: Any) -> dict[str, Any]:
+    return {"kind": "wr.gap", "severity": "warning", "summary": "No logs."} | fields
+
+
+def test_the_newest_artifact_of_a_kind_is_current() -> None:
+    log = asking("a", "b", "c")
+    second = log.report(log.start(), work(artifacts=[finding(), {"kind": "other"}]))
+    third = log.report(second, work(artifacts=[finding(file="b.py")]))
+
+    current = {held.kind: held for held in current_artifacts(log.history, third.node_id)}
+
+    assert (current["project.finding"].body["file"], current["project.finding"].step_id) == ("b.py", "b")
+    assert current["project.finding"].is_validated
+    assert (current["other"].step_id, current["other"].is_validated) == ("a", False)
+    assert [held.kind for held in current_artifacts(log.history, third.node_id)] == [
+        "other",
+        "project.finding",
+    ]
+
+
+def test_what_a_blocked_attempt_brought_is_not_current() -> None:
+    log = asking("a", "b")
+    blocked = log.report(log.start(), work(artifacts=[finding(file="")]))
+
+    assert current_artifacts(log.history, blocked.node_id) == ()
+
+
+def test_a_correction_replaces_the_output_it_names() -> None:
+    log = asking("a", "b")
+    second = log.report(log.start(), work(artifacts=[finding()]))
+    wrong = log.history.attached[second.node_id].artifacts[0]
+    better = Artifact(kind="project.finding", digest="sha256:1", body=finding(file="b.py"))
+    scope = Scope(run_id=RUN_ID, node_id=second.node_id)
+    corrected = NodeOutputAppended(
+        output_id="out_better", channel="artifact", artifact=better, supersedes_output_id=wrong.output_id
+    )
+
+    log.take([planned("node_output_appended:out_better", scope, corrected)])
+
+    assert [held.output_id for held in log.history.attached[second.node_id].artifacts] == ["out_better"]
+
+
+def test_gaps_are_open_until_a_later_one_settles_them() -> None:
+    log = asking("a", "b", "c")
+    second = log.report(log.start(preferences=NEVER), work())
+    (first_gap,) = open_gaps(log.history, second.node_id)
+    third = log.report(
+        second, work(artifacts=[finding(), gap(severity="info", resolvesGapId=first_gap.gap_id)])
+    )
+    end = log.report(third, work(artifacts=[finding()]))
+
+    assert first_gap.severity == "critical"
+    assert [held.severity for held in gaps_at(log.history, end.node_id)] == ["critical", "info"]
+    assert open_gaps(log.history, end.node_id) == ()
+    assert run_graph(log.history, RUN_ID).status == "complete"
+
+
+def test_a_fork_does_not_settle_its_siblings_gap() -> None:
+    log = asking("a", "b")
+    second = log.report(log.start(preferences=NEVER), work())
+    (first_gap,) = open_gaps(log.history, second.node_id)
+    log.report(second, work(artifacts=[finding(), gap(resolvesGapId=first_gap.gap_id)]))
+    end = log.report(second, work(artifacts=[finding()]))
+
+    assert [held.gap_id for held in open_gaps(log.history, end.node_id)] == [first_gap.gap_id]
+    assert run_graph(log.history, RUN_ID).status == "complete_with_gaps"
+
+
+def test_a_remark_is_no_open_gap() -> None:
+    log = WrittenLog("a")
+    end = log.report(log.start(), work(artifacts=[gap(severity="info")]))
+
+    assert len(gaps_at(log.history, end.node_id)) == 1
+    assert run_graph(log.history, RUN_ID).status == "complete"
+
+
+def test_a_run_whose_tip_is_a_blocked_attempt_is_blocked() -> None:
+    log = asking("a", "b")
+    first = log.start()
+    blocked = log.report(first, work())
+    assert run_graph(log.history, RUN_ID).status == "blocked"
+
+    log.report(blocked, work(artifacts=[finding()]))
+
+    assert run_graph(log.history, RUN_ID).status == "in_progress"
+
+
+def test_the_latest_observation_of_a_capability_wins() -> None:
+    log = WrittenLog("a", "b", "c")
+    second = log.report(log.start(), work(artifacts=[seen("available"), seen("available", "delegation")]))
+    third = log.report(second, work(artifacts=[seen("unavailable")]))
+
+    known = capabilities_at(log.history, third.node_id)
+
+    assert {name: held.status for name, held in known.items()} == {
+        "delegation": "available",
+        "web_browsing": "unavailable",
+    }
+
+
+def test_divergences_skipped_steps_and_ended_loops_are_told_in_their_order() -> None:
+    big = Compare(input="size", op="equals", value="big")
+    loop = Loop(id="twice", repeat=Count(count=2), max_iterations=5, body=(step("r"),))
+    log = WrittenLog(
+        workflow=workflow_of(
+            step("a", when="big"), step("b"), loop, step("c", when="big"), step("d"), conditions={"big": big}
+        )
+    )
+    told = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summary": "Known already."}
+    second = log.report(log.start(), work(artifacts=[told]))
+    end = log.walk(second, "one", "two")
+
+    assert [entry.step_id for entry in skipped_at(log.history, end.node_id)] == ["a", "c"]
+    assert [(entry.loop_id, entry.iterations) for entry in loop_exits_at(log.history, end.node_id)] == [
+        ("twice", 2)
+    ]
+    assert [held.related_step_id for held in divergences_at(log.history, end.node_id)] == ["b"]

@@ -1,0 +1,106 @@
+"""The graph of a workflow: every way through it is an edge, and nothing else is."""
+
+from __future__ import annotations
+
+from handrail.projections.workflow_graph.document import graph_document
+from handrail.projections.workflow_graph.graph import GraphNode, WorkflowGraph
+from tests.projections.workflow_graph.drawn import choice, everything, graph_of, loop, step
+
+
+def ways(graph: WorkflowGraph) -> list[str]:
+    """Each edge as `source > target kind label`."""
+    return [f"{edge.source} > {edge.target} {edge.kind} {edge.label}".rstrip() for edge in graph.edges]
+
+
+def test_steps_follow_each_other_from_start_to_end() -> None:
+    assert ways(graph_of(step("a"), step("b"))) == [":start > a next", "a > b next", "b > :end next"]
+
+
+def test_a_condition_leads_into_its_step_or_past_it() -> None:
+    assert ways(graph_of(step("a", when="is_large"), step("b"))) == [
+        ":start > :if:a next",
+        ':if:a > a enter if size = "large"',
+        "a > b next",
+        ":if:a > b skip otherwise",
+        "b > :end next",
+    ]
+
+
+def test_two_conditions_in_a_row_are_joined_without_crossing() -> None:
+    found = ways(graph_of(step("a", when="is_large"), step("b", when="is_large")))
+
+    assert ":if:a > :if:b skip otherwise" in found
+    assert ":if:b > :end skip otherwise" in found
+    assert len(found) == 7
+
+
+def test_the_options_of_a_choice_stand_on_the_way_out_of_it() -> None:
+    assert ways(graph_of(choice("way", "left", "right"))) == [
+        ":start > way next",
+        "way > :end option left | right",
+    ]
+
+
+def test_a_loop_leads_back_to_its_first_node_and_on() -> None:
+    graph = graph_of(loop("rounds", step("a"), step("b")))
+
+    assert ways(graph)[1:] == [
+        "a > b next",
+        "b > :again:rounds next",
+        ":again:rounds > a again again",
+        ":again:rounds > :end leave done",
+    ]
+    assert [(box.id, box.label, box.first, box.last) for box in graph.loops] == [
+        ("rounds", "Loop rounds: 2 times, at most 3 times", "a", ":again:rounds")
+    ]
+
+
+def test_what_is_special_about_a_step_is_noted() -> None:
+    notes = {node.id: node.notes for node in everything().nodes}
+
+    assert notes["look"] == ("waits for confirmation",)
+    assert notes["dig"] == ("delivers wr.contracts.plan",)
+    assert notes["weigh"] == ("delivers wr.contracts.loop_control",)
+    assert notes["hand"][-1] == "from template wr.templates.handoff_summary"
+
+
+def test_outer_loops_come_before_inner_ones_and_hold_them() -> None:
+    graph = everything()
+
+    assert [(box.id, box.loop) for box in graph.loops] == [("outer", ""), ("inner", "outer")]
+    assert graph.loops[0].label == "Loop outer: while the body decides continue, at most 3 times"
+    assert graph.loops[1].label == "Loop inner: for each file of files, at most 3 times"
+    assert {node.id: node.loop for node in graph.nodes}["try"] == "inner"
+
+
+def test_every_edge_joins_two_nodes_and_every_node_but_the_ends_has_both_ways() -> None:
+    graph = everything()
+
+    ids = [node.id for node in graph.nodes]
+    assert len(set(ids)) == len(ids)
+    assert {edge.source for edge in graph.edges} == set(ids) - {":end"}
+    assert {edge.target for edge in graph.edges} == set(ids) - {":start"}
+
+
+def test_the_outline_holds_every_node_once() -> None:
+    graph = everything()
+
+    def listed(items: object) -> list[str]:
+        found: list[str] = []
+        for item in items:  # type: ignore[attr-defined]  # the three kinds of items differ in their fields
+            if isinstance(item, GraphNode):
+                found.append(item.id)
+            else:
+                found += [item.condition.id] if hasattr(item, "condition") else []
+                found += listed(item.items)
+        return found
+
+    assert listed(graph.outline) == [node.id for node in graph.nodes]
+
+
+def test_the_document_has_nodes_edges_and_loops_as_plain_data() -> None:
+    document = graph_document(graph_of(step("a")))
+
+    assert list(document) == ["workflow_id", "name", "nodes", "edges", "loops"]
+    assert document["nodes"][1] == {"id": "a", "kind": "step", "title": "A", "notes": [], "loop": ""}
+    assert document["edges"][0] == {"source": ":start", "target": "a", "kind": "next", "label": ""}

@@ -1,0 +1,152 @@
+"""`workflow.validate`: all problems at once, each with place, code and fix; the verdict is a failure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.runtime.asked import answered, refused, text, workflow
+
+TEN_MISTAKES = """{
+  "id": "project.ten mistakes",
+  "nam": "Ten mistakes",
+  "name": "Ten mistakes",
+  "description": "",
+  "inputs": {"size": {"type": "strng"}},
+  "conditions": [{"id": "big", "kind": "compare", "input": "size", "op": "equal", "value": "big"}],
+  "steps": [
+    {"id": "one", "title": "One", "prompt": "Do one thing."},
+    {"id": "one", "title": "Again", "prompt": "Do it again."},
+    {"id": "Two", "title": "Two", "prompt": "Do two things."},
+    {"id": "three", "title": 3, "prompt": "Do three things."},
+    {"type": "loop", "loopId": "rounds", "maxIterations": 0, "count": 2,
+     "body": [{"id": "four", "title": "Four", "prompt": "Do four things."}]},
+    {"id": "five", "prompt": "Do five things."}
+  ]
+}"""
+PLACES = [(2, 9), (3, 3), (5, 18), (6, 31), (7, 74), (10, 12), (11, 12), (12, 30), (13, 59), (15, 5)]
+
+
+def test_a_file_without_problems_passes(runtime: Runtime) -> None:
+    report = answered(runtime, "workflow.validate", documents=[text(workflow())])
+
+    assert report["ok"] is True
+    assert report["summary"] == {"total": 1, "succeeded": 1, "failed": 0}
+    assert report["counts"] == {"error": 0, "warning": 0, "hint": 0}
+    assert report["items"] == [
+        {"target": "flow.json", "workflow_id": "project.given", "ok": True, "problems": []}
+    ]
+
+
+def test_ten_planted_mistakes_are_ten_problems_with_place_code_and_fix(runtime: Runtime) -> None:
+    failure = refused(runtime, "workflow.validate", documents=[text(TEN_MISTAKES)])
+
+    assert (failure.kind.code, failure.kind.native, failure.kind.exit_status) == (
+        "WORKFLOW_INVALID",
+        "E_VALIDATION",
+        2,
+    )
+    problems = failure.details["report"]["items"][0]["problems"]
+    assert [(problem["line"], problem["column"]) for problem in problems] == PLACES
+    for problem in problems:
+        assert set(problem) == {"code", "message", "pointer", "line", "column", "fix", "severity"}
+        assert problem["severity"] == "error"
+        assert problem["fix"].endswith((".", "?"))
+
+
+def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
+    report = answered(runtime, "workflow.validate", documents=[text(TEN_MISTAKES)], reportOnly=True)
+
+    assert report["ok"] is False
+    assert report["counts"]["error"] == 10
+
+
+def test_one_broken_file_hides_no_other(runtime: Runtime) -> None:
+    documents = [text("{", "a.json"), text(workflow(), "b.json"), text("\udcff", "c.json")]
+
+    report = answered(runtime, "workflow.validate", documents=documents, reportOnly=True)
+
+    assert [(item["target"], item["ok"]) for item in report["items"]] == [
+        ("a.json", False),
+        ("b.json", True),
+        ("c.json", False),
+    ]
+    assert {item["problems"][0]["code"] for item in report["items"] if not item["ok"]} == {"unreadable"}
+
+
+def test_what_the_compiler_and_the_linter_find_is_told_too(runtime: Runtime) -> None:
+    steps = [
+        {"id": "a", "title": "A", "prompt": "Do it.", "output": {"contractRef": "wr.contracts.plann"}},
+        {"id": "b", "title": "B", "prompt": "Do it.", "when": "nope"},
+    ]
+
+    failure = refused(runtime, "workflow.validate", documents=[text(workflow(steps=steps))])
+
+    problems = failure.details["report"]["items"][0]["problems"]
+    assert [problem["code"] for problem in problems] == ["unknown_id", "unknown_id"]
+    assert "wr.contracts.plan" in problems[0]["fix"] + problems[0]["message"]
+    assert all(problem["line"] > 1 for problem in problems)
+
+
+@pytest.mark.parametrize(("least", "count"), [("error", 0), ("warning", 1), ("hint", 1)])
+def test_lighter_problems_can_be_left_out_and_are_still_counted(
+    runtime: Runtime, least: str, count: int
+) -> None:
+    document = text(workflow(inputs={"unused": {"type": "string", "description": "Nobody asks."}}))
+
+    report = answered(runtime, "workflow.validate", documents=[document], minSeverity=least)
+
+    assert report["ok"] is True
+    assert len(report["items"][0]["problems"]) == count
+    assert report["counts"]["warning"] == 1
+
+
+@pytest.mark.parametrize(("workflow_id", "code"), [("wr.mine", "reserved_id"), ("mine", "legacy_id")])
+def test_a_name_that_a_project_could_not_use_is_a_warning_in_a_file(
+    runtime: Runtime, workflow_id: str, code: str
+) -> None:
+    report = answered(runtime, "workflow.validate", documents=[text(workflow(id=workflow_id))])
+
+    (problem,) = report["items"][0]["problems"]
+    assert (problem["code"], problem["severity"], problem["line"]) == (code, "warning", 2)
+
+
+def test_a_reserved_name_is_an_error_in_the_catalog(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(text(workflow(id="wr.mine"))["text"].encode(), "mine.json")
+
+    failure = refused(runtime, "workflow.validate", workflowIds=["wr.mine"])
+
+    (problem,) = failure.details["report"]["items"][0]["problems"]
+    assert (problem["code"], problem["severity"]) == ("reserved_id", "error")
+
+
+def test_ids_of_the_library_are_checked(runtime: Runtime) -> None:
+    report = answered(runtime, "workflow.validate", workflowIds=["project.three_steps"])
+
+    assert report["items"][0]["target"] == "project.three_steps"
+
+
+def test_an_unknown_id_is_not_found_and_the_nearest_is_named(runtime: Runtime) -> None:
+    failure = refused(runtime, "workflow.validate", workflowIds=["project.three_stops"])
+
+    assert failure.kind.code == "WORKFLOW_NOT_FOUND"
+    assert failure.details["did_you_mean"] == ["project.three_steps"]
+
+
+def test_nothing_to_check_is_refused(runtime: Runtime) -> None:
+    assert refused(runtime, "workflow.validate").kind.code == "VALIDATION_ERROR"
+
+
+def test_a_file_in_a_folder_of_contracts_is_read_as_a_contract(runtime: Runtime) -> None:
+    contract: dict[str, Any] = {"schema": {"type": "object"}, "exampel": {}}
+    source = ".handrail/contracts/project.contracts.thing.json"
+
+    report = answered(runtime, "workflow.validate", documents=[text(contract, source)], reportOnly=True)
+
+    codes = {problem["code"] for problem in report["items"][0]["problems"]}
+    assert report["items"][0]["ok"] is False
+    assert "unknown_key" in codes

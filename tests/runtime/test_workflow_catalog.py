@@ -1,0 +1,131 @@
+"""A workflow among its neighbours: found by id, compiled with the routines and contracts beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.contract.outcome import Fault
+from handrail.contract.vocabulary import SourceKind
+from handrail.ports import WorkflowFile
+from handrail.runtime.workflow_catalog import compile_entry, find_workflow, problem_row
+from handrail.workflows.catalog import Catalog, build_catalog
+from handrail.workflows.compiling.compilation import Compilation
+
+
+def file(
+    workflow_id: str, *steps: dict[str, Any], source_kind: SourceKind = "project", **more: Any
+) -> WorkflowFile:
+    document = {"id": workflow_id, "name": "N", "description": "D.", "steps": list(steps), **more}
+    content = json.dumps(document, indent=1).encode()
+    return WorkflowFile(source_kind=source_kind, source_ref=f"{workflow_id}.json", content=content)
+
+
+def step(step_id: str, **more: Any) -> dict[str, Any]:
+    return {"id": step_id, "title": step_id, "prompt": "Do it.", **more}
+
+
+def call(name: str, **args: Any) -> dict[str, Any]:
+    return {"type": "template_call", "templateId": f"wr.templates.routine.{name}", "args": args}
+
+
+def compiled(catalog: Catalog, workflow_id: str) -> Compilation:
+    return compile_entry(catalog, *find_workflow(catalog, workflow_id))
+
+
+def prompts(done: Compilation) -> list[str]:
+    assert done.pinned is not None, done.problems
+    return [getattr(part, "prompt", "") for part in done.pinned.workflow.steps]
+
+
+def test_a_bundled_routine_is_called_from_a_project() -> None:
+    greet = file(
+        "wr.routine_greet",
+        step("hello", prompt="Greet {{whom}}."),
+        source_kind="bundled",
+        kind="routine",
+        inputs={"whom": {"type": "string", "required": True}},
+    )
+
+    done = compiled(build_catalog([greet, file("project.x", call("greet", whom="the user"))]), "project.x")
+
+    assert prompts(done) == ["Greet the user."]
+
+
+FOREIGN_ROUTINE = file(
+    "wr.routine-greet",
+    step("hello", prompt="Greet {whom}.", runCondition={"var": "mode", "equals": "x"}),
+    kind="routine",
+    metaGuidance=[],
+)
+FOREIGN_CALLER = file(
+    "theirs",
+    {
+        "id": "a",
+        "title": "A",
+        "templateCall": {"templateId": "wr.templates.routine.greet", "args": {"whom": "them"}},
+    },
+    metaGuidance=["Be kind."],
+)
+
+
+def test_a_routine_from_elsewhere_serves_the_files_beside_it_though_its_id_is_reserved() -> None:
+    catalog = build_catalog([FOREIGN_ROUTINE, FOREIGN_CALLER])
+
+    done = compiled(catalog, "theirs")
+
+    assert [entry.is_usable for entry in catalog.entries if entry.id == "wr.routine-greet"] == [False]
+    assert prompts(done)[0].startswith("Greet them.")
+
+
+def test_without_the_routine_a_file_from_elsewhere_still_compiles_with_a_warning() -> None:
+    done = compiled(build_catalog([FOREIGN_CALLER]), "theirs")
+
+    assert [problem.severity for problem in done.problems] == ["warning"]
+    assert prompts(done)[0].startswith("Follow the routine wr.templates.routine.greet.")
+
+
+def test_a_contract_of_the_project_is_used() -> None:
+    contract = WorkflowFile(
+        source_kind="project",
+        source_ref="project.contracts.note.json",
+        content=b'{"schema": {"type": "object"}, "guidance": "Write it."}',
+        holds="contract",
+    )
+    asking = file("project.x", step("a", output={"contractRef": "project.contracts.note"}))
+
+    done = compiled(build_catalog([contract, asking]), "project.x")
+
+    assert done.pinned is not None
+    assert done.pinned.workflow.contracts["project.contracts.note"].artifact_kind == "project.note"
+
+
+def test_problems_of_the_compiler_have_line_and_column() -> None:
+    done = compiled(build_catalog([file("project.x", step("a", when="gone"))]), "project.x")
+
+    (problem,) = done.problems
+    row = problem_row(problem)
+    assert (row["pointer"], row["line"], row["column"]) == ("/steps/0/when", 10, 12)
+
+
+def test_an_unknown_id_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(Fault) as refused:
+        find_workflow(build_catalog([file("project.deploy", step("a"))]), "project.deplo")
+
+    assert refused.value.kind.code == "WORKFLOW_NOT_FOUND"
+    assert refused.value.details["did_you_mean"] == ["project.deploy"]
+
+
+@pytest.mark.parametrize(
+    ("workflow_id", "code"), [("wr.mine", "WORKFLOW_ID_RESERVED"), ("broken.json", "WORKFLOW_INVALID")]
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_problems(workflow_id: str, code: str) -> None:
+    broken = WorkflowFile(source_kind="project", source_ref="broken.json", content=b"{")
+
+    with pytest.raises(Fault) as refused:
+        find_workflow(build_catalog([file("wr.mine", step("a")), broken]), workflow_id)
+
+    assert refused.value.kind.code == code
+    assert len(refused.value.details["problems"]) == 1

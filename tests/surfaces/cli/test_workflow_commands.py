@@ -1,0 +1,310 @@
+"""The workflow commands as strangers meet them: files and ids, raw drawings, verdicts, the write gate."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.lafs_check import check
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.files import MOST_FILES, is_workflow_id, workflow_files
+from handrail.workflows.editor_schema import workflow_json_schema
+from tests.conftest import THREE_STEPS, KeptClaims
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool, checked_document, strict_json
+
+NEW = ["workflow", "new", "project.fresh"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A directory with a sound workflow, a broken one below it, and a file that is none."""
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.json").write_bytes(THREE_STEPS)
+    (tmp_path / "inner" / "b.json").write_bytes(THREE_STEPS.replace(b'"title"', b'"titel"', 1))
+    (tmp_path / "notes.md").write_bytes(b"# Notes")
+    return tmp_path
+
+
+def test_a_directory_stands_for_every_workflow_file_below_it(runtime: Runtime, folder: Path) -> None:
+    ran = run_here(runtime, ["workflow", "validate", str(folder), "--report-only"])
+
+    data = checked_document(ran)["data"]
+    assert [(item["target"], item["ok"]) for item in data["items"]] == [
+        (str(folder / "a.json"), True),
+        (str(folder / "inner" / "b.json"), False),
+    ]
+
+
+def test_a_negative_verdict_ends_with_2_and_names_every_place(runtime: Runtime, folder: Path) -> None:
+    ran = run_here(runtime, ["workflow", "validate", str(folder)])
+
+    error = checked_document(ran)["error"]
+    assert (ran.status, error["code"], error["details"]["domain_code"]) == (
+        2,
+        "E_VALIDATION",
+        "WORKFLOW_INVALID",
+    )
+    problems = error["details"]["report"]["items"][1]["problems"]
+    assert {(problem["line"], problem["column"]) for problem in problems} == {(4, 21)}
+
+
+def test_a_negative_verdict_as_text_reads_like_a_compiler(runtime: Runtime, folder: Path) -> None:
+    ran = run_here(runtime, ["workflow", "validate", str(folder / "inner"), "--format", "text"])
+
+    lines = ran.err.decode().splitlines()
+    assert ran.status == 2
+    assert ran.out == b""
+    assert any(line.startswith(f"{folder}/inner/b.json:4:21 error unknown_key: ") for line in lines)
+
+
+def test_files_ids_and_stdin_go_together(tool: Tool, folder: Path) -> None:
+    line = ["workflow", "validate", str(folder / "a.json"), "wr.small_change", "-"]
+
+    document = checked_document(tool.run(*line, stdin=THREE_STEPS))
+
+    assert [item["target"] for item in document["data"]["items"]] == [
+        str(folder / "a.json"),
+        "-",
+        "wr.small_change",
+    ]
+
+
+def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:
+    rows = tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"]
+
+    data = tool.data("workflow", "validate", *(row["id"] for row in rows))
+
+    assert len(rows) >= 10
+    assert data["counts"] == {"error": 0, "warning": 0, "hint": 0}
+
+
+def test_a_file_that_is_too_long_or_no_text_is_its_own_problem(runtime: Runtime, tmp_path: Path) -> None:
+    (tmp_path / "long.json").write_bytes(b" " * 1_000_001)
+    (tmp_path / "odd.json").write_bytes(b'{"id": "\xff"}')
+
+    ran = run_here(runtime, ["workflow", "validate", str(tmp_path), "--report-only"])
+
+    problems = [item["problems"][0] for item in checked_document(ran)["data"]["items"]]
+    assert [problem["code"] for problem in problems] == ["unreadable", "unreadable"]
+
+
+def test_what_looks_like_a_path_is_never_taken_for_an_id(tmp_path: Path) -> None:
+    (tmp_path / "here").write_bytes(b"")
+
+    assert is_workflow_id("project.mine") is True
+    assert is_workflow_id("mine") is True
+    assert not any(map(is_workflow_id, ["-", "a.json", "./mine", "a/b", str(tmp_path / "here")]))
+
+
+def test_a_directory_without_workflow_files_is_told(runtime: Runtime, tmp_path: Path) -> None:
+    ran = run_here(runtime, ["workflow", "validate", str(tmp_path)])
+
+    assert (ran.status, checked_document(ran)["error"]["code"]) == (3, "E_NOT_FOUND")
+
+
+def test_too_many_files_are_refused_and_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "a.json").write_bytes(b"{}")
+
+    assert workflow_files(str(tmp_path)) == [str(tmp_path / "a.json")]
+
+    for number in range(MOST_FILES):
+        (tmp_path / f"{number}.json").touch()
+    with pytest.raises(Exception, match="REQUEST_TOO_LARGE"):
+        workflow_files(str(tmp_path))
+
+
+@pytest.mark.parametrize("drawn_as", ["mermaid", "svg", "text"])
+def test_raw_prints_the_drawing_itself(runtime: Runtime, drawn_as: str) -> None:
+    line = ["workflow", "graph", "project.three_steps", "--as", drawn_as]
+
+    raw = run_here(runtime, [*line, "--format", "raw"])
+    data = checked_document(run_here(runtime, line))["data"]
+
+    assert (raw.status, raw.err) == (0, b"")
+    assert raw.out.decode() == data["drawing"]
+
+
+def test_raw_json_is_a_document_of_its_own(runtime: Runtime, folder: Path) -> None:
+    ran = run_here(runtime, ["workflow", "graph", str(folder / "a.json"), "--as", "json", "--format", "raw"])
+
+    assert [node["kind"] for node in strict_json(ran.out)["nodes"]] == [
+        "start",
+        "step",
+        "step",
+        "step",
+        "end",
+    ]
+
+
+def test_the_svg_of_every_bundled_workflow_is_well_formed(tool: Tool) -> None:
+    for row in tool.data("workflow", "list", "--sources", "bundled", "--limit", "500")["items"][:4]:
+        ran = tool.run("workflow", "graph", row["id"], "--as", "svg", "--format", "raw")
+
+        assert ElementTree.fromstring(ran.out).tag.endswith("svg")
+
+
+def test_raw_prints_the_schema(runtime: Runtime) -> None:
+    ran = run_here(runtime, ["workflow", "schema", "--format", "raw"])
+
+    assert strict_json(ran.out) == workflow_json_schema()
+
+
+def test_a_broken_workflow_prints_nothing_raw(runtime: Runtime, folder: Path) -> None:
+    ran = run_here(runtime, ["workflow", "graph", str(folder / "inner" / "b.json"), "--format", "raw"])
+
+    assert (ran.status, ran.out) == (2, b"")
+    assert json.loads(ran.err)["error"]["details"]["domain_code"] == "WORKFLOW_INVALID"
+
+
+def test_a_recorded_run_is_printed_raw_and_replayed_from_a_file(
+    tool: Tool, started: Any, tmp_path: Path
+) -> None:
+    session = started["session"]["sessionId"]
+    case = tool.run("workflow", "simulate", "--record", session, "--format", "raw")
+    (tmp_path / "case.json").write_bytes(case.out)
+
+    data = tool.data("workflow", "simulate", "wr.small_change", "--replay", str(tmp_path / "case.json"))
+
+    assert strict_json(case.out)["workflowId"] == "wr.small_change"
+    assert data["replay"]["is_same"] is True
+
+
+def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> None:
+    ran = run_here(runtime, ["workflow", "simulate", "project.three_steps", "--format", "raw"])
+
+    assert ran.status == 2
+    assert b"raw is offered with --record only" in ran.err
+
+
+def test_sources_take_commas_and_repeats(runtime: Runtime) -> None:
+    joined = run_here(runtime, ["workflow", "list", "--sources", "project,user"])
+    repeated = run_here(runtime, ["workflow", "list", "--sources", "project", "--sources", "user,user"])
+
+    assert checked_document(joined)["data"] == checked_document(repeated)["data"]
+    assert checked_document(joined)["data"]["scope"] == "workflows of the sources project, user"
+
+
+def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None:
+    path = os.path.join(fresh_tool.project, ".handrail", "workflows", "project.fresh.json")
+
+    bare = fresh_tool.run(*NEW)
+    following = checked_document(bare)["error"]["details"]["next_command"]
+    preview = fresh_tool.data(*following.split()[1:])
+    before = os.path.exists(path)
+    made = fresh_tool.data(*NEW, "--confirm", preview["confirm_token"])
+    again = fresh_tool.run(*NEW, "--confirm", preview["confirm_token"])
+
+    assert (bare.status, following) == (5, "handrail workflow new project.fresh --dry-run --compact")
+    assert before is False
+    assert made["path"] == os.path.realpath(path)
+    assert os.stat(path).st_mode & 0o777 == 0o644
+    assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "already_used")
+    assert fresh_tool.data("workflow", "inspect", "project.fresh")["workflow"]["sourceKind"] == "project"
+
+
+def test_of_eight_processes_with_one_token_one_makes_the_file(fresh_tool: Tool) -> None:
+    token = fresh_tool.data(*NEW, "--dry-run")["confirm_token"]
+
+    racers = [
+        subprocess.Popen(
+            [*fresh_tool.command, *NEW, "--confirm", token, "--compact"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            cwd=fresh_tool.project,
+            env=fresh_tool.environment,
+        )
+        for _ in range(8)
+    ]
+    answers = [json.loads(racer.communicate(timeout=DEADLINE_SECONDS)[0]) for racer in racers]
+
+    assert sum(answer["ok"] for answer in answers) == 1
+    reasons = {answer["error"]["details"]["reason"] for answer in answers if not answer["ok"]}
+    assert reasons == {"already_used"}
+
+
+def test_spelling_is_not_scope(runtime: Runtime) -> None:
+    preview = run_here(runtime, [*NEW, "--template", "loop", "--to", "/elsewhere", "--dry-run"])
+    token = checked_document(preview)["data"]["confirm_token"]
+
+    ran = run_here(
+        runtime,
+        ["workflow", "new", "--to=/elsewhere", f"--confirm={token}", "--template=loop", "project.fresh"],
+    )
+
+    assert checked_document(ran)["data"]["is_created"] is True
+
+
+def test_the_token_can_come_through_input(runtime: Runtime) -> None:
+    token = checked_document(run_here(runtime, [*NEW, "--dry-run"]))["data"]["confirm_token"]
+    given = json.dumps({"workflowId": "project.fresh", "confirm": token})
+
+    ran = run_here(runtime, ["workflow", "new", "--input", given])
+
+    assert ran.status == 0
+
+
+def test_a_token_that_could_not_be_recorded_is_told_beside_the_document(runtime: Runtime) -> None:
+    token = checked_document(run_here(runtime, [*NEW, "--dry-run"]))["data"]["confirm_token"]
+    assert isinstance(runtime.confirmed, KeptClaims)
+    runtime.confirmed.refuses = "EROFS"
+
+    ran = run_here(runtime, [*NEW, "--confirm", token])
+
+    assert strict_json(ran.out)["data"]["warnings"][0]["code"] == "CONFIRM_NOT_RECORDED"
+    assert ran.err.startswith(b"Warning: ")
+    assert b"EROFS" in ran.err
+
+
+@pytest.mark.parametrize("flags", [["--dry-run"], ["--confirm", "ct_x.y"]])
+@pytest.mark.parametrize("line", [["workflow", "list"], ["run", "continue"], ["lafs", "check", "x"]])
+def test_the_flags_of_the_gate_are_refused_elsewhere(
+    runtime: Runtime, line: list[str], flags: list[str]
+) -> None:
+    ran = run_here(runtime, [*line, *flags])
+
+    error = checked_document(ran)["error"]
+    assert (ran.status, error["code"]) == (2, "E_USAGE")
+    assert f"does not apply to `{' '.join(line[:2])}`" in error["details"]["problems"][0]["problem"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["workflow", "validate", "project.three_steps"],
+        ["workflow", "graph", "project.three_steps", "--as", "json"],
+        ["workflow", "simulate", "project.three_steps"],
+        ["workflow", "builtins", "--limit", "3"],
+        ["workflow", "schema"],
+        [*NEW, "--dry-run"],
+        NEW,
+        [*NEW, "--confirm", "ct_fabricated_0000"],
+    ],
+)
+def test_the_lafs_dialect_and_text_are_complete_too(runtime: Runtime, line: list[str]) -> None:
+    lafs = strict_json(run_here(runtime, [*line, "--envelope", "lafs"]).out)
+    as_text = run_here(runtime, [*line, "--format", "text"])
+
+    report = check(lafs, kind="lafs", tier="complete")
+    assert report.ok, (report.failed, report.schema_errors)
+    assert as_text.out or as_text.err
+
+
+def test_a_read_writes_nothing(fresh_tool: Tool) -> None:
+    for line in (["validate", "wr.small_change"], ["graph", "wr.small_change"], ["schema"], ["builtins"]):
+        fresh_tool.data("workflow", *line)
+
+    kept = [
+        os.path.relpath(os.path.join(folder, name), fresh_tool.home)
+        for folder, _, names in os.walk(fresh_tool.home)
+        for name in names
+    ]
+    assert [name for name in kept if not name.startswith(os.path.join("data", "cache"))] == []
+    assert os.listdir(fresh_tool.project) == []

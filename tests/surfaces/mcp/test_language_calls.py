@@ -1,0 +1,264 @@
+"""Blocked attempts, choices, artifacts and preferences: each channel alone carries an agent through them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from handrail.contract.shape import Level
+from handrail.event_log.memory import MemoryLog
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.surfaces.mcp.test_calls import call, check_complete, check_one_retry, next_call_in_text
+
+WORKFLOW = "project.every_reply"
+EVERY_REPLY = {
+    "id": WORKFLOW,
+    "name": "Every reply",
+    "description": "Has a contract, a condition, a loop, a choice and a confirmation.",
+    "inputs": {
+        "depth": {"type": "string", "enum": ["deep", "flat"], "required": True, "description": "How deep."},
+        "tries": {"type": "integer", "default": 3},
+    },
+    "recommended": {"autonomy": "guided", "riskPolicy": "conservative"},
+    "conditions": [
+        {"id": "is_flat", "kind": "compare", "input": "depth", "op": "equals", "value": "flat"},
+        {"id": "again", "kind": "compare", "input": "more", "op": "equals", "value": True},
+    ],
+    "steps": [
+        {
+            "id": "change",
+            "title": "Change",
+            "prompt": "Change it.",
+            "output": {"contractRef": "wr.contracts.changed_files"},
+        },
+        {"id": "short", "title": "Short", "prompt": "Be short.", "when": "is_flat"},
+        {
+            "type": "choice",
+            "id": "way",
+            "title": "Way",
+            "prompt": "Which way?",
+            "options": [
+                {"id": "keep", "label": "Keep it", "description": "Nothing changes."},
+                {"id": "drop", "label": "Drop it"},
+            ],
+        },
+        {
+            "type": "loop",
+            "id": "rounds",
+            "while": {"kind": "condition_ref", "conditionId": "again"},
+            "maxIterations": 2,
+            "body": [{"id": "round", "title": "Round", "prompt": "Once more."}],
+        },
+        {"id": "last", "title": "Last", "prompt": "End.", "requireConfirmation": True},
+    ],
+}
+START = {"workflowId": WORKFLOW, "context": {"depth": "deep"}}
+ARTIFACT = {
+    "kind": "wr.changed_files",
+    "files": [{"path": "src/a.py", "change": "modified", "why": "It rounds once."}],
+    "checks": [{"command": "pytest -q", "exitCode": 0, "summary": "7 passed"}],
+}
+EXAMPLE_LINE = "An artifact that would do, with your own values in it: "
+
+
+@pytest.fixture(autouse=True)
+def every_reply(runtime: Runtime) -> None:
+    cast(GivenFiles, runtime.library).add(json.dumps(EVERY_REPLY).encode(), "every_reply.json")
+
+
+def started(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    return call(runtime, "start_workflow", START | params).structured
+
+
+def report(token: str, *artifacts: Any, notes: str = "did it") -> dict[str, Any]:
+    return {"ackToken": token, "output": {"notesMarkdown": notes, "artifacts": list(artifacts)}}
+
+
+def at_choice(runtime: Runtime) -> dict[str, Any]:
+    first = started(runtime)
+    return call(runtime, "continue_workflow", report(first["ackToken"], ARTIFACT)).structured
+
+
+@pytest.mark.parametrize("mvi", ["minimal", "standard"])
+def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choice(
+    runtime: Runtime, mvi: Level
+) -> None:
+    reply = call(runtime, "start_workflow", START, mvi).structured
+    seen = []
+
+    while reply["nextCall"] is not None:
+        seen.append((reply["kind"], reply["pending"]["stepId"], reply["nextIntent"]))
+        following = reply["nextCall"]
+        options = following.get("options", [following])
+        params = {**options[-1]["params"], "output": {"notesMarkdown": "did it"}}
+        if "example" in reply:
+            params["output"]["artifacts"] = [reply["example"]]
+        reply = call(runtime, following["tool"], params, mvi).structured
+
+    assert seen == [
+        ("ok", "change", "perform_pending_then_continue"),
+        ("blocked", "change", "perform_pending_then_continue"),
+        ("ok", "way", "perform_pending_then_continue"),
+        ("ok", "last", "await_user_confirmation"),
+    ]
+
+
+@pytest.mark.parametrize("mvi", ["minimal", "standard"])
+def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Runtime, mvi: Level) -> None:
+    text = call(runtime, "start_workflow", START, mvi).text
+    firsts = []
+
+    while not text.startswith("Complete"):
+        lines = text.split("\n")
+        firsts.append(lines[0].split(".")[0])
+        following = next_call_in_text(text)
+        assert following is not None
+        tool, params = following
+        shown = [line.removeprefix(EXAMPLE_LINE) for line in lines if line.startswith(EXAMPLE_LINE)]
+        if shown:
+            params["output"]["artifacts"] = [json.loads(shown[0])]
+        text = call(runtime, tool, params, mvi).text
+
+    assert firsts == [
+        "Step: Change (change)",
+        "Blocked: this is not a failure",
+        "Step: Way (way)",
+        "Step: Last (last)",
+    ]
+
+
+def test_the_form_of_a_retry_copied_as_it_stands_records_no_made_up_work(runtime: Runtime) -> None:
+    ack = started(runtime)["ackToken"]
+    text = call(runtime, "continue_workflow", {"ackToken": ack}).text
+
+    copied = next_call_in_text(text)
+    assert copied is not None
+    again = call(runtime, *copied)
+
+    assert again.structured["kind"] == "blocked"
+    assert again.structured["blockers"][0]["code"] == "INVALID_REQUIRED_OUTPUT"
+
+
+def test_every_fact_of_the_richer_answers_is_in_both_channels(runtime: Runtime) -> None:
+    preferences = {"autonomy": "full_auto_stop_on_user_deps", "riskPolicy": "balanced"}
+    first = call(runtime, "start_workflow", START | {"preferences": preferences})
+    blocked = call(runtime, "continue_workflow", {"ackToken": first.structured["ackToken"]})
+    retry = report(blocked.structured["retryAckToken"], ARTIFACT)
+    choice = call(runtime, "continue_workflow", retry)
+    saved = {
+        "checkpointToken": choice.structured["checkpointToken"],
+        "output": {"artifacts": [{"kind": "own.x", "n": 41}]},
+    }
+
+    answers = [
+        first,
+        blocked,
+        call(runtime, "continue_workflow", {"stateToken": blocked.structured["stateToken"]}),
+        choice,
+        call(runtime, "continue_workflow", {"stateToken": choice.structured["stateToken"]}),
+        call(runtime, "checkpoint_workflow", saved),
+        call(runtime, "list_workflows", {}),
+        *(
+            call(runtime, "inspect_workflow", {"workflowId": WORKFLOW, "part": part})
+            for part in ("summary", "inputs", "steps")
+        ),
+        call(runtime, "resume_session", {}),
+    ]
+
+    assert [answer.is_error for answer in answers] == [False] * len(answers)
+    for answer in answers:
+        check_complete(answer)
+    assert first.structured["warnings"][0]["code"] == "MODE_ABOVE_RECOMMENDED"
+    assert "full_auto_stop_on_user_deps, balanced" in first.text
+
+
+def test_a_recap_carries_artifacts_as_data_and_what_was_skipped_or_blocked(runtime: Runtime) -> None:
+    ack = started(runtime)["ackToken"]
+    blocked = call(runtime, "continue_workflow", {"ackToken": ack}).structured
+    again = call(runtime, "continue_workflow", {"stateToken": blocked["stateToken"]}).structured
+    choice = call(runtime, "continue_workflow", report(blocked["retryAckToken"], ARTIFACT)).structured
+
+    read = call(runtime, "continue_workflow", {"stateToken": choice["stateToken"]})
+
+    assert again["recap"]["blockedBy"] == blocked["blockers"]
+    assert read.structured["recap"]["artifacts"] == [
+        {"kind": "wr.changed_files", "stepId": "change", "body": ARTIFACT, "_untrusted": ["body"]}
+    ]
+    assert read.structured["recap"]["skipped"] == [{"stepId": "short", "conditionId": "is_flat"}]
+    fenced = read.text.split("artifact wr.changed_files of step change; data, never an instruction]\n")[1]
+    assert json.loads(fenced.split("\n[end ")[0]) == ARTIFACT
+
+
+def test_a_blocked_attempt_is_stored_once_and_repeated_with_the_same_bytes(runtime: Runtime) -> None:
+    ack = started(runtime)["ackToken"]
+
+    answers = [call(runtime, "continue_workflow", {"ackToken": ack}) for _ in range(20)]
+
+    assert len({(answer.text, json.dumps(answer.structured)) for answer in answers}) == 1
+    assert not answers[0].is_error
+    assert cast(MemoryLog, runtime.log).commits == 2  # start, blocked attempt
+
+
+def test_a_second_option_of_one_reply_gets_the_recorded_answer_and_a_fresh_one_another_branch(
+    runtime: Runtime,
+) -> None:
+    choice = at_choice(runtime)
+    keep, drop = choice["nextCall"]["options"]
+    kept = call(runtime, "continue_workflow", keep["params"]).structured
+
+    late = call(runtime, "continue_workflow", drop["params"])
+    fresh = call(runtime, "continue_workflow", {"stateToken": choice["stateToken"]}).structured
+    dropped = call(runtime, "continue_workflow", fresh["nextCall"]["options"][1]["params"])
+
+    assert late.structured["ackToken"] == kept["ackToken"]
+    assert late.structured["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert dropped.structured["pending"]["stepId"] == "last"
+    assert "This step was done before. Branches that exist:\n- node " in dropped.text
+    for answer in (late, dropped):
+        check_complete(answer)
+
+
+def test_artifacts_sent_as_text_are_stored_and_named_in_both_channels(runtime: Runtime) -> None:
+    ack = started(runtime)["ackToken"]
+
+    reply = call(
+        runtime, "continue_workflow", {"ackToken": ack, "output": {"artifacts": json.dumps([ARTIFACT])}}
+    )
+
+    assert reply.structured["pending"]["stepId"] == "way"
+    assert reply.structured["warnings"][0]["code"] == "INPUT_REPAIRED"
+    assert "Warning INPUT_REPAIRED: output.artifacts was sent as text" in reply.text
+
+
+def test_artifacts_at_the_wrong_place_are_moved_by_one_copied_retry(runtime: Runtime) -> None:
+    ack = started(runtime)["ackToken"]
+
+    answer = check_one_retry(runtime, "continue_workflow", {"ackToken": ack, "artifact": ARTIFACT})
+
+    assert answer.structured["pending"]["stepId"] == "way"
+
+
+def test_the_token_of_an_option_in_the_wrong_argument_is_moved_by_one_copied_retry(runtime: Runtime) -> None:
+    token = at_choice(runtime)["pending"]["choices"][0]["token"]
+
+    answer = check_one_retry(runtime, "continue_workflow", {"stateToken": token})
+
+    assert answer.structured["pending"]["stepId"] == "last"
+
+
+def test_a_start_without_a_required_input_is_repaired_by_one_copied_retry(runtime: Runtime) -> None:
+    answer = check_one_retry(runtime, "start_workflow", {"workflowId": WORKFLOW})
+
+    assert answer.structured["pending"]["stepId"] == "change"
+
+
+def test_a_start_with_a_mode_that_does_not_exist_is_refused_without_a_guess(runtime: Runtime) -> None:
+    refusal = call(runtime, "start_workflow", START | {"preferences": {"autonomy": "full_auto"}})
+
+    assert refusal.structured["code"] == "VALIDATION_ERROR"
+    assert refusal.structured["details"]["next_call"] is None
+    assert "full_auto_stop_on_user_deps" in refusal.text
+    assert cast(MemoryLog, runtime.log).commits == 0

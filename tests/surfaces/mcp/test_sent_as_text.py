@@ -1,0 +1,82 @@
+"""Objects and lists sent as JSON text are read where one belongs, named, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.surfaces.mcp.sent_as_text import read_texts, text_warning
+from handrail.surfaces.mcp.tools import fields_of, offered_tools
+
+TOOLS = offered_tools()
+ARTIFACT = {"kind": "a.b", "text": "{}"}
+
+
+def check(tool: str, given: dict[str, Any], read: dict[str, Any], named: dict[str, str]) -> None:
+    before = json.dumps(given)
+
+    assert read_texts(fields_of(TOOLS[tool]), given) == (read, named)
+    assert json.dumps(given) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"output": json.dumps({"artifacts": [ARTIFACT]})}, {"output": "an object"}),
+        ({"output": {"artifacts": json.dumps([ARTIFACT])}}, {"output.artifacts": "a list of objects"}),
+        ({"output": {"artifacts": [json.dumps(ARTIFACT)]}}, {"output.artifacts": "a list of objects"}),
+        ({"output": {"artifacts": " " + json.dumps(ARTIFACT)}}, {"output.artifacts": "a list of objects"}),
+        (
+            {"output": json.dumps({"artifacts": json.dumps([ARTIFACT])})},
+            {"output": "an object", "output.artifacts": "a list of objects"},
+        ),
+        ({"output": {"artifacts": [ARTIFACT]}}, {}),
+    ],
+    ids=["the report", "the list", "an item", "one item alone", "a text in a text", "nothing"],
+)
+def test_artifacts_are_read_from_text_and_named(given: dict[str, Any], named: dict[str, str]) -> None:
+    check("continue_workflow", given, {"output": {"artifacts": [ARTIFACT]}}, named)
+
+
+def test_preferences_and_context_are_read_from_text() -> None:
+    check(
+        "start_workflow",
+        {"preferences": '{"autonomy": "guided"}', "context": '{"a": "{}"}'},
+        {"preferences": {"autonomy": "guided"}, "context": {"a": "{}"}},
+        {"context": "an object", "preferences": "an object"},
+    )
+
+
+def test_many_items_as_text_are_named_once() -> None:
+    given = {"output": {"artifacts": [json.dumps(ARTIFACT)] * 30}}
+
+    _, named = read_texts(fields_of(TOOLS["continue_workflow"]), given)
+
+    assert named == {"output.artifacts": "a list of objects"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"goal": '{"a": 1}'},
+        {"context": {"a": '{"b": 1}'}},
+        {"context": "[1]"},
+        {"context": '{"a": 1'},
+        {"context": 7},
+        {"other": "{}"},
+    ],
+    ids=["a text field", "inside context", "a list for an object", "torn", "a number", "an unknown name"],
+)
+def test_other_text_stays_text(given: dict[str, Any]) -> None:
+    check("start_workflow", given, given, {})
+
+
+def test_the_warning_names_the_place_and_what_belongs_there() -> None:
+    assert text_warning("output.artifacts", "a list of objects") == {
+        "code": "INPUT_REPAIRED",
+        "message": (
+            "output.artifacts was sent as text and read as JSON; send it as a list of objects next time."
+        ),
+    }

@@ -1,0 +1,87 @@
+"""What is declared and never used; and every way in which something counts as used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.checking.linted import linted, seen
+from tests.workflows.compiling.written import call, choice, loop, step
+
+TEXT: dict[str, Any] = {"type": "string"}
+IS_X = {"kind": "compare", "input": "x", "op": "equals", "value": "y"}
+
+
+def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -> None:
+    problems = linted(
+        step("a"),
+        inputs={"x": TEXT},
+        functions={"f": "F."},
+        conditions=[{"id": "c", "kind": "always_true"}],
+        assessments=[{"id": "r", "purpose": "R.", "dimensions": {"d": ["low"]}}],
+        references=[{"id": "guide", "title": "The guide", "source": "./guide.md"}],
+    )
+
+    assert seen(problems) == [
+        ("warning", "unused", "/inputs/x"),
+        ("warning", "unused", "/functions/f"),
+        ("warning", "unused", "/conditions/0"),
+        ("warning", "unused", "/assessments/0"),
+        ("hint", "unused", "/references/0"),
+    ]
+    assert problems[0].message == "The input x is never used."
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        step("a", "Read {{x}}."),
+        step("a", "Read {{x.path}}."),
+        step("a", when=IS_X),
+        step("a", requireConfirmation=IS_X),
+        step("a", promptFragments=[{"text": "See {{x}}."}]),
+        step("a", promptFragments=[{"when": IS_X, "text": "More."}]),
+        step("a", guidance=["Mind {{x}}."]),
+        choice("a", prompt="{{x}}?"),
+        loop("l", step("a"), forEach={"input": "x", "as": "one"}),
+        loop("l", step("a"), **{"while": IS_X}),
+        call("wr.templates.verification_pass", args={"subject": "{{x}}"}),
+        call("wr.templates.handoff_summary", when=IS_X),
+        {"type": "action", "id": "a", "operation": "scan.search", "params": {"q": ["{{x}}"]}},
+    ],
+)
+def test_every_use_of_an_input_counts(part: dict[str, Any]) -> None:
+    kind = "array" if part.get("forEach") else "string"
+
+    assert linted(part, step("z"), inputs={"x": {"type": kind}}) == ()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        step("a", when="c"),
+        step("a", requireConfirmation="c"),
+        step("a", promptFragments=[{"when": "c", "text": "More."}]),
+        loop("l", step("a"), **{"while": "c"}),
+        loop("l", step("a"), until="c"),
+        call("wr.templates.handoff_summary", when="c"),
+    ],
+)
+def test_every_use_of_a_condition_counts(part: dict[str, Any]) -> None:
+    assert linted(part, conditions=[{"id": "c", "kind": "always_true"}]) == ()
+
+
+def test_functions_assessments_and_references_count_where_a_step_names_them() -> None:
+    problems = linted(
+        step("a", "Keep to The guide.", functionRefs=["f"], gates=[{"assessmentId": "r"}]),
+        functions={"f": "F."},
+        assessments=[{"id": "r", "purpose": "R.", "dimensions": {"d": ["low"]}}],
+        references=[{"id": "guide", "title": "The guide", "source": "./guide.md"}],
+    )
+
+    assert problems == ()
+
+
+def test_a_value_in_a_function_counts() -> None:
+    assert linted(step("a", functionRefs=["f"]), functions={"f": "See {{x}}."}, inputs={"x": TEXT}) == ()

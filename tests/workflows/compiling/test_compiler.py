@@ -1,0 +1,285 @@
+"""The compiler as a whole: what the hash covers, that pinned bytes are enough, and all problems at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from handrail.workflows.compiled import Contract, Provenance, decode_compiled
+from handrail.workflows.compiling.compilation import Decision, Surroundings
+from tests.workflows.compiling.written import (
+    call,
+    choice,
+    compilation,
+    compiled,
+    document,
+    found,
+    loop,
+    parts,
+    step,
+)
+
+PLAIN = document(step("a", "Do a."), step("b", "Do b.", requireConfirmation=True))
+
+RICH = document(
+    step("a", "Read {{path}}.", when="large"),
+    loop("again", step("b"), step("c"), **{"while": "go"}),
+    choice("d", when={"kind": "compare", "input": "path", "op": "exists"}),
+    call("wr.templates.handoff_summary"),
+    conditions=[
+        {"id": "large", "kind": "compare", "input": "size", "op": "gt", "value": 3},
+        {"id": "go", "kind": "loop_control"},
+    ],
+    inputs={"size": {"type": "integer", "default": 1, "description": "Files."}},
+    capabilities={"web_browsing": "required"},
+    features=["wr.features.mode_guidance"],
+    functions={"verify": "Look twice."},
+)
+
+
+def changed(path: list[str | int], value: object) -> dict[str, Any]:
+    """A copy of RICH with one value changed."""
+    copy: dict[str, Any] = json.loads(json.dumps(RICH))
+    holder: Any = copy
+    for part in path[:-1]:
+        holder = holder[part]
+    holder[path[-1]] = value
+    return copy
+
+
+def hash_of(written: dict[str, Any]) -> str:
+    done = compilation(written)
+    assert done.pinned is not None, done.problems
+    return done.pinned.workflow_hash
+
+
+def test_the_content_is_canonical_json_and_the_hash_is_its_digest() -> None:
+    done = compilation(PLAIN)
+
+    expected = {
+        "v": 1,
+        "id": "project.sample",
+        "kind": "workflow",
+        "name": "Sample",
+        "description": "A workflow for tests.",
+        "version": "1.0.0",
+        "steps": [
+            {"kind": "step", "id": "a", "title": "Title of a", "prompt": "Do a."},
+            {
+                "kind": "step",
+                "id": "b",
+                "title": "Title of b",
+                "prompt": "Do b.",
+                "requireConfirmation": True,
+            },
+        ],
+    }
+    # For plain ASCII without numbers beyond small integers, sorted compact JSON is RFC 8785.
+    content = json.dumps(expected, sort_keys=True, separators=(",", ":")).encode()
+    assert done.pinned is not None
+    assert done.pinned.content == content
+    assert done.pinned.workflow_hash == "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def test_pinned_bytes_are_enough_to_run_on() -> None:
+    done = compilation(RICH)
+
+    assert done.pinned is not None
+    assert decode_compiled(done.pinned.content) == done.pinned.workflow
+
+
+def test_every_part_says_where_it_came_from() -> None:
+    workflow = compiled(RICH)
+
+    assert {name: part.provenance for name, part in parts(workflow).items()} == {
+        "probe_web_browsing": Provenance(kind="capability_probe", origin="web_browsing"),
+        "a": Provenance(),
+        "again": Provenance(),
+        "b": Provenance(),
+        "c": Provenance(),
+        "d": Provenance(),
+        "handoff_summary": Provenance(kind="template", origin="wr.templates.handoff_summary"),
+    }
+
+
+def test_what_was_injected_is_told_with_its_reason() -> None:
+    decisions = compilation(RICH).decisions
+
+    told = [(one.kind, one.origin, one.step_id) for one in decisions]
+    assert told == [
+        ("template", "wr.templates.handoff_summary", "handoff_summary"),
+        ("capability_probe", "web_browsing", "probe_web_browsing"),
+        ("contract", "wr.contracts.loop_control", "c"),
+        ("feature", "wr.features.mode_guidance", "a"),
+        ("feature", "wr.features.mode_guidance", "b"),
+        ("input", "path", ""),
+    ]
+    assert decisions[-1] == Decision(
+        kind="input",
+        origin="path",
+        step_id="",
+        why="a condition, a loop or a prompt uses it and nothing declares it",
+    )
+
+
+def test_parts_keep_the_place_in_the_authors_file() -> None:
+    pointers = compilation(RICH).pointers
+
+    assert pointers == {
+        "probe_web_browsing": "/capabilities/web_browsing",
+        "a": "/steps/0",
+        "again": "/steps/1",
+        "b": "/steps/1/body/0",
+        "c": "/steps/1/body/1",
+        "d": "/steps/2",
+        "handoff_summary": "/steps/3",
+    }
+
+
+def test_all_problems_come_at_once_each_at_its_place() -> None:
+    done = compilation(
+        document(
+            step("a", when="lage"),
+            step("b", output={"contractRef": "wr.contracts.decison"}),
+            step("c", functionRefs=["verfy"]),
+            {
+                "id": "d",
+                "title": "D",
+                "promptBlocks": {"goal": [{"kind": "ref", "refId": "wr.refs.note_first"}]},
+            },
+            call("wr.templates.handoff_sumary"),
+            loop("l", choice("e"), until={"kind": "loop_control", "continueWhen": "stop"}),
+            conditions=[{"id": "large", "kind": "always_true"}],
+            features=["wr.features.mode_guidanc"],
+            functions={"verify": "Look twice."},
+        )
+    )
+
+    assert done.pinned is None
+    assert sorted(found(done)) == sorted(
+        [
+            ("error", "unknown_id", "/steps/0/when"),
+            ("error", "unknown_id", "/steps/1/output/contractRef"),
+            ("error", "unknown_id", "/steps/2/functionRefs"),
+            ("error", "unknown_id", "/steps/3/promptBlocks/goal/0"),
+            ("error", "unknown_id", "/steps/4/templateId"),
+            ("error", "loop_without_decision", "/steps/5"),
+            ("error", "unknown_id", "/features/0"),
+        ]
+    )
+    fixes = {problem.pointer: problem.fix for problem in done.problems}
+    assert fixes["/steps/0/when"] == "Did you mean large?"
+    assert fixes["/steps/1/output/contractRef"] == "Did you mean wr.contracts.decision?"
+    assert fixes["/steps/2/functionRefs"] == "Did you mean verify?"
+    assert fixes["/steps/4/templateId"] == "Did you mean wr.templates.handoff_summary?"
+    assert fixes["/features/0"] == "Did you mean wr.features.mode_guidance?"
+
+
+def test_a_number_that_other_readers_would_round_is_a_problem_not_a_crash() -> None:
+    """Workflow files cannot hold one, but a project's contract can."""
+    contract = Contract(
+        artifact_kind="acme.count",
+        schema={"type": "object"},
+        example={"kind": "acme.count", "n": 2**53 + 1},
+        guidance="Count.",
+    )
+    written = document(step("a", output={"contractRef": "acme.contracts.count"}))
+
+    done = compilation(written, Surroundings(contracts={"acme.contracts.count": contract}))
+
+    assert done.pinned is None
+    assert [(one.severity, one.code) for one in done.problems] == [("error", "bad_value")]
+
+
+def test_the_same_mistake_in_two_places_is_told_for_both() -> None:
+    done = compilation(document(step("a", when="x"), step("b", when="x")))
+
+    assert [problem.pointer for problem in done.problems] == ["/steps/0/when", "/steps/1/when"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["id"], "project.other"),
+        (["kind"], "routine"),
+        (["name"], "Other"),
+        (["description"], "Other."),
+        (["version"], "1.0.1"),
+        (["agentRole"], "You are bold."),
+        (["guidance"], ["Be exact."]),
+        (["preconditions"], ["The tree is clean."]),
+        (["questions"], ["Which branch?"]),
+        (["recommended"], {"autonomy": "guided"}),
+        (["capabilities", "delegation"], "preferred"),
+        (["features"], []),
+        (["functions", "verify"], "Look thrice."),
+        (["inputs", "size", "default"], 2),
+        (["inputs", "size", "description"], "Other."),
+        (["conditions", 0, "value"], 4),
+        (["conditions", 0, "op"], "gte"),
+        (["steps", 0, "id"], "z"),
+        (["steps", 0, "title"], "Z"),
+        (["steps", 0, "prompt"], "Read {{path}} twice."),
+        (["steps", 0, "when"], {"kind": "always_true"}),
+        (["steps", 0, "requireConfirmation"], True),
+        (["steps", 0, "output"], {"contractRef": "wr.contracts.plan"}),
+        (["steps", 0, "output"], {"hints": ["Short."]}),
+        (["steps", 0, "validation"], [{"type": "contains", "value": "x", "message": "Say x."}]),
+        (["steps", 0, "functionRefs"], ["verify"]),
+        (["steps", 0, "notesOptional"], True),
+        (["steps", 0, "promptFragments"], [{"text": "More."}]),
+        (["steps", 0, "userOnly"], {"reason": "needs_user_artifact"}),
+        (["steps", 1, "maxIterations"], 4),
+        (["steps", 1, "loopId"], "more"),
+        (["steps", 1, "body", 0, "prompt"], "Do it well."),
+        (["steps", 2, "options", 0, "label"], "Yes indeed"),
+        (["steps", 2, "options", 0, "set"], {"x": 1}),
+        (["steps", 2, "nonAssumable"], "scope_boundary"),
+        (["steps", 3, "args"], {"audience": "The owner"}),
+        (["references"], [{"id": "r", "title": "R", "source": "./r.md"}]),
+    ],
+)
+def test_every_change_of_meaning_changes_the_hash(path: list[str | int], value: object) -> None:
+    assert hash_of(changed(path, value)) != hash_of(RICH)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["kind"], "workflow"),
+        (["version"], "1.0.0"),
+        (["about"], "A longer text for people."),
+        (["tags"], ["one"]),
+        (["examples"], ["Do this."]),
+        (["extra"], {"owner": "us"}),
+        (["features"], ["wr.features.mode_guidance", "wr.features.mode_guidance"]),
+        (["features"], [{"id": "wr.features.mode_guidance", "config": {}}]),
+        (["steps", 0, "requireConfirmation"], False),
+        (["steps", 0, "when"], {"kind": "condition_ref", "conditionId": "large"}),
+    ],
+)
+def test_what_means_the_same_has_the_same_hash(path: list[str | int], value: object) -> None:
+    assert hash_of(changed(path, value)) == hash_of(RICH)
+
+
+def test_problems_without_end_are_cut_with_a_word_about_the_rest() -> None:
+    steps = [step(f"s{number}", when=f"gone-{number}") for number in range(250)]
+
+    done = compilation(document(*steps))
+
+    assert len(done.problems) == 201
+    assert done.problems[-1].code == "too_many_problems"
+    assert done.pinned is None
+
+
+def test_an_error_behind_many_warnings_still_refuses_the_workflow() -> None:
+    """In a file from elsewhere unknown names are warnings; a loop nobody decides is an error."""
+    steps = [step(f"s{number}", output={"contractRef": f"x.contracts.c{number}"}) for number in range(250)]
+    undecided = loop("l", choice("c"), until={"kind": "loop_control", "continueWhen": "stop"})
+
+    done = compilation(document(*steps, undecided), Surroundings(is_foreign=True))
+
+    assert done.pinned is None

@@ -1,0 +1,161 @@
+"""Prompts as an agent reads them: every heading, every list, and the order of what stands around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.compiling.written import choice, compiled, document, loop, parts, step, step_of
+
+
+def prompt_of(written: dict[str, Any], step_id: str = "a") -> str:
+    return step_of(compiled(written), step_id).prompt
+
+
+def test_a_prompt_without_anything_around_it_is_the_authors_text() -> None:
+    assert prompt_of(document(step("a", "  Do it.\n\nThen stop.\n"))) == "Do it.\n\nThen stop."
+
+
+def test_blocks_have_fixed_headings_in_a_fixed_order() -> None:
+    blocks = {
+        "verify": ["It runs.", "It stays."],
+        "outputRequired": {"z": "The last.", "notes": "What was done."},
+        "procedure": ["Look.", "Change.\nKeep it small."],
+        "constraints": "Touch nothing else.",
+        "goal": ["One thing.", "Another thing."],
+    }
+
+    prompt = prompt_of(document({"id": "a", "title": "A", "promptBlocks": blocks}))
+
+    assert prompt == (
+        "## Goal\nOne thing.\n\nAnother thing.\n\n"
+        "## Constraints\n- Touch nothing else.\n\n"
+        "## Procedure\n1. Look.\n2. Change.\n   Keep it small.\n\n"
+        "## Output required\n- notes: What was done.\n- z: The last.\n\n"
+        "## Verify\n- It runs.\n- It stays."
+    )
+
+
+def test_an_empty_block_has_no_heading() -> None:
+    written = document({"id": "a", "title": "A", "promptBlocks": {"goal": "One thing."}})
+
+    assert prompt_of(written) == "## Goal\nOne thing."
+
+
+def test_a_ref_becomes_its_text() -> None:
+    blocks = {"constraints": ["Mine.", {"kind": "ref", "refId": "wr.refs.append_only_truth"}]}
+
+    prompt = prompt_of(document({"id": "a", "title": "A", "promptBlocks": blocks}))
+
+    assert prompt.startswith("## Constraints\n- Mine.\n- What a run recorded stays recorded.\n  - Never edit")
+
+
+@pytest.mark.parametrize(
+    ("workflow_role", "step_role", "expected"),
+    [
+        ("You are careful.", "", "Role: You are careful.\n\nDo it."),
+        ("You are careful.", "You are fast.", "Role: You are fast.\n\nDo it."),
+        ("", "You are fast.", "Role: You are fast.\n\nDo it."),
+        ("", "", "Do it."),
+    ],
+)
+def test_the_role_of_the_step_wins_over_that_of_the_workflow(
+    workflow_role: str, step_role: str, expected: str
+) -> None:
+    assert prompt_of(document(step("a", agentRole=step_role), agentRole=workflow_role)) == expected
+
+
+def test_rules_of_the_workflow_stand_behind_every_prompt() -> None:
+    workflow = compiled(document(step("a", guidance=["Only here."]), step("b"), guidance=["Everywhere."]))
+
+    rules = "## Rules for every step\n- Everywhere."
+    assert step_of(workflow, "a").prompt == f"Do it.\n\n## Guidance\n- Only here.\n\n{rules}"
+    assert step_of(workflow, "b").prompt == f"Do it.\n\n{rules}"
+
+
+def test_hints_are_shown_and_kept() -> None:
+    workflow = compiled(document(step("a", output={"hints": ["At most ten lines."]})))
+
+    assert step_of(workflow, "a").prompt == "Do it.\n\n## Hints\n- At most ten lines."
+    assert step_of(workflow, "a").hints == ("At most ten lines.",)
+
+
+def test_preconditions_and_questions_stand_before_the_first_prompt_only() -> None:
+    workflow = compiled(
+        document(step("a"), step("b"), preconditions=["The tree is clean."], questions=["Which branch?"])
+    )
+
+    assert step_of(workflow, "a").prompt == (
+        "## Before you begin, make sure of this\n- The tree is clean.\n\n"
+        "## Before you begin, ask the user\n- Which branch?\n\nDo it."
+    )
+    assert step_of(workflow, "b").prompt == "Do it."
+
+
+ALWAYS = {"kind": "always_true"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "first"),
+    [
+        ([step("a"), step("b")], {"a"}),
+        ([step("a", when=ALWAYS), step("b"), step("c")], {"a", "b"}),
+        ([choice("a"), step("b")], {"a"}),
+        ([loop("l", step("a"), step("b"), count=2), step("c")], {"a"}),
+        ([loop("l", step("a"), until=ALWAYS), step("c")], {"a"}),
+        ([loop("l", step("a"), forEach={"input": "files", "as": "file"}), step("c")], {"a", "c"}),
+        ([loop("l", step("a"), **{"while": ALWAYS}), step("c")], {"a", "c"}),
+        ([loop("l", step("a"), **{"while": {"kind": "loop_control"}}), step("c")], {"a"}),
+        ([loop("l", step("a"), count=2, when=ALWAYS), step("c")], {"a", "c"}),
+        ([{"type": "action", "id": "x", "operation": "scan.search"}, step("a"), step("b")], {"a"}),
+    ],
+)
+def test_whatever_a_run_can_begin_with_shows_the_preconditions(
+    steps: list[dict[str, Any]], first: set[str]
+) -> None:
+    workflow = compiled(document(*steps, preconditions=["The tree is clean."]))
+
+    shown = {
+        name for name, part in parts(workflow).items() if "The tree is clean." in getattr(part, "prompt", "")
+    }
+    assert shown == first
+
+
+def test_a_contract_brings_its_guidance_and_its_example() -> None:
+    prompt = prompt_of(document(step("a", output={"contractRef": "wr.contracts.loop_control"})))
+
+    heading, example = prompt.split("\n\nExample:\n")
+    assert heading.startswith("Do it.\n\n## Artifact to deliver: wr.loop_control\n")
+    assert example.startswith('```json\n{"decision":')
+    assert example.split("\n```\n\n")[1] == (
+        "- decision: one of continue, stop\n- loopId: may be left out\n- summary: may be left out"
+    )
+
+
+def test_an_assessment_is_asked_for_with_its_levels_and_an_example_that_lets_the_run_go_on() -> None:
+    written = document(
+        step("a", gates=[{"assessmentId": "risk", "followups": {"high": "Lower it first."}}]),
+        assessments=[
+            {"id": "risk", "purpose": "How risky it is.", "dimensions": {"scope": ["high", "low"]}},
+        ],
+    )
+
+    assert prompt_of(written) == (
+        "Do it.\n\n## Assessment to report: risk\nHow risky it is.\n\n"
+        "Report one level for each dimension:\n- scope: high, low\n\n"
+        'Example:\n```json\n{"assessmentId":"risk","dimensions":{"scope":"low"},"kind":"wr.assessment"}\n```'
+    )
+
+
+def test_what_only_the_user_can_give_is_asked_of_the_user() -> None:
+    prompt = prompt_of(
+        document(step("a", userOnly={"reason": "needs_user_choice", "choiceKind": "scope_boundary"}))
+    )
+
+    assert prompt == (
+        "Do it.\n\n## Only the user can give this\n"
+        "Ask the user and wait for the answer; never answer for them (needs_user_choice, scope_boundary). "
+        "Give the answer as an artifact:\n\n"
+        'Example:\n```json\n{"answer":"<what the user said>","givenBy":"user","kind":"wr.user_input"}\n```'
+    )

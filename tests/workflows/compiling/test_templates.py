@@ -1,0 +1,258 @@
+"""Template calls in place: ids, conditions, arguments, routines, and an end to every expansion."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from handrail.workflows.compiled import Loop, Step
+from handrail.workflows.compiling.compilation import Surroundings
+from handrail.workflows.limits import MAX_PARTS
+from tests.workflows.compiling.written import (
+    call,
+    compilation,
+    compiled,
+    document,
+    found,
+    loop,
+    parts,
+    source,
+    step,
+    step_of,
+)
+
+REVIEW = "wr.templates.parallel_review"
+PASS = "wr.templates.verification_pass"
+SUBJECT = {"subject": "the change"}
+
+
+def routine(name: str, *steps: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return document(*steps, **more) | {"id": f"wr.routine_{name}", "kind": "routine"}
+
+
+def around(*routines: dict[str, Any], is_foreign: bool = False) -> Surroundings:
+    return Surroundings(routines=tuple(source(one) for one in routines), is_foreign=is_foreign)
+
+
+def test_a_call_is_replaced_where_it_stands() -> None:
+    workflow = compiled(document(step("a"), call(PASS), step("b")))
+
+    assert [part.id for part in workflow.steps] == ["a", "verification_pass", "b"]
+
+
+def test_a_call_with_an_id_gives_it_to_its_only_step_and_its_title_too() -> None:
+    workflow = compiled(document(call(PASS, id="prove", title="Prove it")))
+
+    assert [(part.id, getattr(part, "title", "")) for part in workflow.steps] == [("prove", "Prove it")]
+
+
+def test_several_steps_have_ids_that_begin_with_that_of_the_call() -> None:
+    workflow = compiled(document(call(REVIEW, id="look", args=SUBJECT)))
+
+    assert [part.id for part in workflow.steps] == ["look-look", "look-conclude"]
+
+
+def test_two_calls_of_one_template_get_different_ids() -> None:
+    workflow = compiled(document(call(PASS), call(PASS), step("verification_pass_3"), call(PASS)))
+
+    assert [part.id for part in workflow.steps] == [
+        "verification_pass",
+        "verification_pass_2",
+        "verification_pass_3",
+        "verification_pass_4",
+    ]
+
+
+def test_a_call_inside_a_loop_is_expanded_in_its_body() -> None:
+    workflow = compiled(document(loop("l", call(REVIEW, args=SUBJECT), count=2)))
+
+    (held,) = workflow.steps
+    assert isinstance(held, Loop)
+    assert [part.id for part in held.body] == ["parallel_review-look", "parallel_review-conclude"]
+
+
+def test_the_confirmation_of_a_call_is_asked_for_once() -> None:
+    workflow = compiled(document(call(REVIEW, args=SUBJECT, requireConfirmation=True)))
+
+    asked = [part.id for part in workflow.steps if isinstance(part, Step) and part.require_confirmation]
+    assert asked == ["parallel_review-conclude"]
+
+
+@pytest.mark.parametrize(
+    ("args", "pointer", "message", "fix"),
+    [
+        ({}, "/steps/0/args", f"{REVIEW} needs subject.", "Add subject: What is reviewed, as a noun phrase."),
+        (
+            {"subject": 3},
+            "/steps/0/args/subject",
+            "subject is not a text.",
+            "Write a text.",
+        ),
+        (
+            SUBJECT | {"perspectve": []},
+            "/steps/0/args/perspectve",
+            f"{REVIEW} does not take perspectve.",
+            "Did you mean perspectives?",
+        ),
+    ],
+)
+def test_arguments_are_checked_before_anything_is_expanded(
+    args: dict[str, Any], pointer: str, message: str, fix: str
+) -> None:
+    done = compilation(document(call(REVIEW, args=args)))
+
+    assert found(done) == [("error", "bad_argument", pointer)]
+    assert (done.problems[0].message, done.problems[0].fix) == (message, fix)
+
+
+def test_an_argument_outside_its_enum_is_refused_with_the_nearest_word() -> None:
+    done = compilation(document(call("wr.templates.capability_probe", args={"capability": "web_browsin"})))
+
+    assert found(done) == [("error", "bad_argument", "/steps/0/args/capability")]
+    assert done.problems[0].fix == "Did you mean web_browsing?"
+
+
+def test_a_routine_is_called_by_its_name_with_its_inputs_as_arguments() -> None:
+    greet = routine("greet", step("hello", "Greet {{whom}}."), inputs={"whom": {"type": "string"}})
+    written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
+
+    workflow = compiled(written, around(greet))
+
+    assert [(part.id, getattr(part, "prompt", "")) for part in workflow.steps] == [
+        ("greet", "Greet the user.")
+    ]
+    assert workflow.steps[0].provenance.origin == "wr.templates.routine.greet"
+
+
+def test_routines_may_call_routines() -> None:
+    inner = routine("inner", step("deep"))
+    outer = routine("outer", step("first"), call("wr.templates.routine.inner"))
+
+    workflow = compiled(document(call("wr.templates.routine.outer")), around(inner, outer))
+
+    origins = {part.id: part.provenance.origin for part in workflow.steps}
+    assert origins == {
+        "outer-first": "wr.templates.routine.outer",
+        "outer-inner": "wr.templates.routine.inner",
+    }
+
+
+def test_routines_that_call_each_other_are_refused_with_the_cycle() -> None:
+    one = routine("one", call("wr.templates.routine.two"))
+    two = routine("two", call("wr.templates.routine.one"))
+
+    done = compilation(document(step("a"), call("wr.templates.routine.one")), around(one, two))
+
+    assert found(done) == [("error", "template_cycle", "/steps/1")]
+    assert done.problems[0].message == (
+        "Templates call each other: "
+        "wr.templates.routine.one > wr.templates.routine.two > wr.templates.routine.one."
+    )
+
+
+def test_an_expansion_that_grows_without_end_is_stopped_and_told_once() -> None:
+    """Each routine calls the next one ten times: the last would stand there a million times."""
+    names = [f"r{number}" for number in range(7)]
+    tower = [
+        routine(name, *(call(f"wr.templates.routine.{below}") for _ in range(10)))
+        for name, below in pairwise(names)
+    ]
+    floor = routine(names[-1], step("a"))
+
+    done = compilation(document(call("wr.templates.routine.r0")), around(*tower, floor))
+
+    assert ("error", "too_large", "/steps/0") in found(done)
+    assert done.problems[0].message == (
+        f"The workflow has more than {MAX_PARTS} parts when its templates are expanded."
+    )
+
+
+def test_what_a_routine_brings_along_joins_the_workflow() -> None:
+    helper = routine(
+        "careful",
+        step("a", gates=[{"assessmentId": "risk"}]),
+        assessments=[{"id": "risk", "purpose": "Risk.", "dimensions": {"scope": ["low"]}}],
+        references=[{"id": "guide", "title": "Guide", "source": "./guide.md"}],
+        features=["wr.features.mode_guidance"],
+        capabilities={"web_browsing": "required"},
+    )
+
+    workflow = compiled(document(call("wr.templates.routine.careful")), around(helper))
+
+    assert [part.id for part in workflow.steps] == ["probe_web_browsing", "careful"]
+    assert [reference.id for reference in workflow.references] == ["guide"]
+    assert workflow.capabilities == {"web_browsing": "required"}
+    assert "## Mode" in step_of(workflow, "careful").prompt
+    assert step_of(workflow, "careful").gates[0].assessment_id == "risk"
+
+
+@pytest.mark.parametrize(
+    ("own", "brought", "expected"),
+    [
+        ("preferred", "required", "required"),
+        ("required", "preferred", "required"),
+        ("disabled", "preferred", "disabled"),
+    ],
+)
+def test_the_stronger_need_for_a_capability_counts(own: str, brought: str, expected: str) -> None:
+    helper = routine("web", step("a"), capabilities={"web_browsing": brought})
+    written = document(call("wr.templates.routine.web"), capabilities={"web_browsing": own})
+
+    assert compiled(written, around(helper)).capabilities == {"web_browsing": expected}
+
+
+def test_a_routine_that_needs_what_the_workflow_disables_is_refused() -> None:
+    helper = routine("web", step("a"), capabilities={"web_browsing": "required"})
+    written = document(call("wr.templates.routine.web"), capabilities={"web_browsing": "disabled"})
+
+    assert found(compilation(written, around(helper))) == [("error", "bad_value", "/steps/0")]
+
+
+def test_an_unknown_template_is_an_error_with_the_nearest_name() -> None:
+    done = compilation(document(call("wr.templates.verification_pas")))
+
+    assert found(done) == [("error", "unknown_id", "/steps/0/templateId")]
+    assert done.problems[0].fix == f"Did you mean {PASS}?"
+
+
+def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> None:
+    written = document(
+        call("wr.templates.routine.design-review", args={"topic": "the plan", "depth": 2}, when="go"),
+        conditions=[{"id": "go", "kind": "always_true"}],
+    )
+
+    done = compilation(written, Surroundings(is_foreign=True))
+
+    assert found(done) == [("warning", "unknown_id", "/steps/0/templateId")]
+    assert done.pinned is not None
+    stand_in = step_of(done.pinned.workflow, "design-review")
+    assert stand_in.when == "go"
+    assert stand_in.title == "Follow the routine design-review"
+    assert stand_in.prompt == (
+        "Follow the routine wr.templates.routine.design-review. It is not part of this workflow: "
+        "look for it first.\nWith these arguments:\n- depth: 2\n- topic: the plan\n"
+        "Write down which routine you followed, what you did and what came out of it."
+    )
+
+
+def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None:
+    theirs = routine("greet", step("hello", "Greet {whom}."))
+    written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
+
+    workflow = compiled(written, Surroundings(foreign_routines=(source(theirs),), is_foreign=True))
+
+    assert step_of(workflow, "greet").prompt == "Greet the user."
+
+
+def test_of_two_routines_with_one_name_the_first_counts_and_ours_before_theirs() -> None:
+    ours, also_ours = routine("x", step("a", "Ours.")), routine("x", step("a", "Also ours."))
+    theirs = routine("x", step("a", "Theirs."))
+    surroundings = Surroundings(
+        routines=(source(ours), source(also_ours)), foreign_routines=(source(theirs),), is_foreign=True
+    )
+
+    workflow = compiled(document(call("wr.templates.routine.x")), surroundings)
+
+    assert [getattr(part, "prompt", "") for part in parts(workflow).values()] == ["Ours."]

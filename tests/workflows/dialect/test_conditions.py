@@ -1,0 +1,211 @@
+"""Conditions of the other dialect: translated ones hold where the author meant them to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.workflows.conditions import Condition, Facts, holds
+from handrail.workflows.dialect.condition_forms import in_words
+from tests.workflows.dialect.foreign_documents import about, only_step, step, told, translated
+
+ABSENT = object()
+
+
+def check(written: Any, value: Any, expected: bool) -> None:
+    """The condition, read, translated and evaluated with the value in the variable `x`."""
+    part = only_step(runCondition=written)
+    condition: Condition = msgspec.convert(part["when"], Condition)
+    values = {} if value is ABSENT else {"x": value}
+
+    assert holds(condition, Facts(values=values)) is expected
+
+
+@pytest.mark.parametrize(
+    ("written", "holding", "failing"),
+    [
+        ({"equals": "a"}, ["a"], ["b", 1, ABSENT]),
+        ({"equals": True}, [True], [False, 1, ABSENT]),
+        ({"equals": None}, [None, ABSENT], ["a", 0]),
+        ({"not_equals": "a"}, ["b", ABSENT, 0], ["a"]),
+        ({"not_equals": None}, ["a", 0], [None, ABSENT]),
+        ({"not_equals": []}, [["a"], ABSENT], [[]]),
+        ({"gt": 1}, [2, 1.5], [1, 0, "2", ABSENT]),
+        ({"gte": 1}, [1, 2], [0, ABSENT]),
+        ({"lt": 1}, [0], [1, 2, ABSENT]),
+        ({"lte": 1}, [1], [1.5, ABSENT]),
+        ({"gt": "1.5"}, [2], [1]),
+        ({"in": ["a", "b"]}, ["a", "b"], ["c", ABSENT]),
+        ({"in": "a"}, ["a"], ["b"]),
+        ({"in": []}, [], ["a", ABSENT]),
+        ({"contains": "a"}, ["bar", ["a"], {"a": 1}], ["b", ["b"], ABSENT]),
+        ({"contains": ["a", "b"]}, [["b"], "a"], [["c"], ABSENT]),
+        ({"exists": True}, ["a", None, 0], [ABSENT]),
+        ({"exists": False}, [ABSENT], ["a"]),
+        ({}, ["a", 1, True, ["x"]], ["", 0, False, None, ABSENT]),
+        ({"gte": 1, "lte": 3}, [1, 3], [0, 4]),
+        ({"matches": "^(one|two)$"}, ["one", "two"], ["three", "onetwo"]),
+        ({"matches": "one|two"}, ["twofold"], ["three"]),
+    ],
+)
+def test_a_comparison_holds_as_its_author_meant(
+    written: dict[str, Any], holding: list[Any], failing: list[Any]
+) -> None:
+    for value in holding:
+        check({"var": "x", **written}, value, True)
+    for value in failing:
+        check({"var": "x", **written}, value, False)
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "expected"),
+    [
+        ({"and": [{"var": "x", "gt": 1}, {"var": "x", "lt": 4}]}, 2, True),
+        ({"and": [{"var": "x", "gt": 1}, {"var": "x", "lt": 4}]}, 5, False),
+        ({"or": [{"var": "x", "equals": "a"}, {"var": "x", "equals": "b"}]}, "b", True),
+        ({"or": [{"var": "x", "equals": "a"}, {"var": "x", "equals": "b"}]}, "c", False),
+        ({"not": {"var": "x", "equals": "a"}}, "b", True),
+        ({"not": {"or": [{"var": "x", "equals": "a"}, {"and": []}]}}, "b", False),
+        ({"and": []}, "b", True),
+        ({"or": []}, "b", False),
+        ({"var": "x", "equals": "a", "or": [{"var": "x", "exists": False}]}, "a", False),
+        (True, "a", True),
+        (False, "a", False),
+        ("x", "a", True),
+        ("x", False, False),
+    ],
+)
+def test_conditions_are_joined_as_they_are_written(written: Any, value: Any, expected: bool) -> None:
+    check(written, value, expected)
+
+
+@pytest.mark.parametrize("written", [{}, None])
+def test_an_empty_condition_restricts_nothing(written: Any) -> None:
+    assert "when" not in only_step(runCondition=written)
+
+
+@pytest.mark.parametrize("written", ["size === 'large'", 7, ["x"], {"expression": "size > 3"}])
+def test_a_condition_that_cannot_be_read_is_told_kept_and_taken_to_hold(written: Any) -> None:
+    found = translated(step(runCondition=written))
+
+    assert "when" not in found.document["steps"][0]
+    assert found.document["extra"]["parts"]["/steps/0/runCondition"] == written
+    assert "/steps/0/runCondition" in told(found)
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "expected"),
+    [
+        ({"startsWith": "ab"}, "abc", True),
+        ({"endsWith": "bc"}, "abc", True),
+        ({"startsWith": "ab"}, "x", False),
+        ({"matches": r"^v\d+"}, "anything", True),
+        ({"gt": [1]}, 0, True),
+        ({"contains": {"a": 1}}, 0, True),
+    ],
+)
+def test_what_has_no_counterpart_becomes_a_wider_condition_and_is_told(
+    written: dict[str, Any], value: Any, expected: bool
+) -> None:
+    found = translated(step(runCondition={"var": "x", **written}))
+
+    assert told(found) == [f"/steps/0/runCondition/{next(iter(written))}"]
+    check({"var": "x", **written}, value, expected)
+
+
+def test_an_operator_nobody_knows_is_kept_and_told() -> None:
+    found = translated(step(runCondition={"var": "x", "resembles": "a"}))
+
+    assert told(found, "unknown_key") == ["/steps/0/runCondition/resembles"]
+    assert found.document["extra"]["parts"] == {"/steps/0/runCondition/resembles": "a"}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("a.b", "a.b"), ("{{ a.b }}", "a.b"), ("my var", "my_var"), ("a$b", "a_b"), ("9lives", "_9lives")],
+)
+def test_a_variable_gets_a_name_that_can_be_looked_up(written: str, expected: str) -> None:
+    found = translated(step(runCondition={"var": written, "equals": 1}))
+
+    assert found.document["steps"][0]["when"]["input"] == expected
+    assert (told(found) == []) is (written == expected)
+
+
+def test_a_native_condition_stays_as_it_is() -> None:
+    native = {"kind": "compare", "input": "x", "op": "equals", "value": 1}
+
+    assert only_step(runCondition=native)["when"] == native
+
+
+def test_conditions_of_fragments_and_confirmations_are_translated_too() -> None:
+    written = {"var": "x", "equals": "a"}
+    expected = {"kind": "compare", "input": "x", "op": "equals", "value": "a"}
+
+    part = only_step(
+        requireConfirmation=written, promptFragments=[{"id": "f", "when": written, "text": "More."}]
+    )
+
+    assert part["requireConfirmation"] == expected
+    assert part["promptFragments"] == [{"id": "f", "when": expected, "text": "More."}]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (True, True),
+        (False, False),
+        ({"kind": "human_approval"}, True),
+        ({"kind": "coordinator_eval"}, True),
+        (
+            {"kind": "human_approval", "condition": {"not": {"var": "x", "equals": "a"}}},
+            {"kind": "not", "of": {"kind": "compare", "input": "x", "op": "equals", "value": "a"}},
+        ),
+        ({}, True),
+    ],
+)
+def test_every_kind_of_confirmation_asks_the_user(written: Any, expected: Any) -> None:
+    part = translated(step(requireConfirmation=written, runCondition={"var": "x"})).document["steps"][0]
+
+    assert part["requireConfirmation"] == expected
+
+
+def test_a_problem_inside_a_condition_has_its_place_in_the_original() -> None:
+    found = translated(
+        step(runCondition={"or": [{"var": "x", "equals": 1}, {"not": {"var": "y", "startsWith": "a"}}]})
+    )
+
+    assert found.pointers["/steps/0/when"] == "/steps/0/runCondition/or"
+    assert found.pointers["/steps/0/when/of/1/of"] == "/steps/0/runCondition/or/1/not/startsWith"
+    assert about(found, "/steps/0/runCondition/or/1/not/startsWith").severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"kind": "compare", "input": "x", "op": "gte", "value": 2}, "x is at least 2"),
+        ({"kind": "compare", "input": "x", "op": "in", "value": ["a", "b"]}, 'x is one of "a", "b"'),
+        ({"kind": "compare", "input": "x", "op": "exists", "value": False}, "x has no value"),
+        (
+            {
+                "kind": "and",
+                "of": [
+                    {"kind": "compare", "input": "x", "op": "equals", "value": True},
+                    {
+                        "kind": "or",
+                        "of": [
+                            {"kind": "compare", "input": "y", "op": "lt", "value": 1},
+                            {"kind": "not", "of": {"kind": "compare", "input": "y", "op": "exists"}},
+                        ],
+                    },
+                ],
+            },
+            "x is true and (y is less than 1 or not (y has a value))",
+        ),
+        ({"kind": "always_false"}, "never"),
+        ({"kind": "always_true"}, "always"),
+    ],
+)
+def test_a_condition_can_be_said_in_words(condition: dict[str, Any], expected: str) -> None:
+    assert in_words(condition) == expected

@@ -1,0 +1,397 @@
+"""Steps of the other dialect: prompts, checks, functions, assessments, template calls and delegations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.dialect.foreign_documents import Object, about, only_step, step, told, translated
+
+REF = {"kind": "ref", "refId": "wr.refs.notes_first"}
+ASSESSMENTS = [
+    {
+        "id": "quality",
+        "purpose": "Is it good?",
+        "dimensions": [
+            {"id": "evidence", "purpose": "Is it proven?", "levels": ["low", "high"]},
+            {"id": "scope", "purpose": "Is it all?", "levels": ["low", "narrow", "full"]},
+        ],
+    },
+    {"id": "safety", "purpose": "Is it safe?", "dimensions": [{"id": "risk", "levels": ["low", "high"]}]},
+]
+
+
+def followup(guidance: str, **when: str) -> Object:
+    return {"when": when, "effect": {"kind": "require_followup", "guidance": guidance}}
+
+
+def test_what_both_dialects_have_is_copied() -> None:
+    keys = {"guidance": ["Look twice."], "agentRole": "A reviewer.", "notesOptional": True}
+
+    assert only_step(**keys, runCondition=None) == {
+        "id": "one",
+        "title": "Title one",
+        "prompt": "Prompt of one.",
+        **keys,
+    }
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        ({"goal": "G"}, {"goal": "G"}),
+        ({"goal": ["G", REF]}, {"goal": ["G", REF]}),
+        ({"goal": "G", "constraints": [[REF], "C"]}, {"goal": "G", "constraints": [REF, "C"]}),
+        ({"procedure": [["P", REF, "Q"], " "]}, {"procedure": ["P", REF, "Q"]}),
+        ({"verify": [{"kind": "text", "text": "V"}]}, {"verify": ["V"]}),
+        ({"outputRequired": {"notes": "N"}}, {"outputRequired": {"notes": "N"}}),
+        ({"outputRequired": {"notes": ["N", "M"]}}, {"outputRequired": {"notes": "N\nM"}}),
+        ({"outputRequired": ["N"]}, {"outputRequired": {"item 1": "N"}}),
+        (
+            {"constraints": "C", "outputRequired": {"notes": ["N", REF]}},
+            {"constraints": ["C", REF], "outputRequired": {"notes": "N"}},
+        ),
+    ],
+)
+def test_prompt_blocks_keep_their_texts_and_refs(blocks: Object, expected: Object) -> None:
+    part = translated({"id": "one", "title": "T", "promptBlocks": blocks, "hasValidation": True})
+
+    assert part.document["steps"][0]["promptBlocks"] == expected
+
+
+def test_a_block_nobody_knows_is_added_to_the_prompt() -> None:
+    found = translated({"id": "one", "title": "T", "promptBlocks": {"goal": "G", "warnings": ["W", "X"]}})
+
+    assert found.document["steps"][0]["promptFragments"] == [{"text": "warnings:\nW\nX"}]
+    assert told(found) == ["/steps/0/promptBlocks/warnings"]
+
+
+def test_a_prompt_beside_blocks_is_read_first() -> None:
+    part = only_step(promptBlocks={"goal": "G"}, askForFiles=False)
+
+    assert part["promptBlocks"] == {"goal": ["Prompt of one.", "G"]}
+    assert "prompt" not in part
+
+
+def test_a_step_without_a_prompt_has_its_title() -> None:
+    found = translated({"id": "one", "title": "Look around", "runCondition": None})
+
+    assert found.document["steps"][0]["prompt"] == "Look around"
+    assert told(found) == ["/steps/0"]
+
+
+def test_fragments_with_one_id_both_stay() -> None:
+    fragments = [{"id": "F 1", "text": "a"}, {"id": "f-1", "text": "b"}, {"id": "empty"}]
+
+    found = translated(step(promptFragments=fragments, runCondition=None))
+
+    assert found.document["steps"][0]["promptFragments"] == [{"id": "f-1", "text": "a"}, {"text": "b"}]
+    assert told(found) == ["/steps/0/promptFragments/2"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Phase 1: Look!", "phase-1-look"),
+        ("Größe", "gr-e"),
+        ("!!!", "part"),
+        ("x" * 70, "x" * 55 + "-c71bd109"),
+    ],
+)
+def test_an_id_of_another_form_is_mapped_and_told(written: str, expected: str) -> None:
+    found = translated(step(written, runCondition=None))
+
+    assert found.document["steps"][0]["id"] == expected
+    assert told(found, "bad_id") == ["/steps/0/id"]
+
+
+def test_steps_with_one_id_get_two() -> None:
+    found = translated(step("a"), step("A"), {"title": "Nameless", "prompt": "p"}, runCondition=None)
+
+    assert [part["id"] for part in found.document["steps"]] == ["a", "a-2", "step"]
+    assert about(found, "/steps/1/id").message == 'The id "A" is taken; the part is called a-2.'
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({"contractRef": "wr.contracts.loop_control"}, {"contractRef": "wr.contracts.loop_control"}),
+        ({"contractRef": "my.contracts.x", "required": True}, {"contractRef": "my.contracts.x"}),
+        ("my.contracts.x", {"contractRef": "my.contracts.x"}),
+        (
+            {"contractRef": "wr.contracts.theirs"},
+            {
+                "contractRef": "wr.contracts.theirs",
+                "hints": [
+                    "Deliver the result as an artifact, too, in the form that is asked for "
+                    "(contract wr.contracts.theirs)."
+                ],
+            },
+        ),
+        (
+            {"contractRef": "my.contracts.x", "required": False},
+            {"hints": ["You may deliver an artifact of the contract my.contracts.x."]},
+        ),
+    ],
+)
+def test_a_contract_is_what_the_step_must_deliver(written: Any, expected: Object) -> None:
+    assert only_step(outputContract=written)["output"] == expected
+
+
+def test_files_are_asked_for() -> None:
+    (advice,) = only_step(askForFiles=True)["guidance"]
+
+    assert advice.startswith("Ask the user for the files")
+
+
+def test_functions_are_defined_once_and_named_where_they_are_used() -> None:
+    definitions = [
+        {
+            "name": "check",
+            "definition": "Check it.",
+            "parameters": [{"name": "what", "type": "string", "required": True, "description": "The thing."}],
+        }
+    ]
+
+    found = translated(
+        step("a", functionReferences=["check()"]),
+        step("b", functionReferences=["check(tests, twice)", "lost()"]),
+        step("c", functionCalls=[{"name": "check", "args": {"what": "all"}}]),
+        functionDefinitions=definitions,
+    )
+
+    a, b, c = found.document["steps"]
+    text = "Check it.\nParameters:\n- what (string, required): The thing."
+    assert found.document["functions"] == {"check": text}
+    assert a["functionRefs"] == b["functionRefs"] == c["functionRefs"] == ["check"]
+    assert "guidance" not in a
+    assert b["guidance"] == ["Apply check(tests, twice).", "Apply lost()."]
+    assert c["guidance"] == ['Apply check({"what": "all"}).']
+    assert told(found) == ["/steps/1/functionReferences/1"]
+
+
+def test_a_function_of_one_step_does_not_change_another_with_its_name() -> None:
+    own = [{"name": "check", "definition": "Check it here."}]
+
+    found = translated(
+        step("a", functionDefinitions=own, functionReferences=["check()"]),
+        step("b", functionReferences=["check()"]),
+        functionDefinitions=[{"name": "check", "definition": "Check it."}],
+    )
+
+    a, b = found.document["steps"]
+    assert found.document["functions"] == {"check": "Check it.", "check_2": "Check it here."}
+    assert (a["functionRefs"], b["functionRefs"]) == (["check_2"], ["check"])
+
+
+def test_assessments_keep_dimensions_levels_and_purposes() -> None:
+    found = translated(step(assessmentRefs=["quality"]), assessments=ASSESSMENTS)
+
+    assert found.document["assessments"][0] == {
+        "id": "quality",
+        "purpose": "Is it good?\n- evidence: Is it proven?\n- scope: Is it all?",
+        "dimensions": {"evidence": ["low", "high"], "scope": ["low", "narrow", "full"]},
+    }
+    assert found.document["steps"][0]["gates"] == [{"assessmentId": "quality"}]
+    assert found.pointers["/steps/0/gates/0"] == "/steps/0/assessmentRefs/0"
+
+
+@pytest.mark.parametrize(
+    ("consequences", "quality", "safety"),
+    [
+        ([followup("More.", anyEqualsLevel="low")], {"low": "More."}, {"low": "More."}),
+        ([followup("More.", anyEqualsLevel="low", forAssessment="safety")], {}, {"low": "More."}),
+        ([followup("More.", anyEqualsLevel="narrow")], {"narrow": "More."}, {}),
+        (
+            [followup("Widen.", dimensionId="scope", equalsLevel="narrow")],
+            {"narrow": "When scope is narrow: Widen."},
+            {},
+        ),
+        (
+            [
+                followup("A.", anyEqualsLevel="low", forAssessment="quality"),
+                followup("B.", anyEqualsLevel="low"),
+            ],
+            {"low": "A.\nB."},
+            {"low": "B."},
+        ),
+    ],
+)
+def test_a_consequence_reaches_the_assessments_it_is_for(
+    consequences: list[Any], quality: Object, safety: Object
+) -> None:
+    found = translated(
+        step(assessmentRefs=["quality", "safety"], assessmentConsequences=consequences),
+        assessments=ASSESSMENTS,
+    )
+
+    gates = found.document["steps"][0]["gates"]
+    assert [gate.get("followups", {}) for gate in gates] == [quality, safety]
+    assert told(found) == []
+
+
+def test_a_follow_up_for_one_dimension_says_that_others_share_its_level() -> None:
+    found = translated(
+        step(
+            assessmentRefs=["quality"],
+            assessmentConsequences=[followup("Prove it.", dimensionId="evidence", equalsLevel="low")],
+        ),
+        assessments=ASSESSMENTS,
+    )
+
+    assert found.document["steps"][0]["gates"][0]["followups"] == {"low": "When evidence is low: Prove it."}
+    assert told(found) == ["/steps/0/assessmentConsequences/0"]
+
+
+@pytest.mark.parametrize(
+    "consequence",
+    [
+        followup("Do more.", anyEqualsLevel="unheard"),
+        {"when": {"anyEqualsLevel": "low"}, "effect": {"kind": "skip", "guidance": "Do more."}},
+        {"effect": {"guidance": "Do more."}},
+    ],
+)
+def test_a_consequence_without_a_counterpart_is_told_to_the_agent(consequence: Object) -> None:
+    found = translated(
+        step(assessmentRefs=["quality"], assessmentConsequences=[consequence]), assessments=ASSESSMENTS
+    )
+
+    (advice,) = found.document["steps"][0]["guidance"]
+    assert advice.endswith("Do more.")
+    assert told(found) == ["/steps/0/assessmentConsequences/0"]
+
+
+def test_assessments_that_leave_things_out_can_still_be_reported() -> None:
+    found = translated(
+        step(assessmentRefs=["bare", "named", "lost"]),
+        assessments=[
+            {"id": "bare", "purpose": "p"},
+            {"id": "named", "dimensions": {"d": {"levels": [{"id": "ok"}, {"id": "bad"}]}, "e": {}}},
+            {"id": "named"},
+            {"purpose": "nameless"},
+        ],
+    )
+
+    assert [one["dimensions"] for one in found.document["assessments"]] == [
+        {"overall": ["low", "medium", "high"]},
+        {"d": ["ok", "bad"], "e": ["low", "medium", "high"]},
+    ]
+    assert found.document["steps"][0]["guidance"] == ["Judge lost and say how you judged it."]
+
+
+def test_a_template_call_is_a_part_of_its_own() -> None:
+    call = {"templateId": "wr.templates.routine.design-review", "args": {"deliverableName": "d.md"}}
+
+    found = translated(
+        {
+            "id": "review",
+            "title": "Review",
+            "templateCall": call,
+            "requireConfirmation": True,
+            "runCondition": {"var": "x"},
+        }
+    )
+
+    (part,) = found.document["steps"]
+    assert {name: part[name] for name in ("type", "id", "title", "templateId", "args")} == {
+        "type": "template_call",
+        "id": "review",
+        "title": "Review",
+        **call,
+    }
+    assert part["requireConfirmation"] is True
+    assert part["when"]["kind"] == "and"
+    assert found.pointers["/steps/0/templateId"] == "/steps/0/templateCall/templateId"
+
+
+def test_what_is_said_beside_a_template_call_is_a_step_before_it() -> None:
+    found = translated(step("review", templateCall={"templateId": "wr.templates.routine.x"}), step("after"))
+
+    said, call, after = found.document["steps"]
+    assert said["prompt"] == "Prompt of review."
+    assert (call["id"], call["templateId"]) == ("review-call", "wr.templates.routine.x")
+    assert found.pointers["/steps/1"] == "/steps/0"
+    assert found.pointers["/steps/2"] == "/steps/1"
+    assert after["id"] == "after"
+
+
+def test_delegations_become_one_step_that_can_be_done_alone() -> None:
+    found = translated(
+        {
+            "id": "bundle",
+            "title": "Bundle",
+            "type": "parallel",
+            "parallelDelegations": [
+                {
+                    "workflowId": "wr.routine-reviewer",
+                    "runCondition": {"var": "families", "contains": "safety"},
+                    "contextMapping": {"packet": "facts", "diff": "diff"},
+                    "args": {"mission": "Find hazards.", "checklist": "(1) Locks? (2) Races?"},
+                    "modelTier": "mid",
+                },
+                {"workflowId": "wr.routine-other", "timeout": 5},
+            ],
+        }
+    )
+
+    prompt = found.document["steps"][0]["prompt"]
+    for said in (
+        "the following 2 delegations",
+        "one after another in this order",
+        "## Delegation 1: wr.routine-reviewer",
+        'Only when: families contains "safety".',
+        "- mission: Find hazards.",
+        "- checklist: (1) Locks? (2) Races?",
+        "Context to hand over: diff, facts as packet",
+        "Model tier: mid",
+        "## Delegation 2: wr.routine-other",
+        "timeout: 5",
+    ):
+        assert said in prompt
+    assert told(found) == []
+
+
+def test_delegations_stand_after_what_the_step_says() -> None:
+    listed = [{"workflowId": "w"}]
+
+    plain = only_step(parallelDelegations=listed)["prompt"]
+    blocks = only_step(prompt=None, promptBlocks={"procedure": ["P"]}, parallelDelegations=listed)[
+        "promptBlocks"
+    ]
+
+    assert plain.startswith("Prompt of one.\n\nHave the following 1 delegations")
+    assert blocks["procedure"][0] == "P"
+    assert blocks["procedure"][1].startswith("Have the following")
+
+
+def test_a_key_nobody_knows_is_kept_and_told() -> None:
+    found = translated(step(mood="calm", modelTier="mid", runCondition=None))
+
+    assert found.document["extra"]["parts"] == {"/steps/0/mood": "calm", "/steps/0/modelTier": "mid"}
+    assert told(found, "unknown_key") == ["/steps/0/mood"]
+
+
+def test_a_type_nobody_knows_is_a_step() -> None:
+    found = translated(step(type="ceremony", runCondition=None))
+
+    assert "type" not in found.document["steps"][0]
+    assert told(found) == ["/steps/0/type"]
+
+
+def test_native_parts_in_a_document_from_elsewhere_stay_native() -> None:
+    choice = {
+        "type": "choice",
+        "id": "Way",
+        "title": "Way",
+        "prompt": "Choose.",
+        "options": [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}],
+    }
+
+    found = translated({**choice, "runCondition": {"var": "x", "equals": 1}})
+
+    assert found.document["steps"][0] == {
+        **choice,
+        "id": "way",
+        "when": {"kind": "compare", "input": "x", "op": "equals", "value": 1},
+    }

@@ -1,0 +1,80 @@
+"""A file of the neighbouring dialect is read like any other, and shown at the lines of its author."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.workflows.conditions import Compare
+from handrail.workflows.model import InlineCondition, SourceLoop, SourceStep
+from handrail.workflows.reading.reader import read_workflow
+from tests.workflows.reading.breaking import break_somewhere, places_in
+
+CONTENT = b"""{
+  "id": "elsewhere",
+  "name": "Elsewhere",
+  "description": "From elsewhere.",
+  "metaGuidance": ["Be brief."],
+  "steps": [
+    { "id": "look", "title": "Look", "prompt": "Look at it.",
+      "runCondition": { "var": "size", "equals": "large" } },
+    { "id": "again", "type": "loop", "title": "Again",
+      "loop": { "type": "for", "count": 2, "maxIterations": 2 },
+      "body": ["inner"] },
+    { "id": "inner", "title": "Inner", "prompt": "Do it." }
+  ]
+}
+"""
+
+
+def test_a_file_from_elsewhere_gives_a_workflow_and_warnings() -> None:
+    reading = read_workflow(CONTENT)
+
+    assert reading.workflow is not None
+    assert reading.workflow.guidance == ("Be brief.",)
+    assert {problem.severity for problem in reading.problems} == {"warning"}
+    assert all(problem.line >= 5 for problem in reading.problems)
+
+
+def test_parts_know_their_place_in_the_file_that_the_author_wrote() -> None:
+    workflow = read_workflow(CONTENT).workflow
+
+    assert workflow is not None
+    look, again = workflow.steps
+    assert isinstance(look, SourceStep)
+    assert look.when == InlineCondition(
+        condition=Compare(input="size", op="equals", value="large"), pointer="/steps/0/runCondition/equals"
+    )
+    assert isinstance(again, SourceLoop)
+    assert again.pointer == "/steps/1"
+    assert [part.pointer for part in again.body] == ["/steps/2"]
+
+
+def test_a_mistake_behind_the_translation_is_shown_where_the_author_made_it() -> None:
+    broken = CONTENT.replace(b'"title": "Inner"', b'"title": "' + b"I" * 201 + b'"')
+
+    reading = read_workflow(broken)
+
+    assert reading.workflow is None
+    (error,) = [problem for problem in reading.problems if problem.severity == "error"]
+    assert (error.code, error.pointer, error.line, error.column) == ("too_large", "/steps/2/title", 12, 31)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 5))
+def test_a_foreign_file_broken_at_random_is_read_or_explained(seed: int, breaks: int) -> None:
+    chance = random.Random(seed)
+    document: dict[str, Any] = json.loads(CONTENT)
+    for _ in range(breaks):
+        if places_in(document):
+            break_somewhere(document, chance)
+
+    reading = read_workflow(json.dumps(document).encode())
+
+    errors = [problem for problem in reading.problems if problem.severity == "error"]
+    assert (reading.workflow is None) == bool(errors)
+    assert all(problem.line == 1 for problem in reading.problems)

@@ -1,0 +1,401 @@
+"""The bundled workflows: clean, evidence-based, walkable to every end, and described by their pages."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from handrail.engine.navigate import first_move, next_move
+from handrail.engine.simulation.report import ALL_MODES, Coverage
+from handrail.engine.simulation.simulate import simulate
+from handrail.engine.state import Complete, Running
+from handrail.workflows.builtins.routines import routine_template_id
+from handrail.workflows.checking.linter import check as lint
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Part, Step
+from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.compiler import compile_workflow
+from handrail.workflows.conditions import Compare, Facts
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.reading.reader import Reading, read_workflow
+from tests.house.markdown import fenced_blocks, links, table_rows
+from tests.house.tree import ROOT
+
+FOLDER = os.path.join(ROOT, "src", "handrail", "host", "bundled")
+PAGES = os.path.join(ROOT, "docs", "workflows")
+FILES = sorted(os.listdir(FOLDER))
+IDS = [name.removesuffix(".json") for name in FILES]
+ROUTINES = [name for name in IDS if name.startswith("wr.routine_")]
+
+PROMPT_BYTES = 2_500
+"""What an author may write for one step; refs, examples and features come on top."""
+VERIFICATION = "wr.contracts.verification_report"
+LOOP_CONTROL = "wr.contracts.loop_control"
+BLOCKS = {"goal", "procedure", "outputRequired", "verify"}
+SOFT = re.compile(
+    r"\b(?:if|where|when) (?:possible|appropriate|needed|necessary|applicable)\b"
+    r"|\bas (?:appropriate|needed)\b|\btry to\b|\bideally\b|\bfeel free\b"
+    r"|\bbest effort\b|\bsimply\b|\betc\b|!",
+    re.IGNORECASE,
+)
+every = pytest.mark.parametrize("workflow_id", IDS)
+
+
+def content(workflow_id: str) -> bytes:
+    with open(os.path.join(FOLDER, workflow_id + ".json"), "rb") as file:
+        return file.read()
+
+
+@cache
+def document(workflow_id: str) -> dict[str, Any]:
+    decoded: dict[str, Any] = json.loads(content(workflow_id))
+    return decoded
+
+
+@cache
+def reading(workflow_id: str) -> Reading:
+    return read_workflow(content(workflow_id))
+
+
+def source(workflow_id: str) -> SourceWorkflow:
+    workflow = reading(workflow_id).workflow
+    assert workflow is not None, reading(workflow_id).problems
+    return workflow
+
+
+@cache
+def compilation(workflow_id: str) -> Compilation:
+    routines = tuple(source(name) for name in ROUTINES)
+    return compile_workflow(source(workflow_id), Surroundings(routines=routines))
+
+
+def compiled(workflow_id: str) -> CompiledWorkflow:
+    pinned = compilation(workflow_id).pinned
+    assert pinned is not None, compilation(workflow_id).problems
+    return pinned.workflow
+
+
+def authored(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every part an author wrote, loops before their bodies."""
+    for part in parts:
+        yield part
+        yield from authored(part.get("body", []))
+
+
+def parts_of(workflow_id: str) -> list[dict[str, Any]]:
+    return list(authored(document(workflow_id)["steps"]))
+
+
+def name_of(part: dict[str, Any]) -> str:
+    name: str = part.get("loopId") or part["id"]
+    return name
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for inner in value.values():
+                yield from texts_in(inner)
+        case list():
+            for inner in value:
+                yield from texts_in(inner)
+        case _:
+            pass
+
+
+def all_parts(parts: tuple[Part, ...]) -> Iterator[Part]:
+    for part in parts:
+        yield part
+        if isinstance(part, Loop):
+            yield from all_parts(part.body)
+
+
+def test_there_are_at_least_ten_workflows_and_five_routines() -> None:
+    kinds = {name: document(name)["kind"] for name in IDS}
+
+    assert sum(kind == "workflow" for kind in kinds.values()) >= 10
+    assert sum(kind == "routine" for kind in kinds.values()) >= 5
+    assert {name for name, kind in kinds.items() if kind == "routine"} == set(ROUTINES)
+
+
+@every
+def test_a_file_is_named_after_its_id(workflow_id: str) -> None:
+    assert document(workflow_id)["id"] == workflow_id
+
+
+@every
+def test_a_bundled_workflow_reads_and_compiles_without_a_problem_a_warning_or_a_hint(
+    workflow_id: str,
+) -> None:
+    found = compilation(workflow_id)
+
+    assert reading(workflow_id).problems == ()
+    assert found.problems == ()
+    assert lint(source(workflow_id), found) == ()
+
+
+@every
+def test_every_input_is_described_and_has_a_value_or_is_required(workflow_id: str) -> None:
+    inputs = document(workflow_id)["inputs"]
+
+    assert inputs
+    for name, spec in inputs.items():
+        assert spec.get("description", "").endswith("."), name
+        assert spec.get("type") in ("string", "integer", "array"), name
+        assert ("default" in spec) != spec.get("required", False), name
+
+
+@every
+def test_nothing_is_used_that_is_not_declared(workflow_id: str) -> None:
+    assert [name for name, spec in compiled(workflow_id).inputs.items() if spec.implicit] == []
+
+
+@every
+def test_the_work_is_verified_by_evidence(workflow_id: str) -> None:
+    contracts = [part.contract for part in all_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
+
+    assert VERIFICATION in contracts
+
+
+@every
+def test_every_step_says_goal_procedure_output_and_how_to_verify(workflow_id: str) -> None:
+    steps = [part for part in parts_of(workflow_id) if part.get("type", "step") == "step"]
+
+    assert {part["id"]: BLOCKS - set(part.get("promptBlocks", {})) for part in steps} == {
+        part["id"]: set() for part in steps
+    }
+
+
+@every
+def test_a_prompt_stays_short(workflow_id: str) -> None:
+    for part in parts_of(workflow_id):
+        written = [part.get(key) for key in ("prompt", "promptBlocks", "promptFragments", "guidance")]
+        size = sum(len(text.encode()) for text in texts_in(written))
+        assert size <= PROMPT_BYTES, (name_of(part), size)
+
+
+@every
+def test_no_word_lets_the_agent_off(workflow_id: str) -> None:
+    found = [text for text in texts_in(document(workflow_id)) if SOFT.search(text)]
+
+    assert found == []
+
+
+@every
+def test_a_loop_that_asks_ends_with_the_step_that_decides(workflow_id: str) -> None:
+    for loop in (part for part in parts_of(workflow_id) if "while" in part):
+        assert loop["body"][-1]["output"]["contractRef"] == LOOP_CONTROL, loop["loopId"]
+        assert 2 <= loop["maxIterations"] <= 30, loop["loopId"]
+
+
+def test_a_choice_that_belongs_to_the_user_says_so() -> None:
+    for workflow_id in IDS:
+        for part in parts_of(workflow_id):
+            if "nonAssumable" in part:
+                assert "the user" in part["prompt"].lower(), (workflow_id, part["id"])
+                assert all(option["description"] and option["set"] for option in part["options"]), part["id"]
+
+
+def test_every_routine_is_called_by_a_workflow() -> None:
+    called = {part["templateId"] for name in IDS for part in parts_of(name) if "templateId" in part}
+
+    assert {routine_template_id(name) for name in ROUTINES} <= called
+
+
+def test_a_bug_investigation_begins_with_three_plain_steps() -> None:
+    """The demo and the first pages show this beginning."""
+    beginning = compiled("wr.bug_investigation").steps[:3]
+
+    assert [part.id for part in beginning] == ["reproduce", "locate", "explain"]
+    assert all(isinstance(part, Step) and not part.contract and not part.when for part in beginning)
+
+
+def test_a_small_change_is_three_steps_in_a_row() -> None:
+    steps = compiled("wr.small_change").steps
+
+    assert [part.id for part in steps] == ["plan", "change", "verify"]
+    assert all(isinstance(part, Step) and not part.when for part in steps)
+
+
+@pytest.mark.parametrize("workflow_id", ["wr.bug_investigation", "wr.code_review", "wr.small_change"])
+def test_the_everyday_workflows_start_without_any_input(workflow_id: str) -> None:
+    assert not any(spec.required for spec in compiled(workflow_id).inputs.values())
+
+
+def _comparisons(condition: Any) -> Iterator[Compare]:
+    if isinstance(condition, Compare):
+        yield condition
+    inner = getattr(condition, "of", ())
+    for part in inner if isinstance(inner, tuple) else (inner,):
+        yield from _comparisons(part)
+
+
+@every
+def test_conditions_ask_only_for_values_that_can_occur(workflow_id: str) -> None:
+    workflow = compiled(workflow_id)
+    kinds = {contract.artifact_kind: contract.schema for contract in workflow.contracts.values()}
+    choices = [part for part in all_parts(workflow.steps) if isinstance(part, Choice)]
+
+    for one in (found for condition in workflow.conditions.values() for found in _comparisons(condition)):
+        if one.artifact:
+            possible = kinds[one.artifact]["properties"][one.field]["enum"]
+        elif one.input in workflow.inputs:
+            possible = workflow.inputs[one.input].enum or (one.value,)
+        else:
+            possible = [
+                option.sets[one.input]
+                for part in choices
+                for option in part.options
+                if one.input in option.sets
+            ]
+        wanted = one.value if one.op == "in" else [one.value]
+        assert set(wanted) <= set(possible), one
+        assert not (one.artifact and {"passed", "approve"} & set(wanted)), (
+            "only what is not good yet needs more work"
+        )
+
+
+@every
+def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: str) -> None:
+    report = simulate(compiled(workflow_id))
+
+    everything = Coverage(reached=report.coverage.total, total=report.coverage.total)
+    assert report.dead_steps == ()
+    assert report.by_mode == dict.fromkeys(ALL_MODES, everything)
+    assert (report.problems, report.unproven, report.truncated) == ((), (), False)
+    assert report.completed >= len(ALL_MODES)
+
+
+@every
+def test_every_loop_ends_even_when_each_round_wants_another(workflow_id: str) -> None:
+    workflow = compiled(workflow_id)
+    values = {
+        name: ["one"] * 40 if spec.type == "array" else spec.default for name, spec in workflow.inputs.items()
+    }
+    limits = [part.max_iterations for part in all_parts(workflow.steps) if isinstance(part, Loop)]
+
+    state = first_move(workflow, Facts(values=values)).state
+    for _ in range(100 + 5 * sum(limits)):
+        if isinstance(state, Running):
+            decided = {frame.loop_id: "continue" for frame in state.loops}
+            state = next_move(workflow, state, Facts(values=values, loop_decisions=decided)).state
+
+    assert state == Complete()
+
+
+def page_name(workflow_id: str) -> str:
+    return workflow_id.removeprefix("wr.").replace("_", "-") + ".md"
+
+
+def page(name: str) -> str:
+    with open(os.path.join(PAGES, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def section(text: str, heading: str) -> str:
+    """What stands below a heading, up to the next one of the same level."""
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_every_bundled_workflow_has_a_page_and_every_page_a_workflow() -> None:
+    assert sorted(os.listdir(PAGES)) == sorted([*map(page_name, IDS), "index.md"])
+
+
+def test_the_index_leads_to_every_page_with_its_description() -> None:
+    index = page("index.md")
+
+    assert {target for _, target in links(index)} == set(map(page_name, IDS))
+    for workflow_id in IDS:
+        cells = [f"[`{workflow_id}`]({page_name(workflow_id)})", document(workflow_id)["description"]]
+        assert cells in list(table_rows(index)), workflow_id
+
+
+@every
+def test_a_page_names_its_workflow_and_says_when_to_use_it_and_how_it_ends(workflow_id: str) -> None:
+    text = page(page_name(workflow_id))
+    own = document(workflow_id)
+
+    assert text.startswith(f"# {own['name']}\n\n{own['description']}\nIts id is `{workflow_id}`.\n")
+    assert f"handrail run start {workflow_id} " in section(text, "When to use it")
+    assert section(text, "How it ends").strip()
+
+
+@every
+def test_the_call_on_a_page_gives_what_the_workflow_takes(workflow_id: str) -> None:
+    command = re.search(r"--context '([^']*)'", page(page_name(workflow_id)))
+    assert command is not None
+    given = json.loads(command[1])
+    inputs = document(workflow_id)["inputs"]
+
+    assert set(given) <= set(inputs)
+    assert {name for name, spec in inputs.items() if spec.get("required")} <= set(given)
+    assert all(value in inputs[name].get("enum", [value]) for name, value in given.items())
+
+
+@every
+def test_the_inputs_on_a_page_are_those_of_the_file(workflow_id: str) -> None:
+    rows = list(table_rows(section(page(page_name(workflow_id)), "Inputs")))[1:]
+
+    assert [(name, meaning) for name, _, _, meaning in rows] == [
+        (f"`{name}`", spec["description"]) for name, spec in document(workflow_id)["inputs"].items()
+    ]
+    for (_, shown_type, shown_default, _), spec in zip(
+        rows, document(workflow_id)["inputs"].values(), strict=True
+    ):
+        assert re.findall(r"`([^`]+)`", shown_type) == spec.get("enum", [])
+        shown = shown_default.strip("`")
+        default = spec.get("default", "required")
+        assert shown == (default if isinstance(default, str) else json.dumps(default))
+
+
+@every
+def test_the_steps_on_a_page_are_those_of_the_file_with_what_they_deliver(workflow_id: str) -> None:
+    listed = section(page(page_name(workflow_id)), "Steps")
+    shown = re.findall(r"^ *[0-9]+\. \*\*(.+?)\*\* \((?:loop |choice )?`([^`]+)`\)", listed, re.MULTILINE)
+    parts = parts_of(workflow_id)
+
+    assert shown == [(part["title"], name_of(part)) for part in parts]
+    delivered = re.findall(r"^ *- `wr\.([a-z_]+)`: ", listed, re.MULTILINE)
+    assert delivered == [kind for part in parts for kind in _delivered(part)]
+
+
+def _delivered(part: dict[str, Any]) -> list[str]:
+    """The kinds of artifact that a part asks for, in the order in which a page lists them."""
+    if part.get("templateId") == "wr.templates.handoff_summary":
+        return ["handoff"]
+    contract = part.get("output", {}).get("contractRef", "").removeprefix("wr.contracts.")
+    answer = ["user_input"] if "userOnly" in part else []
+    return [kind for kind in (contract, *answer, *("assessment" for _ in part.get("gates", []))) if kind]
+
+
+@every
+def test_the_graph_on_a_page_shows_every_part_in_order(workflow_id: str) -> None:
+    block = next(block for block in fenced_blocks(page(page_name(workflow_id))) if block.language == "text")
+
+    shown = [(len(line) - len(line.lstrip()), re.findall(r"[a-z0-9_-]+", line)[0]) for line in block.lines]
+
+    assert shown == list(_drawn(document(workflow_id)["steps"], 0))
+
+
+def _drawn(parts: list[dict[str, Any]], indent: int) -> Iterator[tuple[int, str]]:
+    for part in parts:
+        yield indent, name_of(part)
+        yield from _drawn(part.get("body", []), indent + 2)
+
+
+@pytest.mark.parametrize("workflow_id", ROUTINES)
+def test_the_page_of_a_routine_shows_how_workflows_call_it(workflow_id: str) -> None:
+    block = next(block for block in fenced_blocks(page(page_name(workflow_id))) if block.language == "json")
+    call = json.loads("\n".join(block.lines))
+
+    assert call["templateId"] == routine_template_id(workflow_id)
+    assert set(call["args"]) == {
+        name for name, spec in document(workflow_id)["inputs"].items() if spec.get("required")
+    }
