@@ -169,7 +169,12 @@ def test_without_such_sources_no_process_and_no_package_is_looked_at(home: str, 
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        encoding="utf-8",
+        timeout=60,
+        check=True,
     )
 
     assert done.stdout.strip() == "[]"

@@ -255,7 +255,7 @@ def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
     )
 
     printed = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True
     ).stdout
 
     assert printed == "False\n"

@@ -31,7 +31,7 @@ def git(repository: str, *arguments: str) -> str:
         env=ENVIRONMENT,
         check=True,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         encoding="utf-8",
         timeout=60,
     )
