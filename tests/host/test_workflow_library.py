@@ -172,7 +172,6 @@ def test_without_such_sources_no_process_and_no_package_is_looked_at(home: str, 
         [sys.executable, "-c", code],
         capture_output=True,
         encoding="utf-8",
-        encoding="utf-8",
         timeout=60,
         check=True,
     )

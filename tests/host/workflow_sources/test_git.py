@@ -32,7 +32,6 @@ def git(repository: str, *arguments: str) -> str:
         check=True,
         capture_output=True,
         encoding="utf-8",
-        encoding="utf-8",
         timeout=60,
     )
     return done.stdout.strip()
