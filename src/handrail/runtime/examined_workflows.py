@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import nearest
@@ -15,11 +16,15 @@ from handrail.contract.wording import quoted
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, compile_entry, problem_row, project_of
+from handrail.workflows.builtins.registry import all_contracts, all_templates
+from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog, CatalogEntry, suggested_id
+from handrail.workflows.checking.dangling import dangling_names
 from handrail.workflows.checking.linter import check
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.project_contracts import read_contract
-from handrail.workflows.limits import MAX_SOURCE_BYTES
+from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
@@ -133,8 +138,9 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow
     if source is None:
-        problems = (*reading.problems, *named) if entry.content else tuple(named)
-        return Examined(target=target, workflow_id=entry.id, problems=problems)
+        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if entry.content else tuple(named)
+        placed = _in_order(entry.content, problems) if _is_text(entry.content) else problems
+        return Examined(target=target, workflow_id=entry.id, problems=placed)
     compilation = compile_entry(catalog, entry, source)
     advice = check(source, compilation)
     problems = _in_order(entry.content, (*reading.problems, *named, *compilation.problems, *advice))
@@ -145,6 +151,30 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         pinned=compilation.pinned if is_usable else None,
         problems=problems,
     )
+
+
+def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+    """Names that lead nowhere in a file that cannot be read as a whole: told now, not one run later."""
+    try:
+        document = decode_json(entry.content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+    except Fault:
+        return ()
+    if not isinstance(document, dict) or is_foreign(document):
+        return ()
+    routines = [one.id for one in catalog.entries if one.kind == "routine"]
+    return dangling_names(
+        document,
+        contracts=[*(contract.id for contract in all_contracts()), *catalog.contracts],
+        templates=[*(template.id for template in all_templates()), *map(routine_template_id, routines)],
+    )
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
