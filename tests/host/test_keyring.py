@@ -190,6 +190,7 @@ def _damage() -> dict[str, tuple[bytes, str]]:
         "empty": (b"", "incomplete"),
         "cut": (sound[:60], "damaged"),
         "no json": (b"\x00\xff", "damaged"),
+        "no text": (sound.replace(b"01" * 32, b"\xff" * 64), "damaged"),
         "a list": (b"[1]", "damaged"),
         "a flipped digit": (sound.replace(b"01" * 32, b"01" * 31 + b"03"), "damaged"),
         "a short key": (b'{"v":1,"current":"0101","check":""}', "damaged"),

@@ -207,7 +207,7 @@ def _damaged(content: bytes) -> Fault:
     """A file of a later release is not damaged; it says so in `v`."""
     try:
         version = msgspec.json.decode(content, type=dict).get("v")
-    except (msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # bytes that are not UTF-8 are a ValueError
         version = None
     if isinstance(version, int) and version > _VERSION:
         return _invalid("unsupported_version", f"{_NAME} was written by a later release. Update this one.")
