@@ -1,0 +1,56 @@
+"""Artifacts on the command line, and how people see a blocked step and a choice."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.text import text_of
+from tests.surfaces.cli.tool import Tool, checked_document
+
+ACK = "ak1" + "0" * 53
+
+
+@pytest.mark.parametrize("value", ["{}", "7", "[", "[1,]"])
+def test_artifacts_that_are_no_json_array_are_refused(fresh_tool: Tool, value: str) -> None:
+    ran = fresh_tool.run("run", "continue", "--ack", ACK, "--artifacts", value)
+
+    assert ran.status == 2
+    (problem,) = checked_document(ran)["error"]["details"]["problems"]
+    assert problem["param"] == "--artifacts"
+    assert problem["expected"] == "a JSON array or @FILE"
+
+
+def test_artifacts_reach_the_step(fresh_tool: Tool) -> None:
+    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+
+    ran = fresh_tool.run("run", "continue", "--ack", reply["ackToken"], "--artifacts", '[{"no_kind":1}]')
+
+    assert ran.status == 2
+    assert "output.artifacts[0].kind" in checked_document(ran)["error"]["message"]
+
+
+def reply(**more: Json) -> dict[str, Json]:
+    pending = {"stepId": "a", "title": "A", "prompt": "Do it.", "requireConfirmation": False}
+    return {"pending": pending, "nextIntent": "perform_pending_then_continue", "stateToken": "st1x"} | more
+
+
+def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
+    blocker = {
+        "code": "MISSING_REQUIRED_OUTPUT",
+        "message": "wr.plan is missing.",
+        "suggestedFix": "Send it.",
+    }
+    shown = text_of(reply(blockers=[blocker], example={"kind": "wr.plan"}, retryAckToken=ACK), ())
+
+    assert "Blocked: wr.plan is missing.\n  Fix: Send it.\n" in shown
+    assert '{"kind":"wr.plan"}' in shown
+    assert f"--ack {ACK}" in shown
+
+
+def test_a_choice_shows_one_call_per_option() -> None:
+    blocked = reply()
+    blocked["pending"]["choices"] = [{"id": "x", "label": "Go on", "token": "ch1y"}]
+
+    assert "To choose Go on" in text_of(blocked, ())
+    assert "--ack ch1y" in text_of(blocked, ())
