@@ -1,4 +1,4 @@
-"""Rows of `surfaces/cli/commands.py` merged with the operation registry, for parser, help and docs."""
+"""Rows of `surfaces/cli/command_rows/` merged with the operation registry, for parser, help and docs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import msgspec
 
 from handrail.runtime.operation import Operation
 from handrail.runtime.registry import operation
-from handrail.surfaces.cli.commands import GLOBAL_FLAGS, ROWS, GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.command_rows.row import GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.commands import ROWS
 from handrail.surfaces.cli.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
 SHARED_ERRORS = ("E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR")

@@ -15,7 +15,8 @@ from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
 from handrail.runtime.registry import OPERATION_NAMES
 from handrail.surfaces.cli import _catalog, _table
-from handrail.surfaces.cli.commands import GLOBAL_FLAGS, ROWS
+from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands import ROWS
 from tools.generate import generated_files, main, stale_files, write_files
 
 

@@ -1,0 +1,56 @@
+"""The rows of commands about Handrail itself: checks, servers, the demo."""
+
+from __future__ import annotations
+
+from handrail.surfaces.cli.command_rows.row import Row, Spelling
+
+OWN_ROWS = (
+    Row(
+        path="lafs check",
+        operation="lafs.check",
+        spellings=(
+            Spelling(
+                field="documents",
+                position=1,
+                kind="documents",
+                value="FILE",
+                text="Files to check; `-` is stdin.",
+            ),
+        ),
+        examples=(
+            "handrail lafs check answer.json --tier complete --compact",
+            "handrail lafs check - --report-only --compact",
+        ),
+    ),
+    Row(
+        path="mcp",
+        summary="Serve the Model Context Protocol on stdin and stdout, for an agent's client to start.",
+        spellings=(
+            Spelling(
+                field="results",
+                flag="--results",
+                kind="choice",
+                value="both|text|structured",
+                choices=("both", "text", "structured"),
+                text="What a tool result carries, both by default.",
+            ),
+        ),
+        output="protocol",
+        examples=("handrail mcp",),
+    ),
+    Row(
+        path="demo",
+        summary="Show a run that survives a lost chat and a killed process, in a scratch directory.",
+        spellings=(
+            Spelling(
+                field="keep",
+                kind="directory",
+                value="DIR",
+                text="Play in this new directory and keep it; by default in one that is removed.",
+            ),
+        ),
+        output="text",
+        also=("--format", "--json", "--human"),
+        examples=("handrail demo", "handrail demo --format json"),
+    ),
+)

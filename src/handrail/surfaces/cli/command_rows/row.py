@@ -1,0 +1,66 @@
+"""What a row of the command table says, and what a global flag says."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.surfaces.cli.rows import Kind
+
+OutputKind: TypeAlias = Literal["document", "protocol", "text"]
+
+
+class Spelling(msgspec.Struct, frozen=True, kw_only=True):
+    """How one input field is written on a command line, where that differs from its kebab-case name."""
+
+    field: str
+    """Wire name, dotted where nested."""
+    flag: str = ""
+    position: int = 0
+    is_required: bool = False
+    """Where the input type does not ask for it alone."""
+    kind: Kind | None = None
+    """Where the input type alone does not say it: ids, tokens, files."""
+    value: str = ""
+    """How usage lines call the value."""
+    choices: tuple[str, ...] = ()
+    text: str = ""
+    """What it is for; empty: the description of the input field."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One leaf of the command tree. A path is a leaf or a group, never both."""
+
+    path: str
+    operation: str = ""
+    """Registry name: gives effect, summary, input, output, errors."""
+    summary: str = ""
+    """Of a command that is not one operation."""
+    spellings: tuple[Spelling, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Of a list: what text output shows."""
+    raw: str = ""
+    """The payload field that `--format raw` prints."""
+    raw_when: tuple[str, str] = ("", "")
+    """The field and value that raw output goes with; without a value, any."""
+    output: OutputKind = "document"
+    also: tuple[str, ...] = ()
+    """Global flags that it takes beside those its output brings."""
+    examples: tuple[str, ...]
+
+
+class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
+    """A flag that means the same on every command that offers it."""
+
+    flag: str
+    kind: Kind
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = 0
+    environment: str = ""
+    text: str
+    on: Literal["every", "calls", "answers", "queries", "gated"] = "answers"
+    """`every` command; those that make calls, the server too; those that answer; those that only read;
+    those that change something only after a preview."""

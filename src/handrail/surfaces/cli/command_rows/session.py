@@ -1,0 +1,39 @@
+"""The rows of `handrail session …`."""
+
+from __future__ import annotations
+
+from handrail.surfaces.cli.command_rows.row import Row, Spelling
+from handrail.surfaces.cli.command_rows.spellings import CURSOR, LIMIT
+
+SESSION_ROWS = (
+    Row(
+        path="session list",
+        operation="session.list",
+        spellings=(Spelling(field="workflow", value="ID", kind="id"), LIMIT, CURSOR),
+        columns=("id", "status", "workflow_id", "goal", "last_activity"),
+        examples=("handrail session list --compact",),
+    ),
+    Row(
+        path="session show",
+        operation="session.show",
+        spellings=(
+            Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session."),
+        ),
+        examples=("handrail session show SESSION_ID --compact",),
+    ),
+    Row(
+        path="session resume",
+        operation="session.resume",
+        spellings=(
+            Spelling(
+                field="query",
+                position=1,
+                kind="text",
+                value="QUERY",
+                text="Words, a branch or a session id; optional.",
+            ),
+        ),
+        columns=("sessionId", "status", "workflowId", "pendingTitle"),
+        examples=("handrail session resume SESSION_ID --compact", "handrail session resume --compact"),
+    ),
+)
