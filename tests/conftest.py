@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from handrail.contract.tokens.purpose_keys import purpose_key
-from handrail.contract.vocabulary import ObservationKey
+from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Claim, FilePlace, WorkflowFile
+from handrail.ports import Claim, FilePlace, SettingProblem, Settings, WorkflowFile
 from handrail.runtime.runtime import Runtime
 
 
@@ -131,6 +132,24 @@ class KeptFiles:
         return True
 
 
+class GivenSettings:
+    """Settings that a test puts in force."""
+
+    def __init__(self) -> None:
+        self.settings = Settings()
+
+    def of(self, project: str = "") -> Settings:
+        return self.settings
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        return ()
+
+    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+        given = {"autonomy": autonomy, "risk_policy": risk_policy}
+        changes = {name: value for name, value in given.items() if value is not None}
+        self.settings = msgspec.structs.replace(self.settings, **changes)
+
+
 THREE_STEPS = b"""{
   "id": "project.three_steps", "name": "Three steps", "description": "A linear workflow for tests.",
   "steps": [
@@ -155,6 +174,7 @@ def memory_runtime() -> Runtime:
         incidents=KeptIncidents(),
         confirmed=KeptClaims(),
         authored=KeptFiles(),
+        settings=GivenSettings(),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
-from handrail.contract.vocabulary import ObservationKey, SourceKind
+from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, RiskPolicy, SourceKind
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,4 +284,52 @@ class AuthoredFiles(Protocol):
         """Make a new file with this content, durably, and the directories above it; False when one is there.
 
         Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
+        """
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What people decided once instead of in every call. Every field has a safe default."""
+
+    start_session: bool = False
+    """Whether a session may begin without a run."""
+    max_effect: MaxEffect = "dangerous"
+    retention_days: int = 90
+    kept_sessions: tuple[str, ...] = ()
+    """Sessions that retention never removes."""
+    audit_reads: bool = False
+    audit_months: int = 12
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+    output_format: str = ""
+    output_envelope: str = ""
+    is_compact: bool = False
+    update_index: str = ""
+    verify_updates: bool = False
+
+
+class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in a settings file that is not as it should be."""
+
+    place: str
+    """File and key, without a machine path."""
+    message: str
+    fix: str
+
+
+class SettingsFiles(Protocol):
+    """The user's settings, and the little that a project may add. A project is not trusted."""
+
+    def of(self, project: str = "") -> Settings:
+        """The settings in force; with a project, its output defaults stand before the user's.
+
+        Raises Fault E_CONFIG when a file cannot be read or a value is not one of those allowed.
+        """
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        """Everything wrong with the files, unknown names included. Never raises."""
+
+    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+        """Keep the user's preferences for later sessions; None leaves one as it is. Other keys stay.
+
+        Raises Fault E_CONFIG when the file is broken, E_IO when the disk refuses; then nothing changed.
         """

@@ -11,6 +11,7 @@ from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.host.incidents import IncidentFiles
 from handrail.host.keyring import FileKeyring, secret_of_setting
+from handrail.host.settings import LocalSettings
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workspace import LocalWorkspace
 from handrail.runtime.runtime import Runtime
@@ -37,4 +38,5 @@ def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
         incidents=IncidentFiles(place),
         confirmed=ConfirmedTokenFiles(place),
         authored=ProjectFiles(),
+        settings=LocalSettings(place, environment),
     )

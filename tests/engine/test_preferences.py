@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.plans.writing import planned
 from handrail.engine.preferences import preferences_at, safest_highest
-from handrail.workflows.compiled import Autonomy, Recommended, RiskPolicy
+from handrail.workflows.compiled import Recommended
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, workflow_of
 
 NEVER = PreferencesDelta(autonomy="full_auto_never_stop")

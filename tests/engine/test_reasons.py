@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.reasons import (
     BLOCKER_CODES,
     Block,
@@ -21,7 +22,6 @@ from handrail.engine.reasons import (
     consequence,
     fitting,
 )
-from handrail.workflows.compiled import Autonomy
 
 MISSING = Reason(
     name="contract_violation:missing_required_output",

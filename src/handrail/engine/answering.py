@@ -7,11 +7,12 @@ from typing import Any, assert_never
 
 import msgspec
 
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.assess import Verdict, assess, unchecked_artifacts
 from handrail.engine.navigate import Move, deciding_loop, next_move
 from handrail.engine.reasons import Block, Proceed, Reason, WorkflowStep, consequence
 from handrail.engine.state import Running
-from handrail.workflows.compiled import Action, Autonomy, Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 
 

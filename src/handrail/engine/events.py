@@ -10,11 +10,10 @@ import msgspec
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import AttemptId, BlobRef, NodeId, RunId, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import ObservationKey, SourceKind
+from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy, SourceKind
 from handrail.engine.navigate import TraceEntry
 from handrail.engine.reasons import Blocker, ReasonName
 from handrail.engine.state import State
-from handrail.workflows.compiled import Autonomy, RiskPolicy
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25

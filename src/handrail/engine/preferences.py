@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TypeVar, get_args
 
 from handrail.contract.ids import NodeId
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta
 from handrail.engine.history import History
-from handrail.workflows.compiled import Autonomy, CompiledWorkflow, RiskPolicy
+from handrail.workflows.compiled import CompiledWorkflow
 
 _Level = TypeVar("_Level", Autonomy, RiskPolicy)
 

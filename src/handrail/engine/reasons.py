@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import Autonomy
+from handrail.contract.vocabulary import Autonomy
 
 MOST_BLOCKERS = 10
 MESSAGE_BYTES = 512

@@ -13,6 +13,7 @@ from handrail.ports import (
     Incidents,
     Keys,
     Randomness,
+    SettingsFiles,
     WorkflowLibrary,
     Workspace,
 )
@@ -38,6 +39,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     incidents: Incidents
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
+    settings: SettingsFiles
 
     def reading(self) -> Reading:
         return Reading(reader=self.log, keys=self.keys, randomness=self.randomness)

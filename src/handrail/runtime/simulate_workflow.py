@@ -12,6 +12,7 @@ from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATI
 from handrail.contract.outcome import Fault
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
+from handrail.contract.vocabulary import Autonomy
 from handrail.contract.wording import quoted
 from handrail.engine.simulation.regression import RegressionCase, record, replay
 from handrail.engine.simulation.report import ALL_MODES, Limits, Report
@@ -21,7 +22,7 @@ from handrail.runtime.examined_workflows import WorkflowChoice, chosen_workflow
 from handrail.runtime.find_run import find_run
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.compiled import Autonomy, Pinned
+from handrail.workflows.compiled import Pinned
 
 MOST_PATHS = 100_000
 MAX_CASE_BYTES = 1_048_576

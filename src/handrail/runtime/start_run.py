@@ -22,6 +22,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.contract.wording import quoted
 from handrail.engine.decide import StartFacts, decide_start
 from handrail.engine.events import PreferencesDelta
@@ -44,7 +45,7 @@ from handrail.runtime.sessions import (
 from handrail.runtime.work import check_context, input_row
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
 from handrail.workflows.catalog import CatalogEntry, suggested_id
-from handrail.workflows.compiled import Autonomy, Pinned, RiskPolicy
+from handrail.workflows.compiled import Pinned
 from handrail.workflows.workflow_id import id_status
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"

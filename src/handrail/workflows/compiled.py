@@ -11,12 +11,11 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import WorkflowHash, WorkflowId
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.workflows.conditions import Condition, ConditionId
 
 COMPILED_VERSION = 1
 
-Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
-RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
 InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
 ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe"]
 UserOnlyReason: TypeAlias = Literal[

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.simulation.made_reports import MadeReport
 from handrail.engine.simulation.report import ALL_MODES, Coverage, Limits, Report
 from handrail.engine.simulation.simulate import simulate
 from handrail.workflows.compiled import (
     Action,
-    Autonomy,
     Choice,
     CompiledWorkflow,
     Contract,

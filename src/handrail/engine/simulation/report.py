@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.navigate import LoopExit
-from handrail.workflows.compiled import Autonomy
 
 ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused", "invalid_accepted"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail.contract.estimate import estimate_tokens
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.simulation.candidates import input_paths, loops_in, starts
 from handrail.engine.simulation.report import (
     ALL_MODES,
@@ -16,7 +17,7 @@ from handrail.engine.simulation.report import (
     Report,
 )
 from handrail.engine.simulation.walking import Walks, clipped
-from handrail.workflows.compiled import Autonomy, CompiledWorkflow, Loop, Part
+from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 
 DEFAULT_LIMITS = Limits()
 

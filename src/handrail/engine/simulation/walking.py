@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from handrail.contract.vocabulary import Autonomy
 from handrail.engine.answering import Answer, answer_to, move_after
 from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
 from handrail.engine.navigate import (
@@ -32,7 +33,6 @@ from handrail.engine.simulation.report import Limits, ProblemKind, SimulationPro
 from handrail.engine.state import Complete, Running
 from handrail.workflows.compiled import (
     Action,
-    Autonomy,
     Choice,
     CompiledWorkflow,
     ForEach,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from handrail.workflows.compiled import Autonomy, InputType, RiskPolicy
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.workflows.compiled import InputType
 from handrail.workflows.limits import (
     MAX_CONDITIONS,
     MAX_INPUTS,

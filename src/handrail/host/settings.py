@@ -1,0 +1,194 @@
+"""Settings from two `config.json` files and the environment, checked value by value.
+
+The project's file comes with a checkout and is not trusted: it may only set how answers look. What both
+files say about workflows belongs to `workflow_sources`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import msgspec
+from msgspec import Meta
+
+from handrail.contract.canonical import canonical_bytes, decode_json
+from handrail.contract.catalogue import E_CONFIG, E_IO
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.suggest import nearest
+from handrail.contract.vocabulary import Autonomy, MaxEffect, RiskPolicy
+from handrail.host.private_files import ensure_private_directory, locked, replace_private
+from handrail.host.workflow_sources.directories import content_of
+from handrail.ports import SettingProblem, Settings
+
+MOST_BYTES = 65_536
+USER_FILE = "config.json"
+PROJECT_FILE = ".handrail/config.json"
+MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
+
+_WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
+_EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
+
+
+class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+
+
+class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    format: Literal["", "json", "text"] = ""
+    envelope: Literal["", "cli", "lafs"] = ""
+    compact: bool = False
+
+
+class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    index: Annotated[str, Meta(max_length=2048)] = ""
+    verify: bool = False
+
+
+class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    output: _Output = _Output()
+
+
+class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    output: _Output = _Output()
+    start_session: bool = False
+    max_effect: MaxEffect = "dangerous"
+    retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
+    kept_sessions: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
+    audit_reads: bool = False
+    audit_months: Annotated[int, Meta(ge=1, le=120)] = 12
+    preferences: _Preferences = _Preferences()
+    update: _Update = _Update()
+
+
+_File = TypeVar("_File", _UserFile, _ProjectFile)
+
+
+class LocalSettings:
+    """The settings of one home."""
+
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+        self._home = home
+        self._environment = environment
+
+    def of(self, project: str = "") -> Settings:
+        """The settings in force. Raises Fault E_CONFIG, naming file and key."""
+        user = _decoded(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
+        output = user.output
+        if project:
+            theirs = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile).output
+            output = _Output(
+                format=theirs.format or output.format,
+                envelope=theirs.envelope or output.envelope,
+                compact=theirs.compact or output.compact,
+            )
+        return Settings(
+            start_session=user.start_session,
+            max_effect=self._lowered(user.max_effect),
+            retention_days=user.retention_days,
+            kept_sessions=user.kept_sessions,
+            audit_reads=user.audit_reads,
+            audit_months=user.audit_months,
+            autonomy=user.preferences.autonomy,
+            risk_policy=user.preferences.risk_policy,
+            output_format=output.format,
+            output_envelope=output.envelope,
+            is_compact=output.compact,
+            update_index=user.update.index,
+            verify_updates=user.update.verify,
+        )
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        """Everything wrong with the files; an unknown name is said, though it changes nothing."""
+        found = _problems_of(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
+        if project:
+            found += _problems_of(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
+        try:
+            self._lowered("dangerous")
+        except Fault as fault:
+            found.append(_problem(MAX_EFFECT_VARIABLE, fault))
+        return tuple(found)
+
+    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+        """Keep the user's preferences; every other key stays as it is. Raises Fault E_CONFIG or E_IO."""
+        path = os.path.join(self._home, USER_FILE)
+        given = {"autonomy": autonomy, "riskPolicy": risk_policy}
+        changes = {name: value for name, value in given.items() if value is not None}
+        try:
+            ensure_private_directory(self._home)
+            with locked(path + ".lock"):
+                _decoded(path, USER_FILE, _UserFile)
+                document = _document(path, USER_FILE)
+                kept = document.get("preferences")
+                document["preferences"] = {**(kept if isinstance(kept, dict) else {}), **changes}
+                replace_private(path, canonical_bytes(document) + b"\n")
+        except OSError as trouble:
+            raise Fault(E_IO, f"The settings could not be written: {trouble.strerror}.") from trouble
+
+    def _lowered(self, ceiling: MaxEffect) -> MaxEffect:
+        """The environment can only lower the ceiling."""
+        asked = self._environment.get(MAX_EFFECT_VARIABLE, "")
+        if not asked:
+            return ceiling
+        if asked not in _EFFECTS:
+            raise Fault(
+                E_CONFIG,
+                f"{MAX_EFFECT_VARIABLE} is not one of {', '.join(_EFFECTS)}.",
+                details={"setting": MAX_EFFECT_VARIABLE, "source": "environment"},
+                hint=f"Set {MAX_EFFECT_VARIABLE} to one of {', '.join(_EFFECTS)}, or unset it.",
+            )
+        return min(ceiling, asked, key=_EFFECTS.index)
+
+
+def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
+    document = _document(path, shown)
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as trouble:
+        raise _broken(shown, str(trouble)) from trouble
+
+
+def _document(path: str, shown: str) -> dict[str, Json]:
+    if not os.path.lexists(path):
+        return {}
+    try:
+        document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
+    except Fault as fault:
+        raise _broken(shown, fault.message) from fault
+    if not isinstance(document, dict):
+        raise _broken(shown, "it is not one JSON object.")
+    return document
+
+
+def _broken(shown: str, why: str) -> Fault:
+    return Fault(
+        E_CONFIG,
+        f"The settings in {shown} cannot be used: {why}",
+        details={"setting": shown, "source": "file"},
+        hint=f"Correct {shown}, or remove it to go back to the defaults.",
+    )
+
+
+def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[SettingProblem]:
+    found = []
+    document: dict[str, Any] = {}
+    try:
+        document = _document(path, shown)
+        msgspec.convert(document, kind)
+    except Fault as fault:
+        found.append(_problem(shown, fault))
+    except msgspec.ValidationError as trouble:
+        found.append(_problem(shown, _broken(shown, str(trouble))))
+    known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *_WORKFLOW_KEYS[shown])
+    for name in sorted(set(document) - set(known)):
+        near = nearest(name, known, most=1)
+        fix = f"Write {near[0]} instead." if near else f"Remove it; known here: {', '.join(sorted(known))}."
+        message = f"{shown} has a setting that nothing reads."
+        found.append(SettingProblem(place=f"{shown} {name}", message=message, fix=fix))
+    return found
+
+
+def _problem(place: str, fault: Fault) -> SettingProblem:
+    return SettingProblem(place=place, message=fault.message, fix=fault.hint)
