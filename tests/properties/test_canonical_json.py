@@ -12,8 +12,9 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.contract.canonical import canonical_bytes, decode_json, digest
+from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Json
+from handrail.contract.strict_json import decode_json
 
 WHOLE_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 LATE_CHARACTERS = st.text(st.sampled_from("aZ\u00e9\u20ac\ue000\ufb33\uffff\U00010000\U0001f600"), max_size=3)

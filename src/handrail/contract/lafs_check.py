@@ -1,6 +1,6 @@
 """The conformance checker: is this document what LAFS (or the CLI contract) promises. Pure.
 
-Works on decoded JSON; read the text with `canonical.decode_json`, which refuses doubled keys and NaN.
+Works on decoded JSON; read the text with `strict_json.decode_json`, which refuses doubled keys and NaN.
 """
 
 from __future__ import annotations

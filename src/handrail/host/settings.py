@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.canonical import canonical_bytes, decode_json
+from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import E_CONFIG, E_IO
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import nearest
@@ -153,6 +153,9 @@ def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
 def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
+    # Without a file there is nothing to read, and the reader is dear to load.
+    from handrail.contract.strict_json import decode_json  # noqa: PLC0415 - see above
+
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
     except Fault as fault:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from handrail.host.workflow_sources.directories import files_in
 from handrail.host.workflow_sources.settings import UserSettings, project_settings, user_settings
-from handrail.host.workflow_sources.summary_cache import SummaryCache
 from handrail.ports import WorkflowFile
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
@@ -32,6 +31,9 @@ class DirectoryLibrary:
             *files_in(os.path.join(self._home, "contracts"), "user", holds="contract"),
             *files_in(os.path.join(project, ".handrail", "contracts"), "project", holds="contract"),
         ]
+        # It loads the language, which a call on a running session never needs.
+        from handrail.host.workflow_sources.summary_cache import SummaryCache  # noqa: PLC0415 - see above
+
         return SummaryCache(self._home).with_summaries(found)
 
     def _git_files(self, own: UserSettings) -> list[WorkflowFile]:

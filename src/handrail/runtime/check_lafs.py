@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import NOT_CONFORMANT
 from handrail.contract.lafs_check import check
 from handrail.contract.lafs_envelope import expand_minimal
 from handrail.contract.outcome import Call, Fault, Json
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
+from handrail.contract.strict_json import decode_json
 from handrail.contract.wording import quoted
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime

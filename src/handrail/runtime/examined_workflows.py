@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.operation import Input

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +40,8 @@ def perform(
     except Fault as fault:
         return with_token_moved(failure_of(fault), name, params)
     except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes an outcome
+        import traceback  # noqa: PLC0415 - dear to load, and only a defect needs it
+
         incident = runtime.incidents.record(traceback.format_exc())
         return Failure(
             kind=INTERNAL_ERROR,

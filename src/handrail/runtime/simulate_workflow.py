@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.outcome import Fault
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
+from handrail.contract.strict_json import decode_json
 from handrail.contract.vocabulary import Autonomy
 from handrail.contract.wording import quoted
 from handrail.engine.simulation.regression import RegressionCase, record, replay

@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime

@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
@@ -94,6 +93,9 @@ def trouble(source_kind: SourceKind, source_ref: str, message: str, remedy: str)
 def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFile:
     if not os.path.exists(path):
         return {}
+    # Without a file there is nothing to read, and the reader is dear to load.
+    from handrail.contract.strict_json import decode_json  # noqa: PLC0415 - see above
+
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
     except Fault as fault:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import nearest
@@ -94,7 +93,7 @@ def object_of(text: str | bytes, label: str) -> dict[str, Json]:
 
     Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
     """
-    value = decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
+    value = _decoded(text)
     if isinstance(value, dict):
         return value
     raise Fault(
@@ -110,7 +109,7 @@ def array_of(text: str | bytes, label: str) -> list[Json]:
 
     Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
     """
-    value = decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
+    value = _decoded(text)
     if isinstance(value, list):
         return value
     raise Fault(
@@ -119,6 +118,13 @@ def array_of(text: str | bytes, label: str) -> list[Json]:
         details={"param": label, "expected": "a JSON array", "got": _json_kind(value)},
         hint="Send one JSON array in brackets.",
     )
+
+
+def _decoded(text: str | bytes) -> Json:
+    # Most command lines carry no JSON, and its reader is dear to load.
+    from handrail.contract.strict_json import decode_json  # noqa: PLC0415 - see above
+
+    return decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
 
 
 def _expected_instead(param: Param, text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import decode_json
 from handrail.surfaces.mcp.limits import MAX_BYTES, MAX_DEPTH
 
 _LIST, _OBJECT = "a list of objects", "an object"

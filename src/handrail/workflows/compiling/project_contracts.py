@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contract_check import allowed_schema, violations

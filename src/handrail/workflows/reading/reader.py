@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.canonical import decode_json
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import decode_json
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
