@@ -14,8 +14,13 @@ ALLOWED = {
     "src/handrail/runtime/registry.py": "a command line pays for one operation",
     "src/handrail/__init__.py": "the public library loads its names on first use",
     "src/handrail/contract/__init__.py": "the public library loads its names on first use",
+    "src/handrail/contract/canonical.py": "only a refused value pays for saying where the trouble is",
     "src/handrail/contract/estimate.py": "regex is needed only for text with grapheme clusters",
-    "src/handrail/host/workflow_library.py": "git and plugins are paid for by those who configured them",
+    "src/handrail/host/workflow_library.py": "the language, git and plugins are paid for by those who need them",
+    "src/handrail/host/settings.py": "most homes have no settings file to read",
+    "src/handrail/host/workflow_sources/settings.py": "most homes have no settings file to read",
+    "src/handrail/runtime/hub.py": "only a defect needs a traceback",
+    "src/handrail/surfaces/cli/values.py": "most command lines carry no JSON",
     "src/handrail/workflows/contract_check.py": "jsonschema_rs is needed only where an artifact is checked",
 }
 
