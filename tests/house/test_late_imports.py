@@ -16,7 +16,7 @@ ALLOWED = {
     "src/handrail/contract/__init__.py": "the public library loads its names on first use",
     "src/handrail/contract/canonical.py": "only a refused value pays for saying where the trouble is",
     "src/handrail/contract/estimate.py": "regex is needed only for text with grapheme clusters",
-    "src/handrail/host/workflow_library.py": "the language, git and plugins are paid for by those who need them",
+    "src/handrail/host/workflow_library.py": "the language, git and plugins: only who needs them pays",
     "src/handrail/host/settings.py": "most homes have no settings file to read",
     "src/handrail/host/workflow_sources/settings.py": "most homes have no settings file to read",
     "src/handrail/runtime/hub.py": "only a defect needs a traceback",
