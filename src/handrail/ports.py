@@ -7,12 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, RiskPolicy, SourceKind
+
+if TYPE_CHECKING:  # only who operates a store needs them, and every call pays for an import
+    from handrail.contract.store_facts import (
+        ProofOrder,
+        ProofPart,
+        RemovalPlan,
+        Removed,
+        SessionCopy,
+        StoreCheck,
+        StoreUsage,
+    )
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +79,11 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[Record, ...]
     head: int
     """How many events the session has: the index the next one gets."""
+    digest: str = ""
+    """The chain digest after the last event: the same head with another digest is another log.
+
+    Empty when the state is not healthy.
+    """
     health: Health = Health()
 
 
@@ -99,6 +115,14 @@ class SessionStamp(msgspec.Struct, frozen=True, kw_only=True):
     order: int
 
 
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller worked out from the first `head` events, whose chain digest is `digest`."""
+
+    head: int
+    digest: str
+    content: bytes
+
+
 class EventReader(Protocol):
     """What rehydrate and every read get: it cannot append because it has no such method.
 
@@ -114,6 +138,12 @@ class EventReader(Protocol):
 
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
         """The same from event `index` on."""
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        """What `SessionHold.remember` was given last, if the log still begins with just those events.
+
+        A cache: None at any time, and then `load` gives the same for more time.
+        """
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         """Every session with at least one commit, last activity first, then by id."""
@@ -139,12 +169,16 @@ class SessionHold(Protocol):
 
         Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other
         than `expected_head` is `Conflict`; else the blobs are durable before the events that name
-        them, the events before the record that attests them, and that record before `Committed`.
+        them, and the events with the record that attests them before `Committed`. A record that
+        survives a crash without its events attests nothing: it was never acknowledged.
         An empty plan is a broken assumption. After the hold's scope: AssertionError before any I/O.
 
         Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
         disk refuses; then nothing of the plan counts.
         """
+
+    def remember(self, content: bytes) -> None:
+        """Keep what was worked out from all events up to now, for `recall`. Never raises for the disk."""
 
 
 class EventLog(EventReader, Protocol):
@@ -156,6 +190,44 @@ class EventLog(EventReader, Protocol):
         Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold
         ends with the process, however it dies. Holding alone creates nothing that `load` or
         `list_sessions` would show.
+        """
+
+
+class StoreKeeper(Protocol):
+    """The store as a whole, for the person who operates it. Only `remove` and `copy` change anything.
+
+    Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED.
+    """
+
+    def check(self, session_ids: Sequence[SessionId] = ()) -> StoreCheck:
+        """Look at every byte of these sessions and their blobs; without ids, of the whole store."""
+
+    def usage(self) -> StoreUsage:
+        """What takes how much."""
+
+    def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
+        """Sessions without activity for so long, and the blobs that only they name."""
+
+    def remove(self, plan: RemovalPlan) -> Removed:
+        """Sessions first, then blobs. A session that grew since the plan stays; so do blobs in use."""
+
+    def plan_copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+        """What another data directory lacks.
+
+        Raises Fault STORE_TARGET_NOT_EMPTY when it holds other events under the same session id.
+        """
+
+    def copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped."""
+
+
+class StoreProof(Protocol):
+    """Puts a scratch store on the user's own disk through every trouble we know."""
+
+    def run(self, order: ProofOrder) -> tuple[ProofPart, ...]:
+        """One part per kind of trouble. The scratch directory is gone afterwards.
+
+        Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written.
         """
 
 

@@ -11,11 +11,12 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import Fault
-from handrail.ports import Appended, Blob, Committed, Conflict, Draft, EventLog, Loaded, Replayed
+from handrail.ports import Appended, Blob, Committed, Conflict, Draft, EventLog, Loaded, Remembered, Replayed
 
 WAIT_MS = 10_000
 """Long enough that a test which must get a hold gets it."""
@@ -128,7 +129,7 @@ class EventLogPromises:
             (1, "a:2", '{"t":"grün \\n 🜁"}'.encode()),
             (2, "a:3", b"{}"),
         ]
-        assert loaded.head == 3
+        assert (loaded.head, loaded.digest) == (3, loaded.records[-1].digest)
         assert (loaded.health.state, loaded.health.reason) == ("healthy", "")
 
     def test_the_digests_are_the_documented_chain(self, log: EventLog) -> None:
@@ -222,7 +223,44 @@ class EventLogPromises:
 
         everything, rest = load(log, A), log.load_since(A, index)
 
-        assert rest == Loaded(records=everything.records[index:], head=6, health=everything.health)
+        assert rest == msgspec.structs.replace(everything, records=everything.records[index:])
+
+    # EventReader.recall and SessionHold.remember
+
+    def test_what_was_worked_out_is_recalled_or_forgotten_and_never_something_else(
+        self, log: EventLog
+    ) -> None:
+        append(log, A, 0, plan("a:1", "a:2"))
+        append(log, B, 0, plan("b:1"))
+
+        with log.hold(A, WAIT_MS) as hold:
+            hold.append(2, plan("a:3"))
+            hold.remember(b"of three events")
+            hold.append(3, plan("a:4"))
+        recalled = log.recall(A)
+
+        third = load(log, A).records[2]
+        assert recalled in (None, Remembered(head=3, digest=third.digest, content=b"of three events"))
+        assert log.recall(B) is None
+        assert log.recall(C) is None
+        assert log.recall(SessionId("../../x")) is None
+
+    def test_the_newest_thing_worked_out_replaces_the_one_before(self, log: EventLog) -> None:
+        with log.hold(A, WAIT_MS) as hold:
+            for number, content in enumerate((b"a long content", b"short", b"a much longer content")):
+                hold.append(number, plan(f"a:{number}"))
+                hold.remember(content)
+                recalled = log.recall(A)
+
+                assert recalled is None or (recalled.head, recalled.content) == (number + 1, content)
+
+    def test_nothing_is_remembered_of_nothing_or_after_the_scope(self, log: EventLog) -> None:
+        with log.hold(A, WAIT_MS) as hold:
+            hold.remember(b"of nothing")
+
+        with pytest.raises(AssertionError):
+            hold.remember(b"too late")
+        assert (log.recall(A), log.load(A), list(log.list_sessions())) == (None, None, [])
 
     # EventReader.list_sessions
 
@@ -380,7 +418,7 @@ class EventLogPromises:
             rest, nothing = hold.load_since(index), new.load_since(index)
 
         everything = load(log, A)
-        assert rest == Loaded(records=everything.records[index:], head=3, health=everything.health)
+        assert rest == msgspec.structs.replace(everything, records=everything.records[index:])
         assert nothing is None
 
     def test_a_commit_answers_with_exactly_the_new_records(self, log: EventLog) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import blob_ref
@@ -17,8 +18,8 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.disk import Disk
 from handrail.event_log.files import FileLog
 from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Committed, Loaded
-from tests.event_log.conformance import A, B, append, blob, code_of, keys, load, plan
+from handrail.ports import Committed
+from tests.event_log.conformance import A, B, append, blob, code_of, draft, keys, load, plan
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"
@@ -113,6 +114,82 @@ def test_a_last_line_with_sectors_that_never_arrived_is_not_committed(tmp_path: 
 
     (session / MANIFEST).write_bytes(whole[: pieces[0][1]] + bytes(len(whole) - pieces[0][1]))
     check_goes_on(log, 5)
+
+
+def events_of_the_last_commit(session: Path) -> tuple[int, int]:
+    last = json.loads((session / MANIFEST).read_bytes().splitlines()[-1])
+    return last["from"], last["to"]
+
+
+def arrived_short(content: bytes, start: int) -> list[bytes]:
+    return [content[:cut] for cut in (start, start + 1, len(content) - 1)]
+
+
+def arrived_with_a_hole(content: bytes, start: int) -> list[bytes]:
+    edges = sorted({start, len(content), *range(0, len(content), 512)})
+    pieces = [(low, high) for low, high in itertools.pairwise(edges) if low >= start]
+    return [content[:low] + bytes(high - low) + content[high:] for low, high in pieces]
+
+
+@pytest.mark.parametrize("arrived", [arrived_short, arrived_with_a_hole])
+@pytest.mark.parametrize("note", [b"", b"00000000000000000001", b"rubbish"])
+def test_a_last_commit_whose_events_never_arrived_is_not_committed(
+    tmp_path: Path, arrived: Callable[[bytes, int], list[bytes]], note: bytes
+) -> None:
+    log, session = three_commits(tmp_path)
+    append(log, A, 5, [draft("a:5", b'{"t":"%s"}' % (b"y" * 1500))])
+    sound = {name: (session / name).read_bytes() for name in (EVENTS, MANIFEST)}
+    start, _ = events_of_the_last_commit(session)
+
+    for content in arrived(sound[EVENTS], start):
+        (session / EVENTS).write_bytes(content)
+        (session / MANIFEST).write_bytes(sound[MANIFEST])
+        (session / "lock").write_bytes(note)
+
+        check_health(FileLog(str(tmp_path)), "healthy", "", 5)
+        for index in (1, 5, 6, 7):
+            tail = FileLog(str(tmp_path)).load_since(A, index)
+            assert tail is not None
+            assert (tail.head, len(tail.records)) == (5, max(0, 5 - index))
+        check_goes_on(FileLog(str(tmp_path)), 5)
+
+
+@pytest.mark.parametrize("arrived", [arrived_short, arrived_with_a_hole])
+def test_a_last_commit_that_was_known_to_be_durable_and_lost_its_events_is_damaged(
+    tmp_path: Path, arrived: Callable[[bytes, int], list[bytes]]
+) -> None:
+    log, session = three_commits(tmp_path)
+    start, _ = events_of_the_last_commit(session)
+
+    for content in arrived((session / EVENTS).read_bytes(), start):
+        (session / EVENTS).write_bytes(content)
+
+        loaded = load(log, A)
+        assert (loaded.health.state, loaded.head, loaded.digest) == ("corrupt_tail", 3, "")
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"v":1,"first":5,'])
+def test_events_that_are_missing_under_an_earlier_line_are_damage(tmp_path: Path, torn: bytes) -> None:
+    """Whoever wrote the next line knew that the commit before it was durable."""
+    log, session = three_commits(tmp_path)
+    if not torn:
+        append(log, A, 5, plan("a:5"))
+    with (session / MANIFEST).open("ab") as manifest:
+        manifest.write(torn)
+    (session / "lock").write_bytes(b"")
+
+    cut_to(EVENTS, 180)(session)
+
+    check_health(log, "corrupt_tail", "undecodable", 3)
+
+
+def test_a_changed_byte_in_a_last_commit_is_damage_even_if_nobody_noted_it(tmp_path: Path) -> None:
+    log, session = three_commits(tmp_path)
+    (session / "lock").unlink()
+
+    flipped(EVENTS, 4)(session)
+
+    check_health(log, "corrupt_tail", "digest_mismatch", 3)
 
 
 @pytest.mark.parametrize("orphan", [b"x", b'{"dedupeKey":"a:5","event":{}}\n', b"\x00" * 5000])
@@ -312,7 +389,7 @@ def test_load_since_proves_what_it_gives_and_no_more(tmp_path: Path) -> None:
 
     flipped(EVENTS, 0)(session)
 
-    assert log.load_since(A, 2) == Loaded(records=sound.records[2:], head=5)
+    assert log.load_since(A, 2) == msgspec.structs.replace(sound, records=sound.records[2:])
     damaged = log.load_since(A, 1)
     assert damaged is not None
     assert (damaged.records, damaged.head, damaged.health.state) == ((), 0, "corrupt_head")

@@ -34,6 +34,7 @@ from handrail.engine.events import (
     ValidationPerformed,
     decode_event,
 )
+from handrail.engine.growing import Growth, longer
 from handrail.engine.history import (
     NOTHING_ATTACHED,
     Baseline,
@@ -80,49 +81,52 @@ def extend(history: History, records: Iterable[StoredRecord]) -> History:
 
 
 class _Folding:
-    """The fold under way: copies of the dictionaries, so the history it extends stays as it was."""
+    """The fold under way: it collects what is new, so the history it extends stays as it was."""
 
     def __init__(self, start: History) -> None:
         self._session_id = start.session_id
         self._head = start.head
         self._head_digest = start.head_digest
         self._last_at = start.last_at
-        self._runs = dict(start.runs)
-        self._nodes = dict(start.nodes)
-        self._by_tag = dict(start.by_tag)
-        self._children = dict(start.children)
-        self._causes = dict(start.causes)
-        self._advances = dict(start.advances)
-        self._checkpoints = dict(start.checkpoints)
-        self._notes = dict(start.notes)
-        self._attached = dict(start.attached)
+        self._runs = Growth(start.runs)
+        self._nodes = Growth(start.nodes)
+        self._by_tag = Growth(start.by_tag)
+        self._children = Growth(start.children)
+        self._causes = Growth(start.causes)
+        self._advances = Growth(start.advances)
+        self._checkpoints = Growth(start.checkpoints)
+        self._notes = Growth(start.notes)
+        self._attached = Growth(start.attached)
         self._baseline = start.baseline
-        self._context = dict(start.context)
-        self._inherited = dict(start.inherited)
-        self._observations = dict(start.observations)
-        self._last_index = dict(start.last_index)
-        self._anchors = {run_id: list(indexes) for run_id, indexes in start.anchors.items()}
+        self._context = Growth(start.context)
+        self._inherited = Growth(start.inherited)
+        self._observations = Growth(start.observations)
+        self._last_index = Growth(start.last_index)
+        self._anchors = Growth(start.anchors)
+        self._new_anchors: dict[RunId, list[int]] = {}
 
     def history(self) -> History:
+        for run_id, indexes in self._new_anchors.items():
+            self._anchors[run_id] = longer(self._anchors.get(run_id, ()), indexes)
         return History(
             session_id=self._session_id,
             head=self._head,
             head_digest=self._head_digest,
-            runs=self._runs,
-            nodes=self._nodes,
-            by_tag=self._by_tag,
-            children=self._children,
-            causes=self._causes,
-            advances=self._advances,
-            checkpoints=self._checkpoints,
-            notes=self._notes,
-            attached=self._attached,
+            runs=self._runs.done(),
+            nodes=self._nodes.done(),
+            by_tag=self._by_tag.done(),
+            children=self._children.done(),
+            causes=self._causes.done(),
+            advances=self._advances.done(),
+            checkpoints=self._checkpoints.done(),
+            notes=self._notes.done(),
+            attached=self._attached.done(),
             baseline=self._baseline,
-            context=self._context,
-            inherited=self._inherited,
-            observations=self._observations,
-            last_index=self._last_index,
-            anchors=self._anchors,
+            context=self._context.done(),
+            inherited=self._inherited.done(),
+            observations=self._observations.done(),
+            last_index=self._last_index.done(),
+            anchors=self._anchors.done(),
             last_at=self._last_at,
         )
 
@@ -190,7 +194,7 @@ class _Folding:
             blocked=outcome if isinstance(outcome, Blocked) else None,
             option_id="" if isinstance(outcome, Blocked) else outcome.option_id,
         )
-        self._anchors[_present(run_id)].append(index)
+        self._new_anchors.setdefault(_present(run_id), []).append(index)
 
     def _output(self, output: NodeOutputAppended, node_id: NodeId, index: int) -> None:
         if output.notes is not None:
@@ -224,7 +228,7 @@ class _Folding:
             started_at=at,
             index=index,
         )
-        self._anchors[run_id] = [index]
+        self._new_anchors[run_id] = [index]
 
     def _create_node(self, created: NodeCreated, body: EventBody, record: StoredRecord) -> None:
         run_id, node_id = _present(body.scope.run_id), _present(body.scope.node_id)
@@ -249,7 +253,7 @@ class _Folding:
             self._checkpoints[key] = Recorded(
                 to_node_id=node_id, input_digest=created.input_digest or "", index=record.index
             )
-            self._anchors[run_id].append(record.index)
+            self._new_anchors.setdefault(run_id, []).append(record.index)
 
 
 def _notes_of(kept: NotesKept | NotesStored) -> Notes:

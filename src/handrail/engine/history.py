@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -116,28 +117,28 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """A folded session. A value: nobody changes the dictionaries after the fold."""
+    """A folded session. A value: growing it makes another one, which shares the maps that did not change."""
 
     session_id: SessionId
     head: int = 0
     head_digest: str
     """The chain digest after the last event."""
-    runs: dict[RunId, Run] = {}
-    nodes: dict[NodeId, Node] = {}
-    by_tag: dict[str, NodeId] = {}
-    children: dict[NodeId, tuple[NodeId, ...]] = {}
-    causes: dict[NodeId, EdgeCause] = {}
-    advances: dict[tuple[NodeId, AttemptId], Recorded] = {}
-    checkpoints: dict[tuple[NodeId, AttemptId], Recorded] = {}
-    notes: dict[NodeId, Notes] = {}
-    attached: dict[NodeId, Attached] = {}
+    runs: Mapping[RunId, Run] = {}
+    nodes: Mapping[NodeId, Node] = {}
+    by_tag: Mapping[str, NodeId] = {}
+    children: Mapping[NodeId, tuple[NodeId, ...]] = {}
+    causes: Mapping[NodeId, EdgeCause] = {}
+    advances: Mapping[tuple[NodeId, AttemptId], Recorded] = {}
+    checkpoints: Mapping[tuple[NodeId, AttemptId], Recorded] = {}
+    notes: Mapping[NodeId, Notes] = {}
+    attached: Mapping[NodeId, Attached] = {}
     baseline: Baseline | None = None
-    context: dict[NodeId, dict[str, Any]] = {}
+    context: Mapping[NodeId, dict[str, Any]] = {}
     """The change made at a node; what holds there is in `inherited`."""
-    inherited: dict[NodeId, Inherited] = {}
-    observations: dict[str, str] = {}
-    last_index: dict[NodeId, int] = {}
-    anchors: dict[RunId, list[int]] = {}
+    inherited: Mapping[NodeId, Inherited] = {}
+    observations: Mapping[str, str] = {}
+    last_index: Mapping[NodeId, int] = {}
+    anchors: Mapping[RunId, Sequence[int]] = {}
     last_at: str = ""
 
 
@@ -184,4 +185,4 @@ def step_children(history: History, node_id: NodeId) -> tuple[NodeId, ...]:
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:
     """How many accepted mutations of the run there are up to an event index."""
-    return bisect_right(history.anchors.get(run_id, []), index)
+    return bisect_right(history.anchors.get(run_id, ()), index)

@@ -8,20 +8,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import msgspec
 
 from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.blobs import read_blob, write_blobs
-from handrail.event_log.commit import no_history, planned, settle, write_commit
+from handrail.event_log.commit import planned, settle, write_commit
 from handrail.event_log.disk import Disk, is_refused_link, named_troubles, opened, opened_directory, read_from
-from handrail.event_log.history import History, loaded_of, make_sure_durable, read_history
+from handrail.event_log.history import (
+    History,
+    loaded_of,
+    make_sure_durable,
+    pins_of,
+    read_after,
+    read_history,
+    read_manifest,
+    scan,
+    since,
+)
 from handrail.event_log.lock import Held, acquire, release
-from handrail.event_log.manifest import MANIFEST_NAME, is_begun
+from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun
 from handrail.event_log.plan import check_new, check_plan, check_session_id
+from handrail.event_log.recollection import read_recollection, write_recollection
 from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Appended, Blob, Committed, Conflict, Draft, Loaded, Replayed, SessionStamp
+from handrail.event_log.warm import Warm, WriterMemory
+from handrail.ports import (
+    Appended,
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    Loaded,
+    Record,
+    Remembered,
+    Replayed,
+    SessionStamp,
+)
 
 _LISTING_BYTES = 64 * 1024
 """How much of a manifest a listing reads: the first line is nearly always within."""
@@ -34,77 +59,158 @@ class FileHold:
         self._log = log
         self._session_id = session_id
         self._held: Held | None = held
-        self._seen: History | None = None
+        self._memory: WriterMemory | None = None
 
     def load(self) -> Loaded | None:
         held = self._current()
         with named_troubles(self._session_id):
-            history = self._history(held)
-        is_new = history.head == 0 and history.health.state == "healthy"
-        return None if is_new else loaded_of(history)
+            history = self._read_all(held)
+        return None if history is None else loaded_of(history)
 
     def load_since(self, index: int) -> Loaded | None:
         assert index >= 0, "events are counted from 0"
-        loaded = self.load()
-        if loaded is None or index == 0:
-            return loaded
-        return Loaded(records=loaded.records[index:], head=loaded.head, health=loaded.health)
+        if index == 0:
+            return self.load()
+        held = self._current()
+        with named_troubles(self._session_id):
+            history = self._unsound(held) or read_since(self._log, held.directory, self._session_id, index)
+        return None if history is None else loaded_of(since(history, index))
 
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
         held = self._current()
         check_plan(plan, blobs)
         with named_troubles(self._session_id):
-            history = self._history(held)
-            _refuse_unsound(self._session_id, history)
-            known = {record.dedupe_key: record for record in history.records}
-            if plan[0].dedupe_key in known:
-                return Replayed(record=known[plan[0].dedupe_key])
-            if expected_head != history.head:
-                return Conflict(head=history.head)
-            check_new(plan, known)
-            return self._commit(held, history, plan, blobs)
+            unsound = self._unsound(held)
+            if unsound is not None:
+                raise _not_healthy(self._session_id, unsound)
+            memory = self._memory
+            assert memory is not None, "a sound session has been read"
+            known = memory.keys.get(plan[0].dedupe_key)
+            if known is not None:
+                return Replayed(record=self._record(held, known))
+            if expected_head != memory.tip.head:
+                return Conflict(head=memory.tip.head)
+            check_new(plan, memory.keys)
+            return self._commit(held, memory, plan, blobs)
+
+    def remember(self, content: bytes) -> None:
+        held = self._current()
+        memory = self._memory
+        if memory is not None and memory.tip.last is not None:
+            log = self._log
+            with suppress(OSError):  # it would only have saved time
+                write_recollection(log.disk, log.cache, self._session_id, held.directory, memory.tip, content)
 
     def end(self) -> None:
-        held, self._held, self._seen = self._held, None, None
+        held, self._held = self._held, None
+        memory, self._memory = self._memory, None
         if held is not None:
+            if memory is not None:
+                self._log.warm.writers.put(self._session_id, memory, weight=len(memory.keys))
             release(self._log.disk, held)
 
     def _current(self) -> Held:
         assert self._held is not None, "a hold is used only within its scope"
         return self._held
 
-    def _history(self, held: Held) -> History:
-        """Read once per hold: nobody else can write meanwhile."""
-        if self._seen is None:
-            disk = self._log.disk
-            history = read_history(disk, held.directory, self._session_id)
-            if history is not None and history.health.state == "healthy":
-                settle(disk, held, history)
-            self._seen = history or no_history(self._session_id)
-        return self._seen
+    def _read_all(self, held: Held) -> History | None:
+        """The whole session from disk, proven; it replaces what was known."""
+        self._memory = None
+        disk = self._log.disk
+        history = read_history(disk, held.directory, self._session_id)
+        self._log.note(self._session_id, history)
+        if history is not None and history.health.state != "healthy":
+            return history
+        tip = before_first(self._session_id) if history is None else history.attested.tip
+        settle(disk, held, tip)
+        self._memory = WriterMemory(
+            tip=tip,
+            keys={} if history is None else {record.dedupe_key: record.index for record in history.records},
+            pinned=set() if history is None else pins_of(history.attested.attestations),
+        )
+        return history
+
+    def _unsound(self, held: Held) -> History | None:
+        """Bring what is known up to date, once per hold: nobody else can write meanwhile.
+
+        What was read is given back only when it is not sound.
+        """
+        if self._memory is None:
+            known = self._log.warm.writers.take(self._session_id) or self._scanned(held)
+            self._memory = None if known is None else self._caught_up(held, known)
+        if self._memory is not None:
+            return None
+        history = self._read_all(held)
+        return None if history is None or history.health.state == "healthy" else history
+
+    def _scanned(self, held: Held) -> WriterMemory | None:
+        """What a holder must know, from the bytes up to a tip that was proven here a moment ago."""
+        tip = self._log.warm.latest_tip(self._session_id)
+        if tip is None or not holds(tip, read_manifest(self._log.disk, held.directory, tip.start)):
+            return None
+        known = scan(self._log.disk, held.directory, tip)
+        return None if known is None else WriterMemory(tip=tip, keys=known[0], pinned=known[1])
+
+    def _caught_up(self, held: Held, known: WriterMemory) -> WriterMemory | None:
+        """What was known, with what others committed since; None when it is not so any more."""
+        if known.tip.last is None:
+            return None
+        history = read_after(self._log.disk, held.directory, known.tip)
+        if history is None:
+            return None
+        tip = history.attested.tip
+        settle(self._log.disk, held, tip)
+        known.keys.update((record.dedupe_key, record.index) for record in history.records)
+        known.pinned.update(pins_of(history.attested.attestations))
+        return msgspec.structs.replace(known, tip=tip)
+
+    def _record(self, held: Held, index: int) -> Record:
+        history = read_since(self._log, held.directory, self._session_id, index)
+        assert history is not None, "a known event is in the log"
+        if history.health.state != "healthy":
+            raise _not_healthy(self._session_id, history)
+        return history.records[0]
 
     def _commit(
-        self, held: Held, history: History, plan: Sequence[Draft], blobs: Sequence[Blob]
+        self, held: Held, memory: WriterMemory, plan: Sequence[Draft], blobs: Sequence[Blob]
     ) -> Committed:
         # Forgotten first: whatever interrupts the commit, the next look is at the disk.
-        self._seen = None
-        pinned = {ref for attestation in history.attested.attestations for ref in attestation.blobs}
-        write_blobs(self._log.disk, self._log.blobs, blobs, pinned)
-        commit = planned(self._session_id, history, plan, blobs, self._log.limits)
+        self._memory = None
+        write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
+        commit = planned(memory.tip, plan, blobs, self._log.limits)
         write_commit(self._log.disk, held, commit)
-        self._seen = commit.after
-        return Committed(records=commit.after.records[history.head :])
+        memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
+        memory.pinned.update(commit.attestation.blobs)
+        self._memory = msgspec.structs.replace(memory, tip=commit.tip)
+        self._log.warm.saw(self._session_id, commit.tip)
+        return Committed(records=commit.records)
+
+
+def read_since(log: FileLog, directory: int, session_id: SessionId, index: int) -> History | None:
+    """The events from an index on, from the nearest tip that the manifest still holds."""
+    tip = log.warm.tip_before(session_id, index) if index else None
+    history = None if tip is None else read_after(log.disk, directory, tip)
+    is_whole = history is not None or index == 0
+    if history is None:
+        history = read_history(log.disk, directory, session_id, index)
+    if is_whole:
+        log.note(session_id, history)
+    elif tip is not None:
+        log.warm.forget(session_id)  # the tip is gone, and the events before the index were not proven now
+    return None if history is None else since(history, index)
 
 
 class FileLog:
-    """`ports.EventLog` on a local file system. It keeps nothing between calls."""
+    """`ports.EventLog` on a local file system. What it keeps between calls can be lost at any time."""
 
     def __init__(self, data: str, disk: Disk | None = None, limits: SegmentLimits | None = None) -> None:
         root = os.path.abspath(data)
         self.sessions = f"{root}/sessions"
         self.blobs = f"{root}/blobs"
+        self.cache = f"{root}/cache"
         self.disk = disk or Disk()
         self.limits = limits or SegmentLimits()
+        self.warm = Warm()
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.load_since(session_id, 0)
@@ -116,12 +222,34 @@ class FileLog:
         with named_troubles(session_id):
             try:
                 with opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
-                    history = read_history(self.disk, directory, session_id, index)
+                    history = read_since(self, directory, session_id, index)
                     if history is not None and history.health.state == "healthy":
-                        make_sure_durable(self.disk, directory, history)
+                        make_sure_durable(self.disk, directory, history.attested.tip)
             except FileNotFoundError:
                 return None
         return None if history is None else loaded_of(history)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        if not is_session_id(session_id):
+            return None
+        with named_troubles(session_id):
+            try:
+                with opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
+                    found = read_recollection(self.disk, self.cache, session_id, directory)
+            except FileNotFoundError:
+                return None
+        if found is None:
+            return None
+        tip, content = found
+        self.warm.saw(session_id, tip)
+        return Remembered(head=tip.head, digest=tip.digest, content=content)
+
+    def note(self, session_id: SessionId, history: History | None) -> None:
+        """A reading of this log; an unsound one makes everything known about the session doubtful."""
+        if history is not None and history.health.state == "healthy":
+            self.warm.saw(session_id, history.attested.tip)
+        else:
+            self.warm.forget(session_id)
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         with named_troubles():
@@ -168,16 +296,15 @@ class FileLog:
         return SessionStamp(session_id=session_id, order=order) if is_begun(content) else None
 
 
-def _refuse_unsound(session_id: SessionId, history: History) -> None:
+def _not_healthy(session_id: SessionId, history: History) -> Fault:
     health = history.health
-    if health.state != "healthy":
-        raise Fault(
-            SESSION_NOT_HEALTHY,
-            f"The stored session is not sound, so nothing is added to it. {health.detail}",
-            details={
-                "session_id": session_id,
-                "health": health.state,
-                "reason": health.reason,
-                "event_index": history.head,
-            },
-        )
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"The stored session is not sound, so nothing is added to it. {health.detail}",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": history.head,
+        },
+    )

@@ -8,10 +8,12 @@ version: a reader can tell a newer line from a damaged one.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Final
 
 import msgspec
 
+from handrail.contract.chain import genesis
 from handrail.contract.ids import BlobRef
 from handrail.event_log import segments
 from handrail.ports import Health, HealthReason
@@ -24,6 +26,7 @@ SECTOR_BYTES: Final = 512
 _SUM_START = b',"sum":"'
 _SUM_END = b'"}'
 _SUM_BYTES = len(_SUM_START) + 64 + len(_SUM_END)
+_REFS = re.compile(b"sha256:[0-9a-f]{64}")
 _DIGITS = slice(-64 - len(_SUM_END), -len(_SUM_END))
 
 
@@ -48,23 +51,42 @@ class Attestation(
     """The blobs that the plan introduced."""
 
 
-class Attested(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manifest says, as far as it proves itself."""
+class Tip(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a manifest ends, as far as it proves itself: all that the next line builds on."""
 
-    attestations: tuple[Attestation, ...]
     sum: str
     """The sum of the last intact line: what the next line is chained to."""
-    last_start: int = 0
+    sum_before: str = ""
+    """What the last intact line itself is chained to."""
+    digest: str
+    """The chain digest after the last event."""
+    last: Attestation | None = None
+    start: int = 0
     """Where the last intact line begins."""
     end: int = 0
     """Where it ends. Bytes after it attest nothing."""
     segment_first: int = 0
     """The first event of the last segment."""
+
+    @property
+    def head(self) -> int:
+        return 0 if self.last is None else self.last.last + 1
+
+
+class Attested(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest says from some line on, as far as it proves itself."""
+
+    attestations: tuple[Attestation, ...]
+    tip: Tip
     health: Health = Health()
 
     @property
     def head(self) -> int:
-        return self.attestations[-1].last + 1 if self.attestations else 0
+        return self.tip.head
+
+    @property
+    def end(self) -> int:
+        return self.tip.end
 
 
 class _AnyVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,58 +97,59 @@ _decoder = msgspec.json.Decoder(Attestation)
 _version_decoder = msgspec.json.Decoder(_AnyVersion)
 
 
-def nothing_attested(session_id: str) -> Attested:
+def before_first(session_id: str) -> Tip:
     """The manifest before the first commit; binds the sums to their session."""
     start = hashlib.sha256(b"handrail.manifest.v1\0" + session_id.encode()).hexdigest()
-    return Attested(attestations=(), sum=start)
+    return Tip(sum=start, digest=genesis(session_id))
 
 
 def attest(session_id: str, content: bytes) -> Attested:
     """Read manifest bytes up to the first line that does not prove itself."""
+    return attest_after(before_first(session_id), content)
+
+
+def attest_after(tip: Tip, content: bytes) -> Attested:
+    """The same for the bytes that follow a tip."""
     found: list[Attestation] = []
-    total = nothing_attested(session_id).sum
-    last_start = position = segment_first = 0
+    base, position = tip.end, 0
     health = Health()
     while position < len(content):
         newline = content.find(b"\n", position)
         line = content[position:newline] if newline >= 0 else b""
-        checked = _check(line, total, found[-1] if found else None)
+        checked = _check(line, tip.sum, tip.last)
         if isinstance(checked, str):
-            if not _is_torn(content, position):
-                health = trouble(checked, found[-1].last + 1 if found else 0)
+            if not _is_torn(content, position, base):
+                health = trouble(checked, tip.head)
             break
         found.append(checked)
-        total = line[_DIGITS].decode()
-        segment_first = checked.first if checked.start == 0 else segment_first
-        last_start, position = position, newline + 1
-    return Attested(
-        attestations=tuple(found),
-        sum=total,
-        last_start=last_start,
-        end=position,
-        segment_first=segment_first,
-        health=health,
-    )
+        tip = _moved(tip, checked, line[_DIGITS].decode(), base + newline + 1)
+        position = newline + 1
+    return Attested(attestations=tuple(found), tip=tip, health=health)
+
+
+def holds(tip: Tip, content: bytes) -> bool:
+    """Whether manifest bytes from `tip.start` on begin with the line that the tip is the end of."""
+    line = content[: tip.end - tip.start]
+    seal = _SUM_START + tip.sum.encode() + _SUM_END + b"\n"
+    return line.endswith(seal) and _sum(tip.sum_before, line.removesuffix(seal)) == tip.sum
+
+
+def pins_in(content: bytes) -> set[BlobRef]:
+    """The blobs that proven manifest bytes name."""
+    return {BlobRef(ref.decode()) for ref in _REFS.findall(content)}
 
 
 def is_begun(content: bytes) -> bool:
     """Whether manifest bytes that reach over the first line hold a commit, sound or damaged."""
-    return content != b"" and not _is_torn(content, 0)
+    return content != b"" and not _is_torn(content, 0, 0)
 
 
-def add(attested: Attested, attestation: Attestation) -> tuple[Attested, bytes]:
-    """The manifest with one more commit, and the line to write at `attested.end`."""
+def add(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
+    """The manifest with one more commit, and the line to write at `tip.end`."""
     body = msgspec.json.encode(attestation)[:-1]
-    total = _sum(attested.sum, body)
+    total = _sum(tip.sum, body)
     line = body + _SUM_START + total.encode() + _SUM_END + b"\n"
-    grown = Attested(
-        attestations=(*attested.attestations, attestation),
-        sum=total,
-        last_start=attested.end,
-        end=attested.end + len(line),
-        segment_first=attestation.first if attestation.start == 0 else attested.segment_first,
-    )
-    return grown, line
+    return _moved(tip, attestation, total, tip.end + len(line)), line
 
 
 def trouble(reason: HealthReason, event_index: int) -> Health:
@@ -138,6 +161,29 @@ def trouble(reason: HealthReason, event_index: int) -> Health:
         return Health(state="corrupt_head", reason=reason, detail="No event of the session can be proven.")
     detail = f"Events 0 to {event_index - 1} are proven; event {event_index} is not."
     return Health(state="corrupt_tail", reason=reason, detail=detail)
+
+
+def has_lost_sector(content: bytes, offset: int) -> bool:
+    """Whether text that stands at this offset of a file lacks a whole sector, which reads as zeros."""
+    start, end = offset, offset + len(content)
+    while start < end:
+        edge = min(end, (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
+        if content.count(0, start - offset, edge - offset) == edge - start:
+            return True
+        start = edge
+    return False
+
+
+def _moved(tip: Tip, attestation: Attestation, total: str, end: int) -> Tip:
+    return Tip(
+        sum=total,
+        sum_before=tip.sum,
+        digest=attestation.head,
+        last=attestation,
+        start=tip.end,
+        end=end,
+        segment_first=attestation.first if attestation.start == 0 else tip.segment_first,
+    )
 
 
 def _check(line: bytes, previous_sum: str, before: Attestation | None) -> Attestation | HealthReason:
@@ -169,7 +215,7 @@ def _sum(previous: str, body: bytes) -> str:
     return hashlib.sha256(bytes.fromhex(previous) + body).hexdigest()
 
 
-def _is_torn(content: bytes, start: int) -> bool:
+def _is_torn(content: bytes, start: int, base: int) -> bool:
     """Whether a crash during the append of one line, before its sync, can have left exactly this.
 
     Then the line was never acknowledged. It shows as a missing end, or as a sector of zeros where
@@ -179,15 +225,6 @@ def _is_torn(content: bytes, start: int) -> bool:
     tail = content[start:]
     if tail.find(b"\n") not in (-1, len(tail) - 1):
         return False
-    if _has_zero_sector(content, start):
+    if has_lost_sector(tail, base + start):
         return True
     return not tail.endswith(b"\n") and tail.find(_SUM_END) in (-1, len(tail) - len(_SUM_END))
-
-
-def _has_zero_sector(content: bytes, start: int) -> bool:
-    while start < len(content):
-        end = min(len(content), (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
-        if content.count(0, start, end) == end - start:
-            return True
-        start = end
-    return False

@@ -18,6 +18,7 @@ from handrail.ports import (
     Draft,
     Loaded,
     Record,
+    Remembered,
     Replayed,
     SessionStamp,
 )
@@ -53,6 +54,10 @@ class MemoryHold:
         self._log.store(self._session_id, records + added, blobs)
         return Committed(records=added)
 
+    def remember(self, content: bytes) -> None:
+        self._check_current()
+        self._log.remember(self._session_id, content)
+
     def end(self) -> None:
         self._is_current = False
 
@@ -71,6 +76,7 @@ class MemoryLog:
         self._records: dict[SessionId, tuple[Record, ...]] = {}
         self._last_commit: dict[SessionId, int] = {}
         self._blobs: dict[BlobRef, bytes] = {}
+        self._remembered: dict[SessionId, Remembered] = {}
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.load_since(session_id, 0)
@@ -78,7 +84,21 @@ class MemoryLog:
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
         assert index >= 0, "events are counted from 0"
         records = self.records(session_id)
-        return Loaded(records=records[index:], head=len(records)) if records else None
+        if not records:
+            return None
+        return Loaded(records=records[index:], head=len(records), digest=records[-1].digest)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        with self._guard:
+            return self._remembered.get(session_id)
+
+    def remember(self, session_id: SessionId, content: bytes) -> None:
+        """Only a hold calls it."""
+        records = self.records(session_id)
+        if records:
+            kept = Remembered(head=len(records), digest=records[-1].digest, content=content)
+            with self._guard:
+                self._remembered[session_id] = kept
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         with self._guard:

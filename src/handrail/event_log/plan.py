@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 from handrail.contract.catalogue import SESSION_NOT_FOUND
@@ -41,7 +41,7 @@ def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
         assert blob.ref == blob_ref(blob.content), "a blob is named by the digest of its content"
 
 
-def check_new(plan: Sequence[Draft], known: dict[str, Record]) -> None:
+def check_new(plan: Sequence[Draft], known: Container[str]) -> None:
     """A plan that was decided on this very head cannot repeat a fact."""
     assert not any(draft.dedupe_key in known for draft in plan), "only the first dedupe key may be known"
 

@@ -7,14 +7,13 @@ import msgspec
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
-from handrail.engine.folding import fold
 from handrail.engine.history import History, Recorded, ledger_version
 from handrail.engine.reply import Recap, Reply, ReplyWarning, reply_at
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
 from handrail.projections.recap import lost_branch
 from handrail.runtime.handles import new_node_tokens
-from handrail.runtime.sessions import Session
+from handrail.runtime.sessions import Session, history_before
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 RUN_SHAPE = Shape(
@@ -75,7 +74,7 @@ def reply_to_answer(
         history.session_id,
         tokens,
         blocked=recorded.blocked,
-        recap=_branches_before(session, recorded, workflow),
+        recap=_branches_before(reader, session.history, recorded, workflow),
         warnings=warnings,
         project=project,
     )
@@ -93,14 +92,14 @@ def current_ledger(history: History, run_id: RunId) -> LedgerRef:
     return LedgerRef(ledger_id=run_id, version=version, previous_version=version)
 
 
-def _branches_before(session: Session, recorded: Recorded, workflow: CompiledWorkflow) -> Recap | None:
+def _branches_before(
+    reader: EventReader, history: History, recorded: Recorded, workflow: CompiledWorkflow
+) -> Recap | None:
     """What the agent lost when its advance forked, as the log stood right before it."""
-    history = session.history
     node = history.nodes[recorded.to_node_id]
     if history.causes.get(node.node_id) != "non_tip_advance" or node.parent is None:
         return None
-    before = fold(history.session_id, session.records[: recorded.index])
-    return lost_branch(before, workflow, node.parent)
+    return lost_branch(history_before(reader, history, recorded.index), workflow, node.parent)
 
 
 def _input_mismatch() -> ReplyWarning:

@@ -12,6 +12,7 @@ from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
     SESSION_NOT_HEALTHY,
+    STORE_HISTORY_LOST,
     TOKEN_SESSION_LOCKED,
 )
 from handrail.contract.chain import chain_digest
@@ -20,6 +21,7 @@ from handrail.contract.outcome import Fault
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
+from handrail.engine.remembering import decode_history, encode_history
 from handrail.ports import (
     Blob,
     Committed,
@@ -28,22 +30,23 @@ from handrail.ports import (
     EventReader,
     Health,
     Loaded,
-    Record,
     Replayed,
     SessionHold,
 )
+from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
 
 LOCK_WAIT_MS = 5_000
 """How long a call waits for another writer; a commit takes milliseconds, so this is a stuck disk."""
 COMMIT_TRIES = 20
 TAG_SALTS = 16
+REMEMBERED_EVENTS = 2_048
+"""From this length on it is quicker to recall a folded session than to fold it again."""
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A loaded session: its records, what they tell, and how sound they are."""
+    """A loaded session: what its records tell, and how sound they are."""
 
-    records: tuple[Record, ...]
     history: History
     health: Health = Health()
 
@@ -59,15 +62,35 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as committed right now, without a lock; None when it is not in this store."""
+    known = reader.folded(session_id) if isinstance(reader, HotLog) else None
+    known = known or _recalled(reader, session_id)
+    tail = None if known is None else reader.load_since(session_id, known.head)
+    if known is not None and tail is not None and _continues(known, tail):
+        return _kept(reader, Session(history=extend(known, tail.records), health=tail.health))
     loaded = reader.load(session_id)
     if loaded is None:
         return None
-    return Session(records=loaded.records, history=fold(session_id, loaded.records), health=loaded.health)
+    return _kept(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
+
+
+def history_before(reader: EventReader, history: History, index: int) -> History:
+    """The history as it stood right before one of its events.
+
+    Raises Fault STORE_HISTORY_LOST when the log no longer holds it.
+    """
+    loaded = reader.load(history.session_id)
+    if loaded is None or loaded.head < index:
+        raise Fault(
+            STORE_HISTORY_LOST,
+            f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
+            details={"session_id": history.session_id, "event_count": 0 if loaded is None else loaded.head},
+        )
+    return fold(history.session_id, loaded.records[:index])
 
 
 def empty_session(session_id: SessionId) -> Session:
     """A session that nobody has created yet."""
-    return Session(records=(), history=fold(session_id, ()))
+    return Session(history=fold(session_id, ()))
 
 
 @contextmanager
@@ -118,11 +141,10 @@ def commit(
     drafts = _drafts(session.history, plan_with, rt.clock.now())
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
-            return Session(
-                records=(*session.records, *records),
-                history=extend(session.history, records),
-                health=session.health,
-            )
+            grown = Session(history=extend(session.history, records), health=session.health)
+            if _is_worth_remembering(session.history.head, grown.history.head):
+                witness.hold.remember(encode_history(grown.history))
+            return _kept(rt.log, grown)
         case Conflict() | Replayed():
             return None
         case never:
@@ -138,18 +160,44 @@ def _caught_up(hold: SessionHold, session: Session) -> Session:
         # What was seen without the lock is gone: a writer took back a commit that its disk had refused.
         whole = hold.load()
         assert whole is not None, "nothing is deleted under a hold"
-        history = fold(session.history.session_id, whole.records)
-        return Session(records=whole.records, history=history, health=whole.health)
-    records = (*session.records, *tail.records)
-    return Session(records=records, history=extend(session.history, tail.records), health=tail.health)
+        return Session(history=fold(session.history.session_id, whole.records), health=whole.health)
+    return Session(history=extend(session.history, tail.records), health=tail.health)
 
 
 def _continues(history: History, tail: Loaded) -> bool:
     """Whether a tail follows on from the history; each record proves the one before it."""
     if not tail.records:
-        return tail.head == history.head
+        return (tail.head, tail.digest) == (history.head, history.head_digest)
     first = tail.records[0]
     return first.digest == chain_digest(history.head_digest, first.dedupe_key, first.body)
+
+
+def _recalled(reader: EventReader, session_id: SessionId) -> History | None:
+    """What an earlier process folded, as far as the log still begins with it."""
+    remembered = reader.recall(session_id)
+    history = None if remembered is None else decode_history(remembered.content)
+    if remembered is None or history is None or history.session_id != session_id:
+        return None
+    is_same = (history.head, history.head_digest) == (remembered.head, remembered.digest)
+    return history if is_same else None
+
+
+def _is_worth_remembering(before: int, after: int) -> bool:
+    """Now and then, the rarer the longer the session is: a cold start folds at most a quarter of it."""
+    if after < REMEMBERED_EVENTS:
+        return False
+    step = (1 << (after.bit_length() - 1)) // 8
+    return before // step != after // step
+
+
+def _kept(reader: EventReader, session: Session) -> Session:
+    """Remember a sound session for the next call, where the reader can."""
+    if isinstance(reader, HotLog):
+        if session.health.state == "healthy":
+            reader.keep(session.history)
+        else:
+            reader.forget(session.history.session_id)
+    return session
 
 
 def _drafts(history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str) -> list[Draft]:

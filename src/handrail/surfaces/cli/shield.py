@@ -18,6 +18,7 @@ from handrail.ports import (
     EventLog,
     FilePlace,
     Loaded,
+    Remembered,
     SessionHold,
     SessionStamp,
 )
@@ -36,6 +37,9 @@ class ShieldedLog:
 
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
         return self._log.load_since(session_id, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        return self._log.recall(session_id)
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         return self._log.list_sessions()
@@ -111,3 +115,6 @@ class _ShieldedHold:
             if isinstance(answer, Committed):
                 self._process.settle()
         return answer
+
+    def remember(self, content: bytes) -> None:
+        self._hold.remember(content)

@@ -1,0 +1,116 @@
+"""What can be said about a store as a whole: checks, sizes, what would be removed, what was proven. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, SessionId
+
+
+class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it must be. `id` is a session id, a blob ref or a path in the store."""
+
+    what: Literal["session", "blob", "file", "keys"]
+    id: str
+    reason: str
+    detail: str
+
+
+class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a look at every byte found; the same store gives the same value."""
+
+    sessions: int
+    events: int
+    blobs: int
+    """Blobs that a commit names."""
+    leftover_blobs: int
+    """Blobs that no commit names: a writer died, or their session was removed."""
+    unattested_sessions: int
+    """Directories with events of which no commit tells: a first commit that never finished."""
+    bytes_read: int
+    problems: tuple[StoreProblem, ...]
+
+
+class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session takes."""
+
+    session_id: SessionId
+    events: int
+    bytes: int
+
+
+class StoreUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store takes, in bytes of file content."""
+
+    sessions: tuple[SessionUsage, ...]
+    """Largest first, then by id."""
+    blobs: int
+    blob_bytes: int
+    leftover_blobs: int
+    leftover_bytes: int
+    """What the next collection may free: blobs that no commit names, and half-removed sessions."""
+    cache_bytes: int
+    """What can be deleted at any time and is made again when needed."""
+
+
+class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that is to go, bound to what it holds: if it grew since, it stays."""
+
+    session_id: SessionId
+    head_digest: str
+    bytes: int
+
+
+class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a collection would remove; nothing has happened yet."""
+
+    sessions: tuple[SessionToRemove, ...]
+    blobs: tuple[BlobRef, ...]
+    blob_bytes: int
+    blocked_by: tuple[str, ...]
+    """Sessions whose manifest cannot be read in full: while there is one, no blob is removed."""
+
+
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a collection removed."""
+
+    sessions: tuple[SessionId, ...]
+    kept: tuple[SessionId, ...]
+    """Sessions of the plan that grew after it was made."""
+    blobs: int
+    bytes_freed: int
+    blocked_by: tuple[str, ...]
+
+
+class SessionCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """One session of a copy: `missing` events are not in the target yet."""
+
+    session_id: SessionId
+    events: int
+    missing: int
+
+
+Effort: TypeAlias = Literal["quick", "full"]
+
+
+class ProofOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """How much to prove, where, and the seed of every choice by chance."""
+
+    effort: Effort
+    kills: int
+    seed: int
+    directory: str
+    """Where the scratch directory is made; empty: beside the store."""
+
+
+class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of trouble that the store was put through."""
+
+    name: str
+    cases: int
+    """How often it was put through it."""
+    facts: dict[str, int]
+    problems: tuple[str, ...]
+    """Empty when the store kept every promise."""

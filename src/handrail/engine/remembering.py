@@ -1,0 +1,133 @@
+"""A folded history as bytes and back, for a cache that makes a cold start cheap. Pure.
+
+The bytes are no format that anyone may rely on: a program that folds or names things differently
+does not recognise them, and folds the log instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Any, Final, get_args, get_type_hints
+
+import msgspec
+
+from handrail.contract.ids import NodeId
+from handrail.engine.growing import GrowingMap
+from handrail.engine.history import History, Node
+from handrail.engine.inherited import NOTHING_INHERITED, Inherited
+
+FOLD_VERSION: Final = 2
+"""To be raised when the same events fold to something else while the fields stay the same."""
+
+
+class _Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    form: str
+    history: History
+    """Without what its nodes inherit: written out for every node, that would grow with the square."""
+    added: dict[NodeId, Inherited]
+    """What a node has beside or instead of what its parent has; absent: it shares its parent's."""
+    whole: dict[NodeId, Inherited]
+    """For a node that lacks something its parent has."""
+
+
+def encode_history(history: History) -> bytes:
+    """The bytes of a history, for `decode_history` of the same program."""
+    added, whole = _own_shares(history)
+    kept = msgspec.structs.replace(history, inherited={})
+    return _encoder().encode(_Remembered(form=form(), history=kept, added=added, whole=whole))
+
+
+def decode_history(content: bytes) -> History | None:
+    """The history, or None when these bytes are of another form."""
+    try:
+        remembered = _decoder().decode(content)
+    except msgspec.MsgspecError:
+        return None
+    if remembered.form != form():
+        return None
+    inherited: dict[NodeId, Inherited] = {}
+    for node_id, node in remembered.history.nodes.items():
+        held = remembered.whole.get(node_id)
+        if held is None:
+            held = _with(_parents(inherited, node), remembered.added.get(node_id))
+        inherited[node_id] = held
+    return msgspec.structs.replace(remembered.history, inherited=inherited)
+
+
+@cache
+def form() -> str:
+    """Changes whenever a struct of a history gains, loses or renames a field."""
+    found: dict[str, None] = {}
+    waiting: list[Any] = [History]
+    while waiting:
+        kind = waiting.pop()
+        waiting.extend(get_args(kind))
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            told = f"{kind.__name__}({', '.join(kind.__struct_encode_fields__)})"
+            if told not in found:
+                found[told] = None
+                waiting.extend(get_type_hints(kind).values())
+    return hashlib.sha256(f"{FOLD_VERSION} {sorted(found)}".encode()).hexdigest()
+
+
+@cache
+def _encoder() -> msgspec.msgpack.Encoder:
+    return msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[_Remembered]:
+    return msgspec.msgpack.Decoder(_Remembered)
+
+
+def _plain(value: Any) -> Any:
+    """The maps and sequences of a history as those that msgspec knows."""
+    return dict(value.items()) if isinstance(value, GrowingMap) else list(value)
+
+
+def _own_shares(history: History) -> tuple[dict[NodeId, Inherited], dict[NodeId, Inherited]]:
+    inherited = dict(history.inherited.items())
+    added: dict[NodeId, Inherited] = {}
+    whole: dict[NodeId, Inherited] = {}
+    for node_id, node in history.nodes.items():
+        held, before = inherited[node_id], _parents(inherited, node)
+        if held is before:
+            continue
+        own = Inherited(
+            context=_beside(before.context, held.context),
+            artifacts=_beside(before.artifacts, held.artifacts),
+            decisions=_beside(before.decisions, held.decisions),
+            preferences=held.preferences,
+            preferences_index=held.preferences_index,
+        )
+        if _is_exactly(_with(before, own), held):
+            added[node_id] = own
+        else:
+            whole[node_id] = held
+    return added, whole
+
+
+def _parents(inherited: dict[NodeId, Inherited], node: Node) -> Inherited:
+    return NOTHING_INHERITED if node.parent is None else inherited[node.parent]
+
+
+def _beside(before: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in held.items() if key not in before or before[key] is not value}
+
+
+def _with(before: Inherited, own: Inherited | None) -> Inherited:
+    if own is None:
+        return before
+    return msgspec.structs.replace(
+        own,
+        context={**before.context, **own.context},
+        artifacts={**before.artifacts, **own.artifacts},
+        decisions={**before.decisions, **own.decisions},
+    )
+
+
+def _is_exactly(one: Inherited, other: Inherited) -> bool:
+    """Equal, and in the same order: what is read out of it must not depend on who folded it."""
+    pairs = ((one.context, other.context), (one.artifacts, other.artifacts), (one.decisions, other.decisions))
+    return one == other and all(list(left) == list(right) for left, right in pairs)

@@ -1,0 +1,99 @@
+"""The sessions a running server works on, kept folded: a call folds only what is new.
+
+Nothing here is truth. Whoever takes a history from here asks the log for what follows it, and the
+log's answer says whether the history is still the beginning of that session.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock  # `threading` would cost every command line its import
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.engine.history import History
+from handrail.ports import EventLog, Loaded, Remembered, SessionHold, SessionStamp
+
+MOST_SESSIONS: Final = 2_048
+MOST_EVENTS: Final = 400_000
+"""Over all kept sessions; an event of a folded session takes about one kilobyte."""
+MOST_BLOBS: Final = 64
+LARGEST_BLOB_BYTES: Final = 256 * 1024
+
+
+class HotLog:
+    """`ports.EventLog` on top of another one; also remembers folded sessions and small blobs.
+
+    Safe between threads: histories and blobs never change, and the bookkeeping is guarded.
+    """
+
+    def __init__(
+        self, log: EventLog, *, most_sessions: int = MOST_SESSIONS, most_events: int = MOST_EVENTS
+    ) -> None:
+        self.log = log
+        self._most_sessions = most_sessions
+        self._most_events = most_events
+        self._guard = allocate_lock()
+        self._histories: dict[SessionId, History] = {}
+        self._events = 0
+        self._blobs: dict[BlobRef, bytes] = {}
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self.log.load(session_id)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        return self.log.load_since(session_id, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        return self.log.recall(session_id)
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        return self.log.list_sessions()
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        """Content never changes under its ref, so what was checked once stays right."""
+        with self._guard:
+            kept = self._blobs.get(ref)
+        if kept is not None:
+            return kept
+        content = self.log.get_blob(ref)
+        if len(content) <= LARGEST_BLOB_BYTES:
+            with self._guard:
+                self._blobs[ref] = content
+                while len(self._blobs) > MOST_BLOBS:
+                    del self._blobs[next(iter(self._blobs))]
+        return content
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return self.log.hold(session_id, wait_ms)
+
+    def folded(self, session_id: SessionId) -> History | None:
+        """The history as it was kept last; now the one that will be forgotten last."""
+        with self._guard:
+            history = self._histories.pop(session_id, None)
+            if history is not None:
+                self._histories[session_id] = history
+        return history
+
+    def keep(self, history: History) -> None:
+        """Remember a history for the next call, and forget those that were used longest ago."""
+        with self._guard:
+            before = self._histories.pop(history.session_id, None)
+            self._events += history.head - (0 if before is None else before.head)
+            self._histories[history.session_id] = history
+            while len(self._histories) > self._most_sessions or (
+                self._events > self._most_events and len(self._histories) > 1
+            ):
+                oldest = self._histories.pop(next(iter(self._histories)))
+                self._events -= oldest.head
+
+    def forget(self, session_id: SessionId) -> None:
+        with self._guard:
+            before = self._histories.pop(session_id, None)
+            self._events -= 0 if before is None else before.head
+
+    def __len__(self) -> int:
+        """How many sessions are kept."""
+        with self._guard:
+            return len(self._histories)
