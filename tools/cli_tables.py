@@ -79,6 +79,7 @@ def _command(row: Row) -> Command:
         raw=row.raw,
         raw_when=row.raw_when,
         columns=row.columns,
+        seconds=row.seconds,
     )
 
 

@@ -1,5 +1,7 @@
 """The only file that knows which adapters exist."""
 
+# ruff: noqa: PLC0415 - what only operators of a store need is loaded when they ask for it
+
 from __future__ import annotations
 
 import os
@@ -14,6 +16,8 @@ from handrail.host.keyring import FileKeyring, secret_of_setting
 from handrail.host.settings import LocalSettings
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workspace import LocalWorkspace
+from handrail.ports import StoreKeeper, StoreProof
+from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
 
 
@@ -29,7 +33,7 @@ def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
     randomness = SystemRandomness()
     secret = environment.get("AI_NATIVE_CLI_SECRET", "")
     return Runtime(
-        log=FileLog(os.path.join(place, "data")),
+        log=HotLog(FileLog(os.path.join(place, "data"))),
         keys=FileKeyring(place, randomness, override=secret_of_setting(secret) if secret else None),
         clock=SystemClock(),
         randomness=randomness,
@@ -39,4 +43,18 @@ def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
         confirmed=ConfirmedTokenFiles(place),
         authored=ProjectFiles(),
         settings=LocalSettings(place, environment),
+        keeper=lambda: _keeper(place),
+        proof=lambda: _proof(place),
     )
+
+
+def _keeper(place: str) -> StoreKeeper:
+    from handrail.event_log.keeping import FileKeeper
+
+    return FileKeeper(os.path.join(place, "data"))
+
+
+def _proof(place: str) -> StoreProof:
+    from handrail.store_proof.selftest import ScratchProof
+
+    return ScratchProof(place)

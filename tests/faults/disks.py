@@ -1,83 +1,11 @@
-"""Disks that misbehave on purpose: they refuse, kill at, shorten or write down the calls of the file log."""
+"""Disks for the tests of the log alone: they shorten writes, or write down the calls in words."""
 
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable
-from typing import Any
 
 from handrail.event_log.disk import Disk
-
-CALLS = (
-    "open",
-    "open_directory",
-    "status",
-    "status_of",
-    "read",
-    "write",
-    "cut",
-    "set_modified",
-    "sync",
-    "sync_names",
-    "make",
-    "names",
-    "is_empty",
-    "lock_now",
-)
-"""Every call that reaches the disk and can be refused."""
-
-
-class CountingDisk(Disk):
-    """Counts the calls; a subclass says what happens before each of them."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def before(self, call: str) -> None:
-        self.calls += 1
-
-
-def _counted(name: str) -> Callable[..., Any]:
-    original = getattr(Disk, name)
-
-    def call(self: CountingDisk, *arguments: Any) -> Any:
-        self.before(name)
-        return original(self, *arguments)
-
-    return call
-
-
-for _name in CALLS:
-    setattr(CountingDisk, _name, _counted(_name))
-
-
-class RefusingDisk(CountingDisk):
-    """Refuses the calls from number `first` to number `last`, counted from 1."""
-
-    def __init__(self, number: int, first: int, last: int) -> None:
-        super().__init__()
-        self.number = number
-        self.first = first
-        self.last = last
-
-    def before(self, call: str) -> None:
-        super().before(call)
-        if self.first <= self.calls <= self.last:
-            raise OSError(self.number, os.strerror(self.number))
-
-
-class KillingDisk(CountingDisk):
-    """Kills its own process before call number `at`."""
-
-    def __init__(self, at: int) -> None:
-        super().__init__()
-        self.at = at
-
-    def before(self, call: str) -> None:
-        super().before(call)
-        if self.calls == self.at:
-            os.kill(os.getpid(), signal.SIGKILL)
+from handrail.store_proof.disks import Death, OneByOneDisk
 
 
 class StingyDisk(Disk):
@@ -90,11 +18,7 @@ class StingyDisk(Disk):
         return super().write(descriptor, content[: self.most], offset) if self.most else 0
 
 
-class Death(BaseException):
-    """Stands for the end of the process: nothing after it may run."""
-
-
-class RecordingDisk(Disk):
+class RecordingDisk(OneByOneDisk):
     """Writes down every change and every sync as words, with the file's name; may die before one."""
 
     def __init__(self, dies_before: str = "") -> None:

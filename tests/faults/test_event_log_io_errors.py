@@ -16,8 +16,9 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.files import FileLog
 from handrail.event_log.segments import SegmentLimits
 from handrail.ports import Committed, Replayed
+from handrail.store_proof.disks import CountingDisk, RefusingDisk
 from tests.event_log.conformance import A, append, append_with_retry, blob, code_of, keys, load, plan
-from tests.faults.disks import CountingDisk, RefusingDisk, StingyDisk
+from tests.faults.disks import StingyDisk
 
 SMALL = SegmentLimits(max_events=3)
 NEW = plan("new:1", "new:2")

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+
+import msgspec
+import pytest
 
 from handrail.event_log.files import FileLog
+from handrail.store_proof.nursery import NurseryOrder, NurseryReport
 from tests.event_log.conformance import A, append_with_retry, keys, load, plan
 
-ROOT = Path(__file__).resolve().parents[2]
 KILLS = 300
 SECONDS = 120
 
 
-def report_of(what: str, data: Path, seed: int, count: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.faults.appender", what, str(data), str(seed), str(count)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS, check=False)
+def report_of(order: NurseryOrder) -> NurseryReport:
+    text = msgspec.json.encode(order).decode()
+    command = [sys.executable, "-m", "handrail.store_proof.nursery", text]
+    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+    return msgspec.json.decode(done.stdout, type=NurseryReport)
 
 
 def seed_of_this_run() -> int:
@@ -46,32 +47,46 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
     seed = seed_of_this_run()
     print(f"seed {seed}")
 
-    report = report_of("kills", tmp_path / "data", seed, KILLS)
+    report = report_of(NurseryOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS))
 
     print(f"{report}; with 95 % confidence fewer than {3 / KILLS:.1%} of kills do harm")
-    assert report["problems"] == []
-    assert report["kills"] == KILLS
+    assert report.problems == []
+    assert report.cases == KILLS
+    assert report.in_the_middle > 0
     for store in tmp_path.iterdir():
         check_goes_on(store)
 
 
 def test_kills_before_every_call_to_the_disk_lose_and_double_nothing(tmp_path: Path) -> None:
-    report = report_of("calls", tmp_path / "data", 0, 3)
+    report = report_of(NurseryOrder(what="calls", place=str(tmp_path / "data"), seed=0, count=3))
 
     print(report)
-    assert report["problems"] == []
-    assert report["kills"] > 100
+    assert report.problems == []
+    assert report.cases > 100
     check_goes_on(tmp_path / "data")
 
 
-def test_two_processes_that_retry_on_conflict_leave_every_event_once_and_no_gap(tmp_path: Path) -> None:
-    count = 60
+@pytest.mark.parametrize(("writers", "count"), [(2, 60), (16, 5)])
+def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_error(
+    tmp_path: Path, writers: int, count: int
+) -> None:
+    order = NurseryOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
 
-    report = report_of("race", tmp_path / "data", 0, count)
+    report = report_of(order)
 
-    assert report["statuses"] == [0, 0]
-    assert report["problems"] == []
-    assert report["acknowledged"] == 2 * count
-    assert sorted(keys(FileLog(str(tmp_path / "data")).load(A))) == sorted(
-        f"{name}:{number}" for name in "pq" for number in range(count)
+    assert report.problems == []
+    assert report.acknowledged == writers * count
+    assert sorted(keys(FileLog(str(tmp_path)).load(A))) == sorted(
+        f"w{name}:{number}" for name in range(writers) for number in range(count)
     )
+
+
+def test_processes_in_sessions_of_their_own_do_not_meet(tmp_path: Path) -> None:
+    order = NurseryOrder(what="crowd", place=str(tmp_path), seed=0, count=5, writers=16, is_shared=False)
+
+    report = report_of(order)
+
+    log = FileLog(str(tmp_path))
+    heads = [load(log, stamp.session_id).head for stamp in log.list_sessions()]
+    assert report.problems == []
+    assert heads == [5] * 16

@@ -8,13 +8,17 @@ import pytest
 
 from handrail.event_log.files import FileLog
 from handrail.event_log.segments import SegmentLimits
+from handrail.store_proof.disks import Death
 from tests.event_log.conformance import A, B, append, blob, keys, plan
-from tests.faults.disks import Death, RecordingDisk
+from tests.faults.disks import RecordingDisk
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-PLAIN_COMMIT = [f"write {EVENTS}", f"sync {EVENTS}", f"write {MANIFEST}", f"sync {MANIFEST}", "write lock"]
+BOTH_WRITTEN = [f"write {EVENTS}", f"write {MANIFEST}", f"sync {EVENTS}", f"sync {MANIFEST}", "write lock"]
+PLAIN_COMMIT = BOTH_WRITTEN
+SETTLED = BOTH_WRITTEN
+"""The syncs stand beside each other: they are issued together."""
 
 
 def traced(data: Path, limits: SegmentLimits | None = None) -> tuple[FileLog, RecordingDisk]:
@@ -38,7 +42,7 @@ def test_the_first_commit_makes_every_name_durable_before_it_uses_it(tmp_path: P
     ]
 
 
-def test_a_commit_syncs_the_events_then_the_line_that_attests_them(tmp_path: Path) -> None:
+def test_a_commit_writes_events_and_line_and_then_syncs_both_together(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     log, disk = traced(tmp_path)
 
@@ -104,8 +108,8 @@ def test_orphans_are_cut_off_durably_before_anything_follows_them(tmp_path: Path
     append(log, A, 1, plan("a:2"))
 
     assert disk.trace == [
-        *(f"cut {EVENTS}", f"sync {EVENTS}", f"write {EVENTS}", f"sync {EVENTS}"),
-        *(f"cut {MANIFEST}", f"sync {MANIFEST}", f"write {MANIFEST}", f"sync {MANIFEST}", "write lock"),
+        *(f"cut {MANIFEST}", f"sync {MANIFEST}", f"cut {EVENTS}", f"sync {EVENTS}"),
+        *PLAIN_COMMIT,
     ]
 
 
@@ -119,8 +123,8 @@ def dies_before(data: Path, step: str) -> None:
     ("step", "expected"),
     [
         (f"write {EVENTS}", ["a:1"]),
-        (f"sync {EVENTS}", ["a:1"]),
         (f"write {MANIFEST}", ["a:1"]),
+        (f"sync {EVENTS}", ["a:1", "a:2"]),
         (f"sync {MANIFEST}", ["a:1", "a:2"]),
         ("write lock", ["a:1", "a:2"]),
     ],
@@ -135,7 +139,7 @@ def test_a_commit_exists_from_the_write_of_its_line_on(
     assert keys(FileLog(str(tmp_path)).load(A)) == expected
 
 
-@pytest.mark.parametrize("step", [f"sync {MANIFEST}", "write lock"])
+@pytest.mark.parametrize("step", [f"sync {EVENTS}", f"sync {MANIFEST}", "write lock"])
 def test_a_holder_makes_durable_what_it_finds_before_it_answers_from_it(tmp_path: Path, step: str) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     dies_before(tmp_path, step)
@@ -148,7 +152,7 @@ def test_a_holder_makes_durable_what_it_finds_before_it_answers_from_it(tmp_path
         hold.append(0, plan("a:2"))
 
     assert seen == ["a:1", "a:2"]
-    assert first_trace == [f"write {MANIFEST}", f"sync {MANIFEST}", "write lock"]
+    assert first_trace == SETTLED
     assert disk.trace == first_trace
     assert (tmp_path / "sessions" / A / MANIFEST).stat().st_mtime_ns == modified
 
@@ -161,7 +165,7 @@ def test_a_reader_makes_durable_what_it_shows_without_writing(tmp_path: Path) ->
     seen = keys(log.load(A))
 
     assert seen == ["a:1", "a:2"]
-    assert disk.trace == [f"sync {MANIFEST}"]
+    assert disk.trace == [f"sync {EVENTS}", f"sync {MANIFEST}"]
 
 
 def test_a_reader_of_a_session_at_rest_asks_nothing_of_the_disk_but_to_read(tmp_path: Path) -> None:
@@ -212,4 +216,4 @@ def test_a_line_that_could_not_be_synced_nor_taken_back_is_written_again_not_tru
     answer = append(log, A, 1, plan("a:2"))
 
     assert type(answer).__name__ == "Replayed"
-    assert disk.trace == [f"write {MANIFEST}", f"sync {MANIFEST}", "write lock"]
+    assert disk.trace == SETTLED

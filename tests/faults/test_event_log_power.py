@@ -7,28 +7,29 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from handrail.event_log.files import FileLog
 from handrail.event_log.segments import SegmentLimits
 from handrail.ports import Blob, Draft
+from handrail.store_proof.crash_states import Tree, states_after
+from handrail.store_proof.disk_model import Snapshot
+from handrail.store_proof.disks import Death
+from handrail.store_proof.recording import PowerDisk
+from handrail.store_proof.scratch import write_tree
 from tests.event_log.conformance import A, append, append_with_retry, blob, keys, plan
-from tests.faults.disks import Death
-from tests.faults.power import PowerDisk, Tree, disks_after
 
 Commit = tuple[list[Draft], list[Blob]]
 
 
-def write_down(root: Path, tree: Tree) -> None:
-    shutil.rmtree(root, ignore_errors=True)
-    root.mkdir()
-    for name, content in sorted(tree.items()):
-        if content is None:
-            os.mkdir(f"{root}/{name}")
-        else:
-            with open(f"{root}/{name}", "wb") as file:
-                file.write(content)
+MOST_PER_MOMENT = 5_000
+"""More than any of these moments has: nothing here is left to a sample."""
+
+
+def disks_after(snapshot: Snapshot) -> Iterator[Tree]:
+    return states_after(snapshot, MOST_PER_MOMENT, Random(0))
 
 
 def check_survives(data: Path, commits: Sequence[Commit], acknowledged: int) -> None:
@@ -99,12 +100,12 @@ def test_no_power_failure_loses_an_acknowledged_commit_or_makes_a_session_unread
 def check_every_disk(disk: PowerDisk, commits: Sequence[Commit], place: Path) -> int:
     """Open each different disk once per number of acknowledged commits; how many there were."""
     seen: set[tuple[int, frozenset[tuple[str, bytes | None]]]] = set()
-    for acknowledged, inodes in disk.moments:
-        for tree in disks_after(disk.root, inodes):
+    for acknowledged, snapshot in disk.moments:
+        for tree in disks_after(snapshot):
             key = (acknowledged, frozenset(tree.items()))
             if key not in seen:
                 seen.add(key)
-                write_down(place, tree)
+                write_tree(str(place), tree)
                 check_survives(place / "data", commits, acknowledged)
     return len(seen)
 
@@ -123,20 +124,24 @@ def left_torn(session: Path) -> None:
         manifest.write(b'{"v":1,"first":1,"last":1,"segment":"events-000001.jsonl","from":36,')
 
 
-@pytest.mark.parametrize("leave", [left_by_a_dead_writer, left_torn])
+def left_without_events(session: Path) -> None:
+    """A line that arrived whole and alone, and events that are only a size."""
+    append(FileLog(str(session.parent.parent)), A, 1, plan("lost:1", "lost:2", "lost:3"))
+    events = (session / "events-000001.jsonl").read_bytes()
+    first = events.index(b"\n") + 1
+    (session / "events-000001.jsonl").write_bytes(events[:first] + bytes(len(events) - first))
+    (session / "lock").write_bytes(b"")
+
+
+@pytest.mark.parametrize("leave", [left_by_a_dead_writer, left_torn, left_without_events])
 def test_a_power_failure_while_orphans_are_replaced_is_survived_too(
     tmp_path: Path, leave: Callable[[Path], None]
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    first = PowerDisk(str(home))
-    append(FileLog(str(home / "data"), first), A, 0, plan("a:1"))
+    append(FileLog(str(home / "data")), A, 0, plan("a:1"))
     leave(home / "data" / "sessions" / A)
-    disk = PowerDisk(str(home))
-    disk.inodes = {path: inode.copy() for path, inode in first.inodes.items()}
-    for path, inode in disk.inodes.items():
-        if not inode.is_directory:
-            inode.content, inode.pending = Path(path).read_bytes(), []
+    disk = PowerDisk(str(home))  # what lies there counts as durable
     disk.acknowledged = 1
 
     second: Commit = (plan("a:2"), [blob(b"one ref makes the new line end within the old one")])
@@ -148,51 +153,65 @@ def test_a_power_failure_while_orphans_are_replaced_is_survived_too(
 
 
 COMMIT: Commit = (plan("a:1", "a:2"), [blob(b"abc")])
+SECOND: Commit = (plan("a:3", "a:4"), [])
+HISTORIES = [[COMMIT], [COMMIT, SECOND]]
+"""The last commit is the one whose writer dies: the first of a session, and one that follows another."""
 
 
-def dead_writer(home: Path, dies_at: int) -> PowerDisk | None:
-    """The disk after a first commit whose process ended at this change; None when it did not get there."""
+def dead_writer(home: Path, commits: Sequence[Commit], dies_at: int) -> PowerDisk | None:
+    """The disk after a last commit whose process ended at this change; None when it did not get there."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     disk = PowerDisk(str(home))
-    disk.dies_at = dies_at
+    head = 0
+    for drafts, blobs in commits[:-1]:
+        append(FileLog(str(home / "data"), disk), A, head, drafts, blobs)
+        head += len(drafts)
+    disk.dies_at = len(disk.moments) + dies_at
     try:
-        append(FileLog(str(home / "data"), disk), A, 0, *COMMIT)
+        append(FileLog(str(home / "data"), disk), A, head, *commits[-1])
     except Death:
         return disk
     return None
 
 
-def deaths(home: Path) -> Iterator[PowerDisk]:
+def deaths(home: Path, commits: Sequence[Commit]) -> Iterator[PowerDisk]:
     for dies_at in itertools.count(1):
-        disk = dead_writer(home, dies_at)
+        disk = dead_writer(home, commits, dies_at)
         if disk is None:
-            assert dies_at > 20
+            assert dies_at > 4
             return
         disk.moments.clear()
         yield disk
 
 
-def test_what_a_second_writer_acknowledges_after_the_first_died_is_durable(tmp_path: Path) -> None:
-    for disk in deaths(tmp_path / "home"):
-        append(FileLog(str(tmp_path / "home" / "data"), disk), A, 0, *COMMIT)
-        disk.acknowledged = 1
+@pytest.mark.parametrize("commits", HISTORIES)
+def test_what_a_second_writer_acknowledges_after_the_first_died_is_durable(
+    tmp_path: Path, commits: list[Commit]
+) -> None:
+    head = sum(len(drafts) for drafts, _ in commits[:-1])
+    for disk in deaths(tmp_path / "home", commits):
+        append(FileLog(str(tmp_path / "home" / "data"), disk), A, head, *commits[-1])
+        disk.acknowledged = len(commits)
         disk.moments.clear()
         disk.tick()
 
-        check_every_disk(disk, [COMMIT], tmp_path / "after")
+        check_every_disk(disk, commits, tmp_path / "after")
 
 
-def test_what_a_reader_shows_after_a_writer_died_is_durable(tmp_path: Path) -> None:
+@pytest.mark.parametrize("commits", HISTORIES)
+def test_what_a_reader_shows_after_a_writer_died_is_durable(tmp_path: Path, commits: list[Commit]) -> None:
+    everything = sum(len(drafts) for drafts, _ in commits)
     shown = 0
-    for disk in deaths(tmp_path / "home"):
+    for disk in deaths(tmp_path / "home", commits):
         loaded = FileLog(str(tmp_path / "home" / "data"), disk).load(A)
-        shown += loaded is not None
-        disk.acknowledged = 0 if loaded is None else 1
+        is_shown = loaded is not None and loaded.head == everything
+        shown += is_shown
+        disk.acknowledged = len(commits) - (0 if is_shown else 1)
         disk.moments.clear()
         disk.tick()
 
-        check_every_disk(disk, [COMMIT], tmp_path / "after")
+        check_every_disk(disk, commits, tmp_path / "after")
 
     assert shown >= 2, "after the write of the line, and after its sync"
 
@@ -204,8 +223,8 @@ def test_the_model_loses_what_was_not_synced(tmp_path: Path) -> None:
     manifest = f"{tmp_path}/data/sessions/{A}/manifest.jsonl"
     lengths: list[set[int]] = []
 
-    for _, inodes in disk.moments:
-        trees = list(disks_after(str(tmp_path), inodes))
+    for _, snapshot in disk.moments:
+        trees = list(disks_after(snapshot))
         contents = [tree.get(os.path.relpath(manifest, tmp_path), b"") or b"" for tree in trees]
         lengths.append({len(content) for content in contents})
 
@@ -216,11 +235,11 @@ def test_the_model_loses_what_was_not_synced(tmp_path: Path) -> None:
 
 
 def test_a_store_that_acknowledges_too_early_would_be_caught(tmp_path: Path) -> None:
-    disk = PowerDisk(str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
+    disk = PowerDisk(str(tmp_path / "home"))
     log = FileLog(str(tmp_path / "home" / "data"), disk)
     append(log, A, 0, plan("a:1"))
-    disk.moments = [(1, inodes) for _, inodes in disk.moments]  # as if it had been acknowledged at once
+    disk.moments = [(1, snapshot) for _, snapshot in disk.moments]  # as if it had been acknowledged at once
 
     with pytest.raises(AssertionError):
         check_every_disk(disk, [(plan("a:1"), [])], tmp_path / "after")

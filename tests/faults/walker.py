@@ -27,7 +27,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 
-STEPS = 600
+STEPS = 1_000
 MOST_SECONDS = 20.0
 WORKFLOW = {
     "id": "project.long_walk",

@@ -24,6 +24,9 @@ _MODULES = {
     "session.list": "handrail.runtime.list_sessions",
     "session.show": "handrail.runtime.show_session",
     "session.resume": "handrail.runtime.resume_session",
+    "store.verify": "handrail.runtime.verify_store",
+    "store.du": "handrail.runtime.store_usage",
+    "store.selftest": "handrail.runtime.selftest_store",
     "lafs.check": "handrail.runtime.check_lafs",
 }
 

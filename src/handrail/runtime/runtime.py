@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from handrail.contract.catalogue import FEATURE_DISABLED
+from handrail.contract.outcome import Fault
 from handrail.ports import (
     AuthoredFiles,
     Clock,
@@ -14,9 +18,27 @@ from handrail.ports import (
     Keys,
     Randomness,
     SettingsFiles,
+    StoreKeeper,
+    StoreProof,
     WorkflowLibrary,
     Workspace,
 )
+
+
+def no_keeper() -> StoreKeeper:
+    raise _without_files()
+
+
+def no_proof() -> StoreProof:
+    raise _without_files()
+
+
+def _without_files() -> Fault:
+    return Fault(
+        FEATURE_DISABLED,
+        "This store does not lie on a disk of its own.",
+        hint="Ask the same of a store in files, as the command line uses it.",
+    )
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +62,9 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
     settings: SettingsFiles
+    keeper: Callable[[], StoreKeeper] = no_keeper
+    """Asked for when needed: most calls have no use for it."""
+    proof: Callable[[], StoreProof] = no_proof
 
     def reading(self) -> Reading:
         return Reading(reader=self.log, keys=self.keys, randomness=self.randomness)

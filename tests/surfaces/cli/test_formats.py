@@ -228,7 +228,7 @@ def test_every_problem_is_told_at_once(tool: Tool) -> None:
 
 def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
     assert tool.error("session")["details"]["commands"] == ["session list", "session show", "session resume"]
-    assert len(tool.error()["details"]["commands"]) == 17
+    assert len(tool.error()["details"]["commands"]) == 20
 
 
 @pytest.mark.parametrize("envelope", ["cli", "lafs"])

@@ -20,6 +20,7 @@ from handrail.ports import (
     Draft,
     EventLog,
     Loaded,
+    Remembered,
     SessionHold,
     SessionStamp,
 )
@@ -53,6 +54,9 @@ class SignallingHold:
         os.kill(os.getpid(), signal.SIGTERM)
         return self._hold.append(expected_head, drafts, blobs)
 
+    def remember(self, content: bytes) -> None:
+        self._hold.remember(content)
+
 
 class SignallingLog:
     """A store whose every append meets a signal."""
@@ -65,6 +69,9 @@ class SignallingLog:
 
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
         return self._log.load_since(session_id, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        return self._log.recall(session_id)
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         return self._log.list_sessions()

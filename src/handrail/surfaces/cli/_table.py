@@ -50,6 +50,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": ("id", "name", "kind", "sourceKind"),
+        "seconds": 0,
     },
     "workflow inspect": {
         "path": "workflow inspect",
@@ -66,6 +67,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "workflow.source",
         "raw_when": ("part", "source"),
         "columns": (),
+        "seconds": 0,
     },
     "workflow validate": {
         "path": "workflow validate",
@@ -82,6 +84,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "workflow graph": {
         "path": "workflow graph",
@@ -97,6 +100,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "drawing",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "workflow simulate": {
         "path": "workflow simulate",
@@ -116,6 +120,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "case",
         "raw_when": ("record", ""),
         "columns": (),
+        "seconds": 0,
     },
     "workflow builtins": {
         "path": "workflow builtins",
@@ -133,6 +138,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": ("kind", "id", "title"),
+        "seconds": 0,
     },
     "workflow schema": {
         "path": "workflow schema",
@@ -145,6 +151,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "schema",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "workflow new": {
         "path": "workflow new",
@@ -161,6 +168,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "run start": {
         "path": "run start",
@@ -181,6 +189,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "run continue": {
         "path": "run continue",
@@ -200,6 +209,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "run checkpoint": {
         "path": "run checkpoint",
@@ -217,6 +227,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "session list": {
         "path": "session list",
@@ -234,6 +245,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": ("id", "status", "workflow_id", "goal", "last_activity"),
+        "seconds": 0,
     },
     "session show": {
         "path": "session show",
@@ -248,6 +260,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "session resume": {
         "path": "session resume",
@@ -262,6 +275,56 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": ("sessionId", "status", "workflowId", "pendingTitle"),
+        "seconds": 0,
+    },
+    "store verify": {
+        "path": "store verify",
+        "operation": "store.verify",
+        "effect": "read",
+        "key": "",
+        "params": (
+            {"name": "ids", "flag": "--ids", "kind": "text", "value": "ID,ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "reportOnly", "flag": "--report-only", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": False,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 900,
+    },
+    "store du": {
+        "path": "store du",
+        "operation": "store.du",
+        "effect": "read",
+        "key": "",
+        "params": (),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": False,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+    },
+    "store selftest": {
+        "path": "store selftest",
+        "operation": "store.selftest",
+        "effect": "read",
+        "key": "",
+        "params": (
+            {"name": "quick", "flag": "--quick", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "full", "flag": "--full", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "kills", "flag": "--kills", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 1, "most": 1000000, "is_plural": False},
+            {"name": "dir", "flag": "--dir", "kind": "directory", "value": "DIR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "seed", "flag": "--seed", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 0, "most": 4294967295, "is_plural": False},
+            {"name": "reportOnly", "flag": "--report-only", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": False,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 3600,
     },
     "lafs check": {
         "path": "lafs check",
@@ -281,6 +344,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "mcp": {
         "path": "mcp",
@@ -295,6 +359,7 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
     "demo": {
         "path": "demo",
@@ -309,5 +374,6 @@ COMMANDS: dict[str, Command] = {
         "raw": "",
         "raw_when": ("", ""),
         "columns": (),
+        "seconds": 0,
     },
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from handrail.surfaces.cli.command_rows.own import OWN_ROWS
 from handrail.surfaces.cli.command_rows.run import RUN_ROWS
 from handrail.surfaces.cli.command_rows.session import SESSION_ROWS
+from handrail.surfaces.cli.command_rows.store import STORE_ROWS
 from handrail.surfaces.cli.command_rows.workflow import WORKFLOW_ROWS
 
-ROWS = (*WORKFLOW_ROWS, *RUN_ROWS, *SESSION_ROWS, *OWN_ROWS)
+ROWS = (*WORKFLOW_ROWS, *RUN_ROWS, *SESSION_ROWS, *STORE_ROWS, *OWN_ROWS)

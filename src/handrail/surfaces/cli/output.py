@@ -141,7 +141,8 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
         return asked
     text = environment.get("HANDRAIL_TIMEOUT", "")
     if not text:
-        return TIMEOUT_SECONDS
+        usual = parsed.command["seconds"] if parsed.command is not None else 0
+        return usual or TIMEOUT_SECONDS
     if _SECONDS.fullmatch(text) is None or not 1 <= int(text) <= MOST_SECONDS:
         raise _bad_setting("HANDRAIL_TIMEOUT", text, f"seconds from 1 to {MOST_SECONDS}")
     return int(text)

@@ -62,6 +62,8 @@ class Command(TypedDict):
     """The field and value under which raw is offered; without a value, any; without a field, always."""
     columns: tuple[str, ...]
     """Of a list: what text output shows."""
+    seconds: int
+    """When to give up unless a caller says; 0: as every command."""
 
 
 class ParamHelp(TypedDict):

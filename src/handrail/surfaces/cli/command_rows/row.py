@@ -44,6 +44,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The payload field that `--format raw` prints."""
     raw_when: tuple[str, str] = ("", "")
     """The field and value that raw output goes with; without a value, any."""
+    seconds: int = 0
+    """When to give up unless a caller says; 0: as every command."""
     output: OutputKind = "document"
     also: tuple[str, ...] = ()
     """Global flags that it takes beside those its output brings."""

@@ -1,0 +1,97 @@
+"""Copying sessions from a store in files into another store, and comparing the two event by event.
+
+Both hold the same chain, so equal digests at the end mean equal events from the first one on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from handrail.contract.catalogue import SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, STORE_TARGET_NOT_EMPTY
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Fault
+from handrail.contract.store_facts import SessionCopy
+from handrail.event_log.disk import named_troubles
+from handrail.event_log.files import FileLog
+from handrail.event_log.usage import attested_in
+from handrail.ports import Blob, Committed, Draft, EventLog, Loaded
+
+_WAIT_MS: Final = 5_000
+
+
+def plan_copy(source: FileLog, target: EventLog, asked: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+    """What the target lacks.
+
+    Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, or STORE_TARGET_NOT_EMPTY when the target
+    has other events under the same session id.
+    """
+    return tuple(
+        _planned(session_id, _sound(source, session_id), target) for session_id in _order(source, asked)
+    )
+
+
+def copy(source: FileLog, target: EventLog, asked: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+    """Add what the target lacks, commit by commit, then compare. A refused plan writes nothing."""
+    plan = plan_copy(source, target, asked)
+    for session in plan:
+        loaded = _sound(source, session.session_id)
+        with target.hold(session.session_id, _WAIT_MS) as hold:
+            for drafts, blobs, head in _commits(source, session, loaded):
+                answer = hold.append(head, drafts, blobs)
+                assert isinstance(answer, Committed), "the target's session is held and at the planned head"
+        _compare(session.session_id, loaded, target)
+    return plan
+
+
+def _order(source: FileLog, asked: Sequence[SessionId]) -> list[SessionId]:
+    """Last active first in the source, so last in the copy: it lists them in the same order."""
+    ids = [stamp.session_id for stamp in reversed(source.list_sessions())]
+    return [session_id for session_id in ids if session_id in asked] if asked else ids
+
+
+def _sound(source: FileLog, session_id: SessionId) -> Loaded:
+    loaded = source.load(session_id)
+    if loaded is None:
+        message = f"There is no session {session_id} to copy."
+        raise Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
+    if loaded.health.state != "healthy":
+        message = f"Session {session_id} is not sound, so it is not copied. {loaded.health.detail}"
+        details = {"session_id": session_id, "health": loaded.health.state, "reason": loaded.health.reason}
+        raise Fault(SESSION_NOT_HEALTHY, message, details=details)
+    return loaded
+
+
+def _planned(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCopy:
+    there = target.load(session_id)
+    head = 0 if there is None else there.head
+    if there is not None and there.records != loaded.records[:head]:
+        message = f"The target holds another session {session_id}; nothing was copied."
+        raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": session_id})
+    return SessionCopy(session_id=session_id, events=loaded.head, missing=loaded.head - head)
+
+
+def _commits(
+    source: FileLog, session: SessionCopy, loaded: Loaded
+) -> Iterator[tuple[list[Draft], list[Blob], int]]:
+    """The commits that are missing, as they were made: events, the blobs they brought, and their place."""
+    with named_troubles(session.session_id):
+        attestations = attested_in(source, session.session_id).attestations
+    begin = session.events - session.missing
+    for attestation in attestations:
+        if attestation.last < begin or attestation.last >= loaded.head:
+            continue
+        records = loaded.records[max(attestation.first, begin) : attestation.last + 1]
+        drafts = [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in records]
+        blobs = [Blob(ref=ref, content=source.get_blob(ref)) for ref in attestation.blobs]
+        yield drafts, blobs, records[0].index
+
+
+def _compare(session_id: SessionId, loaded: Loaded, target: EventLog) -> None:
+    there = target.load(session_id)
+    assert there is not None, "what was just committed is there"
+    if there.records[: loaded.head] != loaded.records or there.health.state != "healthy":
+        message = f"The copy of session {session_id} does not have the same events."
+        raise Fault(
+            SESSION_NOT_HEALTHY, message, details={"session_id": session_id, "reason": "digest_mismatch"}
+        )

@@ -1,0 +1,218 @@
+"""Removing old sessions and the blobs that nobody names any more, without ever removing one in use.
+
+A session is renamed under its lock, durably, before its files go: after a crash it is whole or gone.
+A blob is set aside first. Then every session is held once, so that each writer that may have met the
+blob has finished; what a manifest names by then is put back, and only the rest is deleted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.outcome import Fault
+from handrail.contract.store_facts import RemovalPlan, Removed, SessionToRemove
+from handrail.event_log.disk import Disk, named_troubles, opened_directory
+from handrail.event_log.files import FileLog
+from handrail.event_log.usage import (
+    SET_ASIDE,
+    StoredBlob,
+    attested_in,
+    blobs_in,
+    bytes_in,
+    cache_of,
+    names_in,
+    pins_of,
+    session_ids,
+)
+
+DAY_NS: Final = 86_400 * 1_000_000_000
+GRACE_NS: Final = 3_600 * 1_000_000_000
+"""A blob this young may belong to a commit that is still being written."""
+_WAIT_MS: Final = 5_000
+
+
+class RemovingDisk(Disk):
+    """The further calls that removing needs. Names are relative to the directory."""
+
+    def rename(self, name: str, new_name: str, directory: int) -> None:
+        os.rename(name, new_name, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def unlink(self, name: str, directory: int) -> None:
+        os.unlink(name, dir_fd=directory)
+
+    def remove_directory(self, name: str, directory: int) -> None:
+        os.rmdir(name, dir_fd=directory)
+
+
+def plan_removal(
+    log: FileLog, before_ns: int, keep: Collection[SessionId] = (), grace_ns: int = GRACE_NS
+) -> RemovalPlan:
+    """Sessions whose last activity was before this time, and the blobs that no other session names."""
+    old = [
+        stamp.session_id
+        for stamp in log.list_sessions()
+        if stamp.order < before_ns and stamp.session_id not in keep
+    ]
+    with named_troubles():
+        pins, blocked_by = _pinned(log, without=old)
+        unused = [] if blocked_by else list(_unused(log, pins, grace_ns))
+        blobs = [blob for blob in unused if blob.ref not in pins]
+        return RemovalPlan(
+            sessions=tuple(_to_remove(log, session_id) for session_id in sorted(old)),
+            blobs=tuple(dict.fromkeys(blob.ref for blob in blobs)),
+            blob_bytes=sum(blob.size for blob in blobs),
+            blocked_by=blocked_by,
+        )
+
+
+def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = GRACE_NS) -> Removed:
+    """Do what a plan says, as far as it is still true. `disk` is the one below `log`."""
+    with named_troubles():
+        freed = _clear_half_removed(log, disk)
+        gone: list[SessionId] = []
+        kept: list[SessionId] = []
+        for session in plan.sessions:
+            if session.session_id not in session_ids(log):
+                continue  # an earlier attempt at this plan removed it
+            if _remove_session(log, disk, session):
+                _forget(log, disk, session.session_id)
+                gone.append(session.session_id)
+            else:
+                kept.append(session.session_id)
+        freed += _clear_half_removed(log, disk)
+        pins, blocked_by = _pinned(log)
+        swept = [] if blocked_by else _sweep(log, disk, pins, grace_ns)
+        return Removed(
+            sessions=tuple(gone),
+            kept=tuple(kept),
+            blobs=len(swept),
+            bytes_freed=freed + sum(blob.size for blob in swept),
+            blocked_by=blocked_by,
+        )
+
+
+def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
+    loaded = log.load(session_id)
+    return SessionToRemove(
+        session_id=session_id,
+        head_digest=loaded.records[-1].digest if loaded is not None and loaded.records else "",
+        bytes=bytes_in(log.disk, f"{log.sessions}/{session_id}"),
+    )
+
+
+def _pinned(log: FileLog, without: Sequence[SessionId] = ()) -> tuple[set[BlobRef], tuple[str, ...]]:
+    """Every blob that a session names, and the sessions of which that cannot be said for certain."""
+    pins: set[BlobRef] = set()
+    unreadable: list[str] = []
+    for session_id in session_ids(log):
+        if session_id in without:
+            continue
+        try:
+            attested = attested_in(log, session_id)
+            names = names_in(log.disk, f"{log.sessions}/{session_id}")
+        except OSError:
+            unreadable.append(session_id)
+            continue
+        pins |= pins_of(attested)
+        # Events without any attested commit: a first commit that never finished, or a lost manifest.
+        is_doubtful = not attested.attestations and any(name.startswith("events-") for name in names)
+        if attested.health.state != "healthy" or is_doubtful:
+            unreadable.append(session_id)
+    return pins, tuple(unreadable)
+
+
+def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
+    young_ns = log.disk.now_ns() - grace_ns
+    for blob in blobs_in(log):
+        if blob.is_set_aside or (blob.ref not in pins and blob.modified_ns <= young_ns):
+            yield blob
+
+
+def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove) -> bool:
+    """Whether it was still what the plan saw; then no reader finds it any more."""
+    with log.hold(session.session_id, _WAIT_MS) as hold:
+        loaded = hold.load()
+        digest = loaded.records[-1].digest if loaded is not None and loaded.records else ""
+        if digest != session.head_digest:
+            return False
+        with opened_directory(disk, log.sessions) as directory:
+            disk.rename(session.session_id, session.session_id + SET_ASIDE, directory)
+            # Only a durable new name makes it safe to delete: else the old name could come back empty.
+            disk.sync_names(directory)
+    return True
+
+
+def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
+    """What a cache holds of a removed session goes with it."""
+    names = [name for name in names_in(disk, cache_of(log)) if name.startswith(session_id)]
+    if names:
+        with opened_directory(disk, cache_of(log)) as directory:
+            for name in names:
+                disk.unlink(name, directory)
+
+
+def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
+    """Delete what stands under a set-aside name; the bytes that this freed."""
+    names = [name for name in names_in(disk, log.sessions) if name.endswith(SET_ASIDE)]
+    freed = 0
+    for name in names:
+        path = f"{log.sessions}/{name}"
+        freed += bytes_in(disk, path)
+        with opened_directory(disk, path) as directory:
+            for inner in names_in(disk, path):
+                disk.unlink(inner, directory)
+        with opened_directory(disk, log.sessions) as directory:
+            disk.remove_directory(name, directory)
+    return freed
+
+
+def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) -> list[StoredBlob]:
+    aside = [_set_aside(disk, blob) for blob in list(_unused(log, pins, grace_ns))]
+    try:
+        _wait_for_writers(log)
+        pins, unreadable = _pinned(log)
+    except (Fault, OSError):
+        for blob in aside:
+            _put_back(disk, blob)
+        raise
+    deleted = []
+    for blob in aside:
+        if unreadable or blob.ref in pins:
+            _put_back(disk, blob)
+        else:
+            _delete(disk, blob)
+            deleted.append(blob)
+    return deleted
+
+
+def _wait_for_writers(log: FileLog) -> None:
+    """Who writes a blob holds its session; a hold that begins from now on finds it gone, and makes it."""
+    for session_id in session_ids(log):
+        with log.hold(session_id, _WAIT_MS):
+            pass
+
+
+def _set_aside(disk: RemovingDisk, blob: StoredBlob) -> StoredBlob:
+    if not blob.is_set_aside:
+        with opened_directory(disk, blob.directory) as directory:
+            disk.rename(blob.name, blob.name + SET_ASIDE, directory)
+    return blob
+
+
+def _put_back(disk: RemovingDisk, blob: StoredBlob) -> None:
+    name = blob.name.removesuffix(SET_ASIDE)
+    with opened_directory(disk, blob.directory) as directory:
+        if name in names_in(disk, blob.directory):
+            disk.unlink(name + SET_ASIDE, directory)  # written anew meanwhile
+        else:
+            disk.rename(name + SET_ASIDE, name, directory)
+        disk.sync_names(directory)
+
+
+def _delete(disk: RemovingDisk, blob: StoredBlob) -> None:
+    with opened_directory(disk, blob.directory) as directory, suppress(FileNotFoundError):
+        disk.unlink(blob.name.removesuffix(SET_ASIDE) + SET_ASIDE, directory)

@@ -1,0 +1,134 @@
+"""A whole store in files at a glance: its sessions and blobs, what names them, and what they take."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, SessionId, is_session_id
+from handrail.contract.store_facts import SessionUsage, StoreUsage
+from handrail.event_log.disk import Disk, named_troubles, opened, opened_directory, read_from
+from handrail.event_log.files import FileLog
+from handrail.event_log.manifest import MANIFEST_NAME, Attested, attest
+
+SET_ASIDE: Final = ".removed"
+"""How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
+
+CACHE_NAME: Final = "cache"
+"""Beside `sessions`: what can be made again, in files named after their session."""
+
+_DIRECTORY = re.compile("[0-9a-f]{2}")
+_BLOB = re.compile("[0-9a-f]{64}")
+
+
+class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
+    """One file among the blobs."""
+
+    ref: BlobRef
+    directory: str
+    name: str
+    size: int
+    modified_ns: int
+    is_set_aside: bool
+
+
+def session_ids(log: FileLog) -> list[SessionId]:
+    """Every session directory, also one without a commit, by id."""
+    return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
+
+
+def attested_in(log: FileLog, session_id: SessionId) -> Attested:
+    """What the manifest of a session proves; nothing when there is none.
+
+    Raises: OSError.
+    """
+    content = b""
+    with (
+        suppress(FileNotFoundError),
+        opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
+        opened(log.disk, MANIFEST_NAME, os.O_RDONLY, directory) as descriptor,
+    ):
+        content = read_from(log.disk, descriptor)
+    return attest(session_id, content)
+
+
+def pins_of(attested: Attested) -> set[BlobRef]:
+    """The blobs that the commits of a session introduced."""
+    return {ref for attestation in attested.attestations for ref in attestation.blobs}
+
+
+def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
+    """Every blob file, sorted by name; those set aside for deletion too."""
+    for folder in names_in(log.disk, log.blobs):
+        if _DIRECTORY.fullmatch(folder) is None:
+            continue
+        directory = f"{log.blobs}/{folder}"
+        for name in names_in(log.disk, directory):
+            digest = name.removesuffix(SET_ASIDE)
+            if _BLOB.fullmatch(digest) is None:
+                continue
+            with suppress(FileNotFoundError):  # another collection was faster
+                status = log.disk.status_of(f"{directory}/{name}")
+                yield StoredBlob(
+                    ref=BlobRef("sha256:" + digest),
+                    directory=directory,
+                    name=name,
+                    size=status.st_size,
+                    modified_ns=status.st_mtime_ns,
+                    is_set_aside=name != digest,
+                )
+
+
+def usage_of(log: FileLog) -> StoreUsage:
+    """What every session takes, and the blobs that they share."""
+    with named_troubles():
+        pins: set[BlobRef] = set()
+        sessions = []
+        for session_id in session_ids(log):
+            attested = attested_in(log, session_id)
+            pins |= pins_of(attested)
+            size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
+            sessions.append(SessionUsage(session_id=session_id, events=attested.head, bytes=size))
+        blobs = list(blobs_in(log))
+        leftover = [blob for blob in blobs if blob.is_set_aside or blob.ref not in pins]
+        return StoreUsage(
+            sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
+            blobs=len(blobs),
+            blob_bytes=sum(blob.size for blob in blobs),
+            leftover_blobs=len(leftover),
+            leftover_bytes=sum(blob.size for blob in leftover) + _half_removed_bytes(log),
+            cache_bytes=bytes_in(log.disk, cache_of(log)),
+        )
+
+
+def cache_of(log: FileLog) -> str:
+    return f"{os.path.dirname(log.sessions)}/{CACHE_NAME}"
+
+
+def names_in(disk: Disk, path: str) -> list[str]:
+    """Sorted; nothing when the directory does not exist."""
+    try:
+        return sorted(disk.names(path))
+    except FileNotFoundError:
+        return []
+
+
+def bytes_in(disk: Disk, path: str) -> int:
+    """The sizes of the plain files in a directory, together."""
+    total = 0
+    for name in names_in(disk, path):
+        with suppress(FileNotFoundError):
+            status = disk.status_of(f"{path}/{name}")
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
+
+
+def _half_removed_bytes(log: FileLog) -> int:
+    names = [name for name in names_in(log.disk, log.sessions) if name.endswith(SET_ASIDE)]
+    return sum(bytes_in(log.disk, f"{log.sessions}/{name}") for name in names)

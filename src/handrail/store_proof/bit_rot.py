@@ -1,0 +1,102 @@
+"""Bit rot: each byte of each file of a small store is changed in turn. Detected or harmless, never wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from handrail.contract.catalogue import INTERNAL_ERROR
+from handrail.contract.outcome import Fault
+from handrail.contract.store_facts import ProofPart
+from handrail.event_log.verify import check_store
+from handrail.store_proof.crash_states import Tree
+from handrail.store_proof.disks import QuietDisk
+from handrail.store_proof.reference import Progress
+from handrail.store_proof.scratch import empty, read_tree, write_tree
+from handrail.store_proof.workload import RUNS, Broken, Script, World
+
+ONE_BIT: Final = (0x01,)
+SEVERAL_BITS: Final = (0x01, 0x20, 0xFF)
+_STEPS: Final = 2
+_MOST_PROBLEMS: Final = 20
+
+
+class _Pristine(msgspec.Struct, frozen=True, kw_only=True):
+    """The store before any damage, and what it answers."""
+
+    tree: Tree
+    tokens: tuple[str, ...]
+    answers: tuple[bytes, ...]
+
+
+def bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
+    """Change every byte by each mask."""
+    pristine = _pristine(f"{place}/pristine", seed)
+    counts = {"detected": 0, "harmless": 0}
+    problems: list[str] = []
+    state = f"{place}/rotten"
+    for path, content in sorted(pristine.tree.items()):
+        for at in range(len(content or b"")):
+            assert content is not None, "only files have bytes"
+            for mask in masks:
+                write_tree(state, pristine.tree)
+                _flip(f"{state}/{path}", content, at, mask)
+                verdict = _verdict(state, pristine, seed)
+                if verdict in counts:
+                    counts[verdict] += 1
+                else:
+                    problems.append(f"byte {at} of {path}, changed by {mask:#04x}: {verdict}")
+    cases = sum(counts.values()) + len(problems)
+    facts = {**counts, "files": sum(content is not None for content in pristine.tree.values())}
+    return ProofPart(name="bit_rot", cases=cases, facts=facts, problems=tuple(problems[:_MOST_PROBLEMS]))
+
+
+def _pristine(home: str, seed: int) -> _Pristine:
+    script = Script(name="rot", steps=RUNS.steps[:_STEPS])
+    progress = Progress(script, World(empty(home), QuietDisk(), seed))
+    progress.run()
+    tree = read_tree(home)
+    tokens = tuple(msgspec.json.decode(reply)["stateToken"] for reply in progress.replies)
+    answers = tuple(_answer(progress.world, token) for token in tokens)
+    return _Pristine(tree=tree, tokens=tokens, answers=answers)
+
+
+def _flip(path: str, content: bytes, at: int, mask: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.pwrite(descriptor, bytes([content[at] ^ mask]), at)
+    finally:
+        os.close(descriptor)
+
+
+def _answer(world: World, token: str) -> bytes:
+    """What an agent is told that comes back with a token it was given."""
+    return world.at(_STEPS).call("run.continue", {"stateToken": token})
+
+
+def _verdict(home: str, pristine: _Pristine, seed: int) -> str:
+    """`detected`, `harmless`, or what is silently wrong. The newest token goes first: it proves the most.
+
+    If the end of the log is lost, an older token is answered from a sound log of an earlier time; the
+    newest one exposes that.
+    """
+    world = World(home, QuietDisk(), seed)
+    is_detected = bool(check_store(world.log).problems)
+    for token, wanted in zip(reversed(pristine.tokens), reversed(pristine.answers), strict=True):
+        try:
+            answer = _answer(world, token)
+        except Broken as broken:
+            return "detected" if broken.code != INTERNAL_ERROR.code else "a defect, not a named trouble"
+        except Fault:
+            return "detected"
+        if answer != wanted and not _says_unhealthy(answer):
+            return "another answer than before, and no word about damage"
+    return "detected" if is_detected else "harmless"
+
+
+def _says_unhealthy(answer: bytes) -> bool:
+    """Reading goes on up to the proven point, and the answer says so."""
+    return bool(msgspec.json.decode(answer)["nextIntent"] == "rehydrate_only")

@@ -1,0 +1,104 @@
+"""Disks that misbehave on purpose: they refuse, kill at or count the calls of the store, or never sync."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+from handrail.event_log.retention import RemovingDisk
+
+PASSIVE_CALLS: Final = ("close", "now_ns", "monotonic_ms", "sleep_ms", "sync_both")
+"""Calls that the disk cannot refuse, and the one that is made of two others."""
+CALLS: Final = tuple(
+    name
+    for name in dir(RemovingDisk)
+    if not name.startswith("_") and callable(getattr(RemovingDisk, name)) and name not in PASSIVE_CALLS
+)
+"""Every call that reaches the disk and can be refused."""
+
+
+class OneByOneDisk(RemovingDisk):
+    """Two syncs that the log issues together happen one after the other, so that a proof can be repeated.
+
+    Both happen even if the first is refused. No outcome is lost by it: before the first sync ends,
+    either file may have arrived without the other.
+    """
+
+    def sync_both(self, first: int, second: int) -> None:
+        refused: list[OSError] = []
+        for descriptor in (first, second):
+            try:
+                self.sync(descriptor)
+            except OSError as error:
+                refused.append(error)
+        if refused:
+            raise refused[0]
+
+
+class QuietDisk(OneByOneDisk):
+    """Does everything but wait for the disk. For looking at states, where nothing needs to last."""
+
+    def sync(self, descriptor: int) -> None:
+        del descriptor
+
+    def sync_names(self, descriptor: int) -> None:
+        del descriptor
+
+
+class CountingDisk(OneByOneDisk):
+    """Counts the calls; a subclass says what happens before each of them."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def before(self, call: str) -> None:
+        del call
+        self.calls += 1
+
+
+def _counted(name: str) -> Callable[..., Any]:
+    original = getattr(RemovingDisk, name)
+
+    def call(self: CountingDisk, *arguments: Any) -> Any:
+        self.before(name)
+        return original(self, *arguments)
+
+    return call
+
+
+for _name in CALLS:
+    setattr(CountingDisk, _name, _counted(_name))
+
+
+class RefusingDisk(CountingDisk):
+    """Refuses the calls from number `first` to number `last`, counted from 1."""
+
+    def __init__(self, number: int, first: int, last: int) -> None:
+        super().__init__()
+        self.number = number
+        self.first = first
+        self.last = last
+
+    def before(self, call: str) -> None:
+        super().before(call)
+        if self.first <= self.calls <= self.last:
+            raise OSError(self.number, os.strerror(self.number))
+
+
+class KillingDisk(CountingDisk):
+    """Kills its own process before call number `at`."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+    def before(self, call: str) -> None:
+        super().before(call)
+        if self.calls == self.at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Death(BaseException):
+    """Stands for the end of the process: nothing after it may run."""

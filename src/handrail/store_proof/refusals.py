@@ -1,0 +1,81 @@
+"""A disk that refuses: every single call fails once, and then every call from there on."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from handrail.contract.outcome import Fault
+from handrail.contract.store_facts import ProofPart
+from handrail.store_proof.disks import CountingDisk, QuietDisk, RefusingDisk
+from handrail.store_proof.reference import Progress, Reference, reference_of, troubles
+from handrail.store_proof.scratch import empty
+from handrail.store_proof.workload import COLLECTION, RUNS, Broken, Script, World
+
+ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
+"""(what the disk says, how many calls it refuses)"""
+EVERY_WAY: Final = tuple((number, most) for number in (errno.EIO, errno.ENOSPC) for most in (1, sys.maxsize))
+NAMED: Final = ("STORE_IO_ERROR", "KEYRING_INVALID")
+_SHORT_RUNS: Final = Script(name="runs", steps=RUNS.steps[:4])
+_MOST_PROBLEMS: Final = 20
+
+
+class _QuietRefusingDisk(RefusingDisk):
+    """Refuses like the other, but does not wait for a disk that has nothing to prove here."""
+
+    def sync(self, descriptor: int) -> None:
+        del descriptor
+        self.before("sync")
+
+    def sync_names(self, descriptor: int) -> None:
+        del descriptor
+        self.before("sync_names")
+
+
+def refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPart:
+    """Refuse the k-th call of each script, for every k and in each of these ways."""
+    cases = refused = 0
+    problems: list[str] = []
+    for script in (_SHORT_RUNS, COLLECTION):
+        undisturbed = reference_of(script, World(empty(f"{place}/undisturbed"), QuietDisk(), seed))
+        calls = _calls_of(script, f"{place}/counted", seed)
+        for number, most in ways:
+            for call in range(1, calls + 1):
+                disk = _QuietRefusingDisk(number, call, min(call + most - 1, sys.maxsize))
+                found, was_refused = _disturbed(undisturbed, empty(f"{place}/refused"), disk, seed)
+                where = f"{script.name}, {errno.errorcode[number]} from call {call} on"
+                problems += [f"{where}: {problem}" for problem in found]
+                cases += 1
+                refused += was_refused
+    facts = {"answered_with_an_error": refused}
+    return ProofPart(name="refusals", cases=cases, facts=facts, problems=tuple(problems[:_MOST_PROBLEMS]))
+
+
+def _calls_of(script: Script, home: str, seed: int) -> int:
+    disk = CountingDisk()
+    Progress(script, World(empty(home), disk, seed)).run()
+    return disk.calls
+
+
+def _disturbed(undisturbed: Reference, home: str, disk: RefusingDisk, seed: int) -> tuple[list[str], bool]:
+    """What is wrong after a script met a refusal, and whether it was told so."""
+    progress = Progress(undisturbed.script, World(home, disk, seed))
+    code = _run(progress)
+    if code and code not in NAMED:
+        return [f"the trouble is called {code}"], True
+    # A collection that was refused may have been all but done: what it set aside is its to clear.
+    acknowledged = len(progress.replies)
+    return troubles(undisturbed, World(home, QuietDisk(), seed), acknowledged), bool(code)
+
+
+def _run(progress: Progress) -> str:
+    """The code of the failure that ended the script; empty when none did."""
+    try:
+        progress.run()
+    except Broken as broken:
+        return broken.code
+    except Fault as fault:
+        return fault.kind.code
+    return ""

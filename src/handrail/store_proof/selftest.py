@@ -1,0 +1,108 @@
+"""The whole proof in one scratch directory: `ports.StoreProof`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import msgspec
+
+from handrail.contract.catalogue import E_IO, E_VALIDATION
+from handrail.contract.outcome import Fault
+from handrail.contract.store_facts import Effort, ProofOrder, ProofPart
+from handrail.contract.wording import quoted
+from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, bit_rot
+from handrail.store_proof.conformance import conformance
+from handrail.store_proof.nursery import NurseryOrder
+from handrail.store_proof.power_failures import power_failures
+from handrail.store_proof.processes import part_of
+from handrail.store_proof.refusals import EVERY_WAY, ONCE, refusals
+from handrail.store_proof.scratch import quiet_place
+
+
+class _Amount(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of everything."""
+
+    calls: int
+    states_per_moment: int
+    masks: tuple[int, ...]
+    ways: tuple[tuple[int, int], ...]
+    lives: int
+    commits: int
+
+
+_AMOUNTS: Final[dict[Effort, _Amount]] = {
+    "quick": _Amount(calls=150, states_per_moment=24, masks=ONE_BIT, ways=ONCE, lives=1, commits=5),
+    "full": _Amount(
+        calls=2_000, states_per_moment=2_000, masks=SEVERAL_BITS, ways=EVERY_WAY, lives=10, commits=50
+    ),
+}
+_CROWD: Final = 16
+
+
+class ScratchProof:
+    """Proves the store where the user's own store lies, or where an order says."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def run(self, order: ProofOrder) -> tuple[ProofPart, ...]:
+        with ExitStack() as scope:
+            place = scope.enter_context(_scratch(order.directory or _existing(self._home)))
+            quiet = scope.enter_context(_scratch(quiet_place(place)))
+            return tuple(_parts(order, place, quiet))
+
+
+def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:
+    amount = _AMOUNTS[order.effort]
+    seed = order.seed
+    yield conformance(place, amount.calls, seed)
+    yield power_failures(quiet, amount.states_per_moment, seed)
+    yield bit_rot(quiet, amount.masks, seed)
+    yield refusals(quiet, amount.ways, seed)
+    kills = NurseryOrder(what="kills", place=f"{place}/kills", seed=seed, count=order.kills)
+    yield part_of("kills", kills)
+    calls = NurseryOrder(what="calls", place=f"{place}/calls", seed=seed, count=amount.lives)
+    yield part_of("kills_at_every_call", calls)
+    for name, is_shared in (("crowd_in_one_session", True), ("crowd_in_many_sessions", False)):
+        crowd = NurseryOrder(
+            what="crowd",
+            place=f"{place}/{name}",
+            seed=seed,
+            count=amount.commits,
+            writers=_CROWD,
+            is_shared=is_shared,
+        )
+        yield part_of(name, crowd)
+
+
+@contextmanager
+def _scratch(directory: str) -> Iterator[str]:
+    """A private directory in this one, gone afterwards."""
+    if not os.path.isdir(directory):
+        raise Fault(
+            E_VALIDATION,
+            f"{quoted(directory)} is not a directory.",
+            details={"param": "dir", "expected": "an existing directory on the disk to prove"},
+        )
+    try:
+        place = tempfile.mkdtemp(prefix="handrail-selftest-", dir=directory)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        message = f"No scratch directory could be made in {quoted(directory)}: {why}."
+        raise Fault(E_IO, message, details={"reason": "unwritable"}) from error
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _existing(path: str) -> str:
+    """The nearest directory that exists: the store may not have been made yet."""
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path

@@ -1,0 +1,268 @@
+"""The work that is disturbed: real operations on a scratch store, the same bytes in every repeat.
+
+Time stands still and chance depends only on the step, so a step that is repeated after a crash must
+give the very reply that it gave without one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Failure, Json
+from handrail.contract.tokens.purpose_keys import WORKFLOW
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.vocabulary import ObservationKey
+from handrail.event_log.files import FileLog
+from handrail.event_log.retention import RemovingDisk, plan_removal, remove
+from handrail.host.authored_files import ProjectFiles
+from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+from handrail.host.keyring import FileKeyring
+from handrail.host.settings import LocalSettings
+from handrail.ports import Record, WorkflowFile
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+
+LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
+"""Longer than an event keeps, and than one page of a disk."""
+_TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+_WORKFLOW: Final = msgspec.json.encode(
+    {
+        "id": "proof.four_steps",
+        "name": "Four steps",
+        "description": "Work for a proof.",
+        "steps": [
+            {"id": f"step_{n}", "title": f"Step {n}", "prompt": f"Do part {n} of the work."} for n in range(4)
+        ],
+    }
+)
+
+
+class Broken(Exception):
+    """An operation answered with a failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.kind.code}: {failure.message}")
+        self.code = failure.kind.code
+
+
+class _StillClock:
+    def now(self) -> str:
+        return "2026-01-01T00:00:00.000Z"
+
+    def unix_seconds(self) -> int:
+        return 1_767_225_600
+
+    def monotonic_ms(self) -> int:
+        return 0
+
+
+class _StepRandomness:
+    """Chance that depends on the seed, the step and the length, and on nothing that came before."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.step = 0
+
+    def bytes(self, count: int) -> bytes:
+        return hashlib.sha512(f"{self._seed} {self.step} {count}".encode()).digest()[:count]
+
+
+class _OneWorkflow:
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        del project
+        return (WorkflowFile(source_kind="project", source_ref="four_steps.json", content=_WORKFLOW),)
+
+
+class _Nowhere:
+    def project(self, asked: str) -> str:
+        return asked or "/proof"
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        del project
+        return {}
+
+    def account(self) -> str:
+        return "proof"
+
+
+class _NoIncidents:
+    """A defect shows as INTERNAL_ERROR in the report; the seed repeats it."""
+
+    def record(self, traceback: str) -> str:
+        del traceback
+        return ""
+
+
+class World:
+    """A scratch store with everything that operations need."""
+
+    def __init__(self, home: str, disk: RemovingDisk, seed: int) -> None:
+        self.disk = disk
+        self.log = FileLog(os.path.join(home, "data"), disk)
+        self._randomness = _StepRandomness(seed)
+        self.keyring = FileKeyring(home, self._randomness)
+        self.runtime = Runtime(
+            log=self.log,
+            keys=self.keyring,
+            clock=_StillClock(),
+            randomness=self._randomness,
+            library=_OneWorkflow(),
+            workspace=_Nowhere(),
+            incidents=_NoIncidents(),
+            confirmed=ConfirmedTokenFiles(home),
+            authored=ProjectFiles(),
+            settings=LocalSettings(home, {}),
+        )
+
+    def at(self, step: int) -> World:
+        """The same world; chance is that of the step."""
+        self._randomness.step = step
+        return self
+
+    def call(self, operation: str, params: dict[str, Json]) -> bytes:
+        """The reply. Raises Broken."""
+        outcome = perform(self.runtime, operation, params)
+        if isinstance(outcome, Failure):
+            raise Broken(outcome)
+        return msgspec.json.encode(outcome.data)
+
+    def meaning(self, reply: bytes) -> bytes:
+        """The reply with every token replaced by what it says: a repeat after a rotation signs anew.
+
+        Raises Fault when a token in it does not verify here.
+        """
+        keys = self.keyring.verifying_keys(WORKFLOW)
+        return _TOKEN.sub(lambda found: repr(_claims(keys, found[0])).encode(), reply)
+
+    def records(self, session_id: SessionId) -> tuple[Record, ...]:
+        loaded = self.log.load(session_id)
+        return () if loaded is None else loaded.records
+
+
+def _claims(keys: Sequence[bytes], token: bytes) -> object:
+    return read_token(keys, token.decode(), ANY_KIND).claims
+
+
+Replies = Sequence[bytes]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One call that is acknowledged."""
+
+    name: str
+    act: Callable[[World, Replies], bytes]
+    """`(world, replies of the steps before) -> reply`."""
+    repeat: Callable[[World, Replies, bytes], bytes] | None = None
+    """For a step that is not simply sent again: it is also given the reply of the undisturbed run."""
+    confirm: Callable[[World, Replies], bytes] | None = None
+    """For the same step once it was acknowledged: what the store says now."""
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """Steps in order, all in sessions that the first steps started."""
+
+    name: str
+    steps: tuple[Step, ...]
+    no_return: int = 0
+    """The step from which on the earlier ones cannot be repeated, because it removes their session."""
+
+
+def _started(request: str) -> Callable[[World, Replies], bytes]:
+    params = {"workflowId": "proof.four_steps", "requestId": request, "goal": request}
+    return lambda world, _: world.call("run.start", params)
+
+
+def _advanced(reply: int, notes: str) -> Callable[[World, Replies], bytes]:
+    def act(world: World, replies: Replies) -> bytes:
+        ack = _field(replies[reply], "ackToken")
+        return world.call("run.continue", {"ackToken": ack, "output": {"notesMarkdown": notes}})
+
+    return act
+
+
+def _checkpointed(reply: int) -> Callable[[World, Replies], bytes]:
+    def act(world: World, replies: Replies) -> bytes:
+        token = _field(replies[reply], "checkpointToken")
+        return world.call("run.checkpoint", {"checkpointToken": token, "output": {"notesMarkdown": "Here."}})
+
+    return act
+
+
+def _forked(reply: int) -> Callable[[World, Replies], bytes]:
+    def act(world: World, replies: Replies) -> bytes:
+        seen = world.call("run.continue", {"stateToken": _field(replies[reply], "stateToken")})
+        params = {"ackToken": _field(seen, "ackToken"), "output": {"notesMarkdown": "Another way."}}
+        return world.call("run.continue", params)
+
+    return act
+
+
+def _rotated(world: World, _: Replies) -> bytes:
+    world.keyring.rotate()
+    return _current_key(world, _)
+
+
+def _rotated_once(world: World, replies: Replies, wanted: bytes) -> bytes:
+    """A rotation that happened is not repeated: it would end the key before."""
+    return wanted if _current_key(world, replies) == wanted else _rotated(world, replies)
+
+
+def _current_key(world: World, _: Replies) -> bytes:
+    return hashlib.sha256(world.keyring.signing_key(WORKFLOW)).hexdigest().encode()
+
+
+def _collected(world: World, replies: Replies) -> bytes:
+    kept = session_of(replies[2])
+    plan = plan_removal(world.log, world.disk.now_ns() + 1, keep=[kept], grace_ns=-1)
+    remove(world.log, world.disk, plan, grace_ns=-1)
+    return _left(world, replies)
+
+
+def _left(world: World, _: Replies) -> bytes:
+    return msgspec.json.encode(sorted(stamp.session_id for stamp in world.log.list_sessions()))
+
+
+def session_of(reply: bytes) -> SessionId:
+    return SessionId(str(msgspec.json.decode(reply)["session"]["sessionId"]))
+
+
+def _field(reply: bytes, name: str) -> Any:
+    return msgspec.json.decode(reply)[name]
+
+
+RUNS: Final = Script(
+    name="runs",
+    steps=(
+        Step(name="start", act=_started("first")),
+        Step(name="advance", act=_advanced(0, "Did the first part.")),
+        Step(name="advance with long notes", act=_advanced(1, LONG_NOTES)),
+        Step(name="checkpoint", act=_checkpointed(2)),
+        Step(name="fork", act=_forked(0)),
+        Step(name="key rotation", act=_rotated, repeat=_rotated_once, confirm=_current_key),
+        Step(name="advance after the rotation", act=_advanced(2, "Did the third part.")),
+        Step(name="start of a second session", act=_started("second")),
+    ),
+)
+COLLECTION: Final = Script(
+    name="collection",
+    steps=(
+        Step(name="start", act=_started("old")),
+        Step(name="advance with long notes", act=_advanced(0, LONG_NOTES)),
+        Step(name="start of a second session", act=_started("kept")),
+        Step(
+            name="collection",
+            act=_collected,
+            repeat=lambda world, replies, _: _collected(world, replies),
+            confirm=_left,
+        ),
+    ),
+    no_return=3,
+)
+SCRIPTS: Final = (RUNS, COLLECTION)

@@ -1,0 +1,148 @@
+"""Each part of the proof passes on the store as it is, counts what it did, and fails on a broken one."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.store_facts import ProofOrder
+from handrail.event_log.files import FileHold, FileLog
+from handrail.store_proof import bit_rot, conformance, refusals
+from handrail.store_proof.nursery import NurseryOrder, problems_of
+from handrail.store_proof.processes import part_of
+from handrail.store_proof.scratch import quiet_place, read_tree, write_tree
+from handrail.store_proof.selftest import ScratchProof
+from tests.event_log.conformance import A, append, plan
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[str]:
+    """Where nothing waits for a disk, if there is such a place."""
+    with tempfile.TemporaryDirectory(dir=quiet_place(str(tmp_path))) as directory:
+        yield directory
+
+
+def test_the_log_conforms_on_this_disk(place: str) -> None:
+    part = conformance.conformance(place, 60, 1)
+
+    assert part.problems == ()
+    assert part.cases == 121
+
+
+def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = FileHold.append
+
+    def careless(self: FileHold, head: int, drafts: Any, blobs: Any = ()) -> Any:
+        loaded = self.load()
+        return original(self, 0 if loaded is None else loaded.head, drafts, blobs)
+
+    monkeypatch.setattr(FileHold, "append", careless)
+
+    assert conformance.conformance(place, 60, 1).problems != ()
+
+
+@pytest.mark.parametrize("mask", [0x01, 0xFF])
+def test_every_flipped_byte_is_detected_or_harmless(place: str, mask: int) -> None:
+    part = bit_rot.bit_rot(place, [mask], 1)
+
+    assert part.problems == ()
+    assert part.facts["detected"] + part.facts["harmless"] == part.cases
+    assert part.cases > 2_000
+    assert part.facts["harmless"] < part.cases / 20
+    assert part.facts["files"] == 5  # events, manifest, lock, one blob, the keyring
+
+
+def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trusting(self: FileLog, ref: str) -> bytes:
+        digest = ref.removeprefix("sha256:")
+        return Path(self.blobs, digest[:2], digest).read_bytes()
+
+    monkeypatch.setattr(FileLog, "get_blob", trusting)
+
+    problems = bit_rot.bit_rot(place, bit_rot.ONE_BIT, 1).problems
+
+    assert problems != ()
+    assert all("data/blobs/" in problem for problem in problems)
+
+
+def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) -> None:
+    part = refusals.refusals(place, [(errno.EIO, 1)], 1)
+
+    assert part.problems == ()
+    assert part.cases > 300
+    assert 0.9 * part.cases < part.facts["answered_with_an_error"] < part.cases
+
+
+def test_a_trouble_without_a_name_is_reported(place: str) -> None:
+    part = refusals.refusals(place, [(errno.EACCES, 1)], 1)
+
+    assert any("the trouble is called STORE_PERMISSION_DENIED" in problem for problem in part.problems)
+
+
+def test_kills_are_counted_and_harmless(tmp_path: Path) -> None:
+    order = NurseryOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
+
+    part = part_of("kills", order)
+
+    assert (part.name, part.cases, part.problems) == ("kills", 12, ())
+
+
+def test_writers_that_cannot_run_are_a_problem_and_not_a_pass(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    order = NurseryOrder(what="calls", place=str(tmp_path / "file" / "data"), seed=1, count=1)
+
+    part = part_of("calls", order)
+
+    assert "could not run" in part.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "expected"),
+    [
+        (["a:1", "a:2"], []),
+        (["a:1", "a:9"], ["acknowledged and lost: ['a:9']"]),
+    ],
+)
+def test_what_was_acknowledged_and_is_not_there_is_named(
+    tmp_path: Path, acknowledged: list[str], expected: list[str]
+) -> None:
+    append(FileLog(str(tmp_path)), A, 0, plan("a:1", "a:2"))
+
+    assert problems_of(str(tmp_path), A, acknowledged) == expected
+
+
+def test_an_acknowledged_session_that_is_gone_is_named(tmp_path: Path) -> None:
+    assert problems_of(str(tmp_path), A, ["a:1"]) == ["an acknowledged session is gone"]
+
+
+def test_a_tree_is_written_exactly_whatever_was_there(tmp_path: Path) -> None:
+    root = str(tmp_path / "root")
+    trees: list[dict[str, bytes | None]] = [
+        {"a": None, "a/b": b"1", "c": b"2"},
+        {"a": b"now a file"},
+        {"a": None, "a/b": None, "a/b/c": b""},
+        {},
+    ]
+
+    for tree in trees:
+        write_tree(root, tree)
+
+        assert read_tree(root) == tree
+
+
+def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    order = ProofOrder(effort="quick", kills=1, seed=1, directory=str(tmp_path / "nowhere"))
+
+    with pytest.raises(Exception, match="E_VALIDATION"):
+        ScratchProof(str(tmp_path)).run(order)
+
+    assert list(tmp_path.iterdir()) == []
