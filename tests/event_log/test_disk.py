@@ -78,6 +78,40 @@ def test_the_first_call_is_not_left_before_the_second_has_ended() -> None:
     assert ended == ["second"]
 
 
+class TimedSyncs(Disk):
+    """Notes which thread makes a sync, and takes as long as it is told."""
+
+    def __init__(self, waits: threading.Event | None) -> None:
+        self.threads: list[int] = []
+        self._waits = waits
+
+    def sync(self, descriptor: int) -> None:
+        self.threads.append(threading.get_ident())
+        if self._waits is not None:
+            self._waits.wait(0.005)
+
+
+def test_syncs_of_a_quick_disk_come_to_follow_each_other() -> None:
+    disk = TimedSyncs(None)
+
+    for _ in range(20):
+        disk.sync_both(1, 2)
+
+    assert len(set(disk.threads[:2])) == 2  # until it is known, the disk counts as a slow one
+    assert set(disk.threads[-2:]) == {threading.get_ident()}
+
+
+def test_syncs_of_a_slow_disk_wait_side_by_side() -> None:
+    disk = TimedSyncs(threading.Event())
+    disk.usual_sync_ns = 0
+
+    for _ in range(20):
+        disk.sync_both(1, 2)
+
+    assert set(disk.threads[:2]) == {threading.get_ident()}
+    assert len(set(disk.threads[-2:])) == 2
+
+
 class OneSyncRefused(Disk):
     """Refuses the n-th sync, counted from 1, whichever thread it comes from."""
 

@@ -56,7 +56,8 @@ def test_every_call_of_the_disk_is_one_that_the_model_knows() -> None:
         *("remove_directory", "set_modified", "status", "status_of", "read", "names", "is_empty", "lock_now"),
         *PASSIVE_CALLS,
     }
-    offered = {name for name in dir(RemovingDisk) if not name.startswith("_")}
+    names = {name for name in dir(RemovingDisk) if not name.startswith("_")}
+    offered = {name for name in names if callable(getattr(RemovingDisk, name))}
 
     assert offered <= known
     assert set(CALLS) <= known

@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.ids import BlobRef, SessionId, blob_ref
+from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, blob_ref
+from handrail.contract.outcome import Failure
 from handrail.engine.folding import fold
 from handrail.engine.history import History
 from handrail.engine.remembering import encode_history
@@ -19,10 +20,12 @@ from handrail.event_log.files import FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports import Blob, Loaded, Remembered
 from handrail.runtime import sessions
-from handrail.runtime.hot_sessions import MOST_BLOBS, HotLog
+from handrail.runtime.hot_sessions import MOST_WORKFLOWS, HotLog
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from tests.conftest import memory_runtime
+from tests.engine.written_log import compiled
 from tests.event_log.conformance import A, EventLogPromises, append, in_threads, plan
 from tests.journeys.conversation import advance, answer, rehydrate, start
 
@@ -243,18 +246,48 @@ class CountedBlobs(MemoryLog):
         return super().get_blob(ref)
 
 
-def test_small_blobs_are_read_once_and_only_so_many_are_kept() -> None:
+def pinned_blob(number: int) -> Blob:
+    """The bytes that pin a workflow."""
+    workflow = msgspec.structs.replace(compiled("only"), name=f"Workflow {number}")
+    content = msgspec.json.encode(workflow)
+    return Blob(ref=blob_ref(content), content=content)
+
+
+def test_pinned_workflows_are_read_once_and_only_so_many_are_kept() -> None:
     log = CountedBlobs()
-    contents = [b"%d" % number for number in range(MOST_BLOBS + 1)] + [b"x" * 300_000]
-    append(log, A, 0, plan("a:1"), [Blob(ref=blob_ref(content), content=content) for content in contents])
+    blobs = [pinned_blob(number) for number in range(MOST_WORKFLOWS + 1)]
+    append(log, A, 0, plan("a:1"), blobs)
     hot = HotLog(log)
 
-    for content in contents:
-        assert [hot.get_blob(blob_ref(content)) for _ in range(2)] == [content, content]
+    names = [[hot.pinned(WorkflowHash(blob.ref)).name for _ in range(2)] for blob in blobs]
 
-    assert len(log.asked) == len(contents) + 1  # the large one twice
-    assert hot.get_blob(blob_ref(contents[0])) == contents[0]
-    assert len(log.asked) == len(contents) + 2
+    assert names == [[f"Workflow {number}"] * 2 for number in range(MOST_WORKFLOWS + 1)]
+    assert len(log.asked) == len(blobs)
+    assert hot.pinned(WorkflowHash(blobs[0].ref)).name == "Workflow 0"
+    assert len(log.asked) == len(blobs) + 1
+
+
+def test_a_session_that_was_deleted_under_a_running_server_is_unknown_to_it(tmp_path: Path) -> None:
+    runtime, _ = served(tmp_path)
+    reply = advance(runtime, start(runtime), "kept hot")
+    shutil.rmtree(tmp_path / "sessions" / session_id_of(reply))
+
+    outcome = perform(runtime, "run.continue", {"ackToken": reply["ackToken"]})
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "TOKEN_UNKNOWN_NODE"
+
+
+def test_a_running_server_that_others_overtook_decides_on_what_the_log_says(tmp_path: Path) -> None:
+    first, _ = served(tmp_path)
+    second, _ = served(tmp_path)
+    reply = advance(first, start(first), "one")
+    answered = advance(second, reply, "two")
+
+    repeated = advance(first, reply, "two")  # to the first server the attempt still looked open
+
+    assert repeated == answered
+    assert rehydrate(first, answered)["pending"] == rehydrate(second, answered)["pending"]
 
 
 # What a cold process recalls

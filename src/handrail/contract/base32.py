@@ -4,17 +4,18 @@ from __future__ import annotations
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
+_PAIRS = tuple(high + low for high in ALPHABET for low in ALPHABET)
 _FORGIVEN = str.maketrans("oil", "011")
 
 
 def encode(number: int, length: int) -> str:
     """`number` as exactly `length` characters, most significant first."""
     assert 0 <= number < 32**length, "the number does not fit into that many characters"
-    characters = []
-    for _ in range(length):
-        number, digit = divmod(number, 32)
-        characters.append(ALPHABET[digit])
-    return "".join(reversed(characters))
+    odd = length % 2
+    first = ALPHABET[number >> 5 * (length - 1)] if odd else ""
+    return first + "".join(
+        [_PAIRS[number >> shift & 1023] for shift in range(5 * (length - odd - 2), -1, -10)]
+    )
 
 
 def of_digest(digest: bytes, length: int) -> str:

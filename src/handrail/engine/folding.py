@@ -74,10 +74,11 @@ def fold(session_id: SessionId, records: Iterable[StoredRecord]) -> History:
 
 def extend(history: History, records: Iterable[StoredRecord]) -> History:
     """The same history with the records that follow it."""
-    folding = _Folding(history)
+    folding = None
     for record in records:
+        folding = folding or _Folding(history)
         folding.take(record)
-    return folding.history()
+    return history if folding is None else folding.history()
 
 
 class _Folding:

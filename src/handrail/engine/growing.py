@@ -33,7 +33,22 @@ class GrowingMap(Mapping[_K, _V]):
         raise KeyError(key)
 
     def __contains__(self, key: object) -> bool:
-        return any(key in layer for layer in self._newest_first)
+        for layer in self._newest_first:  # noqa: SIM110 - asked many times per call, and any() is slower
+            if key in layer:
+                return True
+        return False
+
+    @overload
+    def get(self, key: _K, default: None = None, /) -> _V | None: ...
+    @overload
+    def get(self, key: _K, default: _V, /) -> _V: ...
+    @overload
+    def get(self, key: _K, default: _D, /) -> _V | _D: ...
+    def get(self, key: _K, default: object = None, /) -> object:
+        for layer in self._newest_first:
+            if key in layer:
+                return layer[key]
+        return default
 
     def __len__(self) -> int:
         return self._size
@@ -53,7 +68,10 @@ class GrowingMap(Mapping[_K, _V]):
     def grown(self, more: dict[_K, _V]) -> GrowingMap[_K, _V]:
         """The same with these entries; `more` belongs to the new map from here on."""
         layers = [*self._layers, more]
-        size = self._size + sum(1 for key in more if key not in self)
+        size = self._size
+        for key in more:
+            if key not in self:
+                size += 1
         while len(layers) > 1 and len(layers[-2]) < 2 * len(layers[-1]):
             newer = layers.pop()
             layers[-1] = {**layers[-1], **newer}

@@ -15,7 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from handrail.event_log.disk import Disk, opened, read_from, write_all
-from handrail.event_log.lock import Held, durable_end, note_durable
+from handrail.event_log.lock import Held, note_durable, noted_end
 from handrail.event_log.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add
 from handrail.event_log.plan import chained
 from handrail.event_log.segments import FIRST_SEGMENT, SegmentLimits, framed, segment_after
@@ -89,7 +89,7 @@ def settle(disk: Disk, held: Held, tip: Tip) -> None:
     A holder acknowledges what it finds, so it must not find what a power failure could take away.
     The bytes are written again, not only synced: after a failed sync the cache may call them clean.
     """
-    if tip.last is None or durable_end(disk, held.directory) == tip.end:
+    if tip.last is None or noted_end(disk, held.lock) == tip.end:
         return
     with (
         opened(disk, MANIFEST_NAME, os.O_RDWR, held.directory) as manifest,

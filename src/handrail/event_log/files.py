@@ -73,7 +73,11 @@ class FileHold:
             return self.load()
         held = self._current()
         with named_troubles(self._session_id):
-            history = self._unsound(held) or read_since(self._log, held.directory, self._session_id, index)
+            unsound = self._unsound(held)
+            tip = None if self._memory is None else self._memory.tip
+            if tip is not None and tip.head == index:
+                return Loaded(records=(), head=index, digest=tip.digest)
+            history = unsound or read_since(self._log, held.directory, self._session_id, index)
         return None if history is None else loaded_of(since(history, index))
 
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:

@@ -15,12 +15,13 @@ import msgspec
 
 from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.outcome import Fault
-from handrail.event_log.disk import Disk, make_directory, opened, read_from, write_all
+from handrail.event_log.disk import Disk, make_directory, opened, write_all
 
 LOCK_NAME: Final = "lock"
 
 _FIRST_PAUSE_MS: Final = 1
 _LONGEST_PAUSE_MS: Final = 32
+_NOTE_DIGITS: Final = 20
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,16 +60,21 @@ def durable_end(disk: Disk, directory: int) -> int | None:
     """How many bytes of the manifest are known to be durable."""
     try:
         with opened(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
-            note = read_from(disk, descriptor)
+            return noted_end(disk, descriptor)
     except FileNotFoundError:
         return None
-    return int(note) if note.isdigit() else None
+
+
+def noted_end(disk: Disk, lock: int) -> int | None:
+    """The same, for whoever has the lock file open."""
+    note = disk.read(lock, _NOTE_DIGITS + 1, 0)
+    return int(note) if note.isdigit() and len(note) <= _NOTE_DIGITS else None
 
 
 def note_durable(disk: Disk, held: Held, end: int) -> None:
     # The commit is durable with or without the note, so a refusal here is not the caller's trouble.
     with suppress(OSError):
-        write_all(disk, held.lock, b"%020d" % end, 0)
+        write_all(disk, held.lock, b"%0*d" % (_NOTE_DIGITS, end), 0)
 
 
 def _try(disk: Disk, path: str) -> Held | None:

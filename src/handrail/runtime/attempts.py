@@ -1,4 +1,7 @@
-"""One attempt, answered exactly once: look without the lock, then gate, decide and commit under it."""
+"""One attempt, answered exactly once: look without the lock, then gate, decide and commit under it.
+
+A running server that saw the attempt open a moment ago goes to the lock at once: what it finds there counts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from handrail.engine.history import Node, Recorded
 from handrail.ports import Blob
 from handrail.runtime.handles import AttemptClaims, history_lost, node_of, session_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, last_seen
 
 
 def answer_attempt(
@@ -28,13 +31,15 @@ def answer_attempt(
 
     `decide(session, node, salt)` plans it; it is not called for a replay.
     """
-    session = session_of(rt.log, claims)
-    recorded = recorded_answer(session, claims, use)  # committed answers never change: a replay needs no lock
-    if recorded is not None:
-        return session, recorded
+    session = last_seen(rt.log, claims.session_id)
+    if session is None or not _is_open(session, claims, use):
+        session = session_of(rt.log, claims)
+        recorded = recorded_answer(session, claims, use)
+        if recorded is not None:  # committed answers never change: a replay needs no lock
+            return session, recorded
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
-            session = current
+            session = current if current.history.head else session_of(rt.log, claims)
             recorded = recorded_answer(session, claims, use)
             if recorded is not None:
                 return session, recorded
@@ -47,6 +52,10 @@ def answer_attempt(
     raise Fault(
         INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": claims.session_id}
     )
+
+
+def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
+    return isinstance(gate(session.history, claims.node_tag, claims.attempt_id, use), Open)
 
 
 def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:

@@ -11,21 +11,22 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
-from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.ids import BlobRef, SessionId, WorkflowHash
 from handrail.engine.history import History
 from handrail.ports import EventLog, Loaded, Remembered, SessionHold, SessionStamp
+from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 MOST_SESSIONS: Final = 2_048
 MOST_EVENTS: Final = 400_000
 """Over all kept sessions; an event of a folded session takes about one kilobyte."""
-MOST_BLOBS: Final = 64
-LARGEST_BLOB_BYTES: Final = 256 * 1024
+MOST_WORKFLOWS: Final = 64
+LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 
 
 class HotLog:
-    """`ports.EventLog` on top of another one; also remembers folded sessions and small blobs.
+    """`ports.EventLog` on top of another one; also remembers folded sessions and compiled workflows.
 
-    Safe between threads: histories and blobs never change, and the bookkeeping is guarded.
+    Safe between threads: histories and workflows never change, and the bookkeeping is guarded.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class HotLog:
         self._guard = allocate_lock()
         self._histories: dict[SessionId, History] = {}
         self._events = 0
-        self._blobs: dict[BlobRef, bytes] = {}
+        self._workflows: dict[WorkflowHash, CompiledWorkflow] = {}
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.log.load(session_id)
@@ -52,18 +53,24 @@ class HotLog:
         return self.log.list_sessions()
 
     def get_blob(self, ref: BlobRef) -> bytes:
-        """Content never changes under its ref, so what was checked once stays right."""
+        return self.log.get_blob(ref)
+
+    def pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+        """The workflow of a run, read once: content never changes under its hash."""
         with self._guard:
-            kept = self._blobs.get(ref)
+            kept = self._workflows.pop(workflow_hash, None)
+            if kept is not None:
+                self._workflows[workflow_hash] = kept
         if kept is not None:
             return kept
-        content = self.log.get_blob(ref)
-        if len(content) <= LARGEST_BLOB_BYTES:
+        content = self.log.get_blob(BlobRef(workflow_hash))
+        workflow = decode_compiled(content)
+        if len(content) <= LARGEST_WORKFLOW_BYTES:
             with self._guard:
-                self._blobs[ref] = content
-                while len(self._blobs) > MOST_BLOBS:
-                    del self._blobs[next(iter(self._blobs))]
-        return content
+                self._workflows[workflow_hash] = workflow
+                while len(self._workflows) > MOST_WORKFLOWS:
+                    del self._workflows[next(iter(self._workflows))]
+        return workflow
 
     def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         return self.log.hold(session_id, wait_ms)

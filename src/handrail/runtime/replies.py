@@ -13,6 +13,7 @@ from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
 from handrail.projections.recap import lost_branch
 from handrail.runtime.handles import new_node_tokens
+from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.sessions import Session, history_before
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
@@ -45,6 +46,8 @@ RUN_SHAPE = Shape(
 
 def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
     """The compiled workflow a run is pinned to, whatever its source file says today."""
+    if isinstance(reader, HotLog):
+        return reader.pinned(workflow_hash)
     return decode_compiled(reader.get_blob(BlobRef(workflow_hash)))
 
 

@@ -73,6 +73,12 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     return _kept(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
 
 
+def last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
+    """The session as this process saw it last. Only good to begin a hold with, which brings it up to date."""
+    known = reader.folded(session_id) if isinstance(reader, HotLog) else None
+    return None if known is None else Session(history=known)
+
+
 def history_before(reader: EventReader, history: History, index: int) -> History:
     """The history as it stood right before one of its events.
 

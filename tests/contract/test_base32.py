@@ -1,0 +1,40 @@
+"""Base32 as Crockford wrote it down: every length, against arithmetic that shares nothing with the encoder."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.contract import base32
+
+PYTHON_DIGITS = str.maketrans(base32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+
+
+@pytest.mark.parametrize(
+    ("number", "length", "expected"),
+    [
+        (0, 0, ""),
+        (0, 1, "0"),
+        (31, 1, "z"),
+        (32, 2, "10"),
+        (1023, 3, "0zz"),
+        (1024 * 18 + 33, 3, "j11"),
+        (2**35 - 2, 7, "zzzzzzy"),
+    ],
+)
+def test_numbers_are_spelled_as_written_down(number: int, length: int, expected: str) -> None:
+    assert base32.encode(number, length) == expected
+
+
+def test_every_length_reads_back_as_the_same_number() -> None:
+    for length in range(1, 30):
+        number = (0x9E3779B97F4A7C15F39CC0605CEDC8341082276BF3A27251 >> length) % 32**length
+
+        text = base32.encode(number, length)
+
+        assert len(text) == length
+        assert int(text.translate(PYTHON_DIGITS), 32) == number
+
+
+def test_a_number_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(AssertionError):
+        base32.encode(32, 1)
