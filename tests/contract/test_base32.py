@@ -1,4 +1,4 @@
-"""Base32 as Crockford wrote it down: every length, against arithmetic that shares nothing with the encoder."""
+"""Base32 as Crockford wrote it down: every length, against arithmetic of another kind."""
 
 from __future__ import annotations
 
