@@ -3,33 +3,83 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.journeys.promises import PROMISES
+import pytest
 
-JOURNEYS = Path(__file__).parent.parent / "journeys"
+from tests.house.tree import Source, check_planted, plant, python_files, syntax
+from tests.journeys.promises.manifest import PROMISES
+
+PROMISED = {promise.id for promise in PROMISES}
+MARK = "pytest.mark.promise"
+
+
+def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
+    """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
+    for node in ast.walk(syntax(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for decorator in node.decorator_list:
+                for name in _named(decorator):
+                    yield name, decorator, node.name if _is_collected(source, node.name) else ""
+
+
+def _named(decorator: ast.AST) -> list[str]:
+    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != MARK:
+        return []
+    return [str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant)]
+
+
+def _is_collected(source: Source, name: str) -> bool:
+    """As pytest collects by default: `test_*` functions of `test_*.py` files."""
+    return name.startswith("test_") and Path(source.path).name.startswith("test_")
 
 
 def shown_promises() -> set[str]:
-    """The ids that journeys name in their `promise` marks."""
-    found = set()
-    for path in JOURNEYS.glob("test_*.py"):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) == "pytest.mark.promise":
-                found |= {argument.value for argument in call.args if isinstance(argument, ast.Constant)}
-    return {str(name) for name in found}
+    """The ids that tests name."""
+    return {name for source in python_files("tests/") for name, _, test in marks(source) if test}
 
 
-def test_every_promise_has_a_journey_and_every_journey_a_promise() -> None:
-    promised = {promise.id for promise in PROMISES}
+def unknown_marks(sources: Sequence[Source]) -> list[str]:
+    problems = []
+    for source in sources:
+        for name, node, test in marks(source):
+            where = f"{source.path}:{getattr(node, 'lineno', 0)}"
+            if name not in PROMISED:
+                problems.append(f"{where}: {name} is no promise; write its row in tests/journeys/promises/")
+            elif not test:
+                problems.append(f"{where}: {name} stands on something pytest does not run; mark a test")
+    return problems
 
-    shown = shown_promises()
 
-    assert promised - shown == set(), "no journey shows these promises: write one or drop the promise"
-    assert shown - promised == set(), "these journeys name promises that are not in promises.py"
+def test_every_promise_is_shown_by_a_test() -> None:
+    assert PROMISED - shown_promises() == set(), "no journey shows these: write one or drop the promise"
+
+
+def test_every_journey_names_a_promise_that_exists() -> None:
+    assert unknown_marks(python_files("tests/")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("tests/journeys/test_x.py", "@pytest.mark.promise('no.such')\ndef test_x(): ...\n", "is no promise"),
+        ("tests/journeys/x.py", "@pytest.mark.promise('continue.fork')\ndef test_x(): ...\n", "does not run"),
+        ("tests/journeys/test_x.py", "@pytest.mark.promise('continue.fork')\ndef help(): ...\n", "not run"),
+        ("tests/journeys/test_x.py", "@pytest.mark.promise('continue.fork')\ndef test_x(): ...\n", ""),
+    ],
+)
+def test_a_mark_that_shows_nothing_is_reported(path: str, text: str, expected: str) -> None:
+    check_planted(unknown_marks, plant(path, text), expected)
 
 
 def test_promise_ids_are_unique() -> None:
     ids = [promise.id for promise in PROMISES]
 
     assert len(ids) == len(set(ids))
+
+
+def test_a_promise_is_one_sentence_in_our_words() -> None:
+    wrong = [promise.id for promise in PROMISES if not promise.says.endswith(".") or "MUST" in promise.says]
+
+    assert wrong == []

@@ -26,7 +26,7 @@ def _habits(source: Source) -> Iterator[tuple[int, str]]:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr="sleep")):
                 yield node.lineno, "time.sleep; wait for the fact itself, with a bound"
             case ast.Attribute(attr="xfail"):
-                yield node.lineno, "xfail; record the gap in tests/journeys/promises.py and pin it as it is"
+                yield node.lineno, "xfail; record the gap in tests/journeys/promises/ and pin it as it is"
             case ast.Call(func=ast.Attribute(attr="skip" | "skipif" as name)) if not _has_reason(node, name):
                 yield node.lineno, f"{name} without a reason; name the missing thing"
             case _:

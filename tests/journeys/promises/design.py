@@ -1,0 +1,48 @@
+"""What our own design adds to the specifications: rules that users can rely on."""
+
+from __future__ import annotations
+
+from tests.journeys.promises.promise import Promise
+
+PROMISES = (
+    Promise(
+        "continue.replay.other-input",
+        "DESIGN D9",
+        "Other content with a used ack is not stored, and that is said.",
+    ),
+    Promise("context.lineage", "DESIGN 9", "Context follows lineage: a fork never sees its sibling's."),
+    Promise(
+        "notes.kept-whole", "DESIGN 9", "Notes up to 64 KB are kept whole; recaps show a part and say so."
+    ),
+    Promise("tokens.repair", "DESIGN D7", "One wrong character is repaired and reported, two are refused."),
+    Promise("tokens.glued", "tokens", "A state and an ack pasted together are told apart."),
+    Promise(
+        "tokens.wrong-field", "mcp-and-http 1.1", "A token in the wrong field is refused, never guessed."
+    ),
+    Promise("tokens.lost-history", "DESIGN D8", "A token proves that acknowledged history was cut off."),
+    Promise(
+        "tokens.rotation", "tokens, keyring", "Tokens of the previous key work, those of an older one do not."
+    ),
+    Promise(
+        "input.nothing-stored",
+        "mcp-and-http 1.1",
+        "Output without an ack is refused with the call that stores it.",
+    ),
+    Promise(
+        "workflows.broken-file", "workflows", "One broken file is listed with its problems and hides nothing."
+    ),
+    Promise("blocked.nodes", "execution, blocked", "N blocked attempts are N nodes and never a fork."),
+    Promise("gaps.resolved", "execution, reasons", "A later gap settles an earlier one by link."),
+    Promise("gates.followup", "workflows", "An assessment level that needs a follow-up blocks until then."),
+    Promise("artifacts.limits", "execution, outputs", "Artifacts over a limit are refused whole."),
+    Promise("artifacts.recap", "execution, outputs", "Current artifacts come back after a loss of context."),
+    Promise("inputs.checked", "DESIGN D12", "Every problem of the inputs at once, with a call that fits."),
+    Promise("conditions.branch", "DESIGN D13", "Inputs and validated artifacts decide the way; it is told."),
+    Promise("choices.tokens", "DESIGN 9", "A choice has a token per option, and an option sets context."),
+    Promise("choices.replay", "tokens", "Only the first choice counts; its reply is replayed."),
+    Promise("choices.user", "execution, reasons", "A choice that is the user's is never made in silence."),
+    Promise("loops.decided", "DESIGN 9", "A loop goes on as its last step decided, and only then."),
+    Promise("loops.attributable", "execution, loops", "Every loop exit has a reason that is shown."),
+    Promise("prompts.filled", "workflows", "Prompts hold the values of the case and of the iteration."),
+    Promise("prompts.recovered", "execution, recap", "Functions and references come again after a loss."),
+)
