@@ -1,4 +1,4 @@
-"""The manifest: every promise to users, one module per specification, compared with the tests by tests/house."""
+"""The manifest: every promise to users, one module per specification; tests/house compares it with tests."""
 
 from __future__ import annotations
 
