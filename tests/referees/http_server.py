@@ -1,0 +1,67 @@
+"""Serves the product and the suite's fixtures over HTTP on a free loopback port, and says which on stdout.
+
+Run as `python -m tests.referees.http_server`; ends when stdin closes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from handrail.surfaces.mcp.over_http import HttpDoor, loopback_authorities
+from handrail.surfaces.mcp.server import build_server
+from handrail.wiring import build_runtime
+from tests.referees.fixture_server import build_fixture_server
+
+
+def build_app(port: int) -> Starlette:
+    """`/mcp` is the product; `/fixture` and `/streaming` are the suite's fixtures on both kinds of door."""
+    runtime = build_runtime(os.environ)
+    authorities = loopback_authorities(port)
+    doors = {
+        "/mcp": HttpDoor(build_server(runtime), authorities),
+        "/fixture": HttpDoor(build_fixture_server(runtime), authorities),
+        "/streaming": HttpDoor(build_fixture_server(runtime), authorities, answers="stream"),
+    }
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for door in doors.values():
+                await stack.enter_async_context(door.running())
+            yield
+
+    return Starlette(routes=[Route(path, door) for path, door in doors.items()], lifespan=lifespan)
+
+
+def main() -> None:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.bind(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    server = uvicorn.Server(
+        uvicorn.Config(
+            build_app(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=1, ws="none"
+        )
+    )
+
+    def stop_with_stdin() -> None:
+        sys.stdin.buffer.read()
+        server.should_exit = True
+
+    threading.Thread(target=stop_with_stdin, daemon=True).start()
+    listening.listen(64)
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    server.run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()

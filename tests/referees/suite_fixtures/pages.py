@@ -1,0 +1,81 @@
+"""The prompts and resources that the official suite asks for by name."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import mcp_types
+
+from tests.referees.suite_fixtures.content import IMAGE, PNG, embedded, text
+from tests.referees.suite_fixtures.questions import PROMPT
+
+PROMPTS: dict[str, tuple[str, ...]] = {
+    "test_simple_prompt": (),
+    "test_prompt_with_arguments": ("arg1", "arg2"),
+    "test_prompt_with_embedded_resource": ("resourceUri",),
+    "test_prompt_with_image": (),
+    PROMPT: (),
+}
+"""Name → its required arguments."""
+TEXT = "test://static-text"
+BINARY = "test://static-binary"
+WATCHED = "test://watched-resource"
+TEMPLATE = "test://template/{id}/data"
+RESOURCES = {TEXT: "text/plain", BINARY: "image/png", WATCHED: "text/plain"}
+
+
+def prompt_definitions() -> list[mcp_types.Prompt]:
+    return [
+        mcp_types.Prompt(
+            name=name,
+            description=f"The suite's {name}.",
+            arguments=[
+                mcp_types.PromptArgument(name=each, description="Given by the suite.", required=True)
+                for each in arguments
+            ],
+        )
+        for name, arguments in PROMPTS.items()
+    ]
+
+
+def prompt_messages(name: str, given: dict[str, str]) -> list[mcp_types.PromptMessage]:
+    held: list[mcp_types.ContentBlock]
+    match name:
+        case "test_simple_prompt":
+            held = [text("This is a simple prompt for testing.")]
+        case "test_prompt_with_arguments":
+            held = [text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
+        case "test_prompt_with_embedded_resource":
+            words = "Embedded resource content for testing."
+            held = [
+                embedded(given["resourceUri"], "text/plain", words),
+                text("Please process the embedded resource above."),
+            ]
+        case _:
+            held = [IMAGE, text("Please analyze the image above.")]
+    return [mcp_types.PromptMessage(role="user", content=each) for each in held]
+
+
+def resource_definitions() -> list[mcp_types.Resource]:
+    return [
+        mcp_types.Resource(uri=uri, name=uri.removeprefix("test://"), description="Static.", mime_type=kind)
+        for uri, kind in RESOURCES.items()
+    ]
+
+
+def template_definitions() -> list[mcp_types.ResourceTemplate]:
+    return [mcp_types.ResourceTemplate(uri_template=TEMPLATE, name="data", description="Data of one id.")]
+
+
+def resource_contents(uri: str) -> mcp_types.TextResourceContents | mcp_types.BlobResourceContents | None:
+    """None for an address that is not one of the suite's."""
+    if uri == BINARY:
+        return mcp_types.BlobResourceContents(uri=uri, mime_type="image/png", blob=PNG)
+    if uri in RESOURCES:
+        words = "This is the content of the static text resource."
+        return mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
+    if found := re.fullmatch(r"test://template/([^/]+)/data", uri):
+        body = {"id": found[1], "templateTest": True, "data": f"Data for ID: {found[1]}"}
+        return mcp_types.TextResourceContents(uri=uri, mime_type="application/json", text=json.dumps(body))
+    return None
