@@ -18,7 +18,7 @@ ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
 """(what the disk says, how many calls it refuses)"""
 EVERY_WAY: Final = tuple((number, most) for number in (errno.EIO, errno.ENOSPC) for most in (1, sys.maxsize))
 NAMED: Final = ("STORE_IO_ERROR", "KEYRING_INVALID")
-_SHORT_RUNS: Final = Script(name="runs", steps=RUNS.steps[:4])
+_SHORT_RUNS: Final = Script(name="runs", steps=RUNS.steps[:5])
 _MOST_PROBLEMS: Final = 20
 
 

@@ -36,7 +36,7 @@ class _Amount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _AMOUNTS: Final[dict[Effort, _Amount]] = {
-    "quick": _Amount(calls=150, states_per_moment=24, masks=ONE_BIT, ways=ONCE, lives=1, commits=5),
+    "quick": _Amount(calls=100, states_per_moment=12, masks=ONE_BIT, ways=ONCE, lives=1, commits=5),
     "full": _Amount(
         calls=2_000, states_per_moment=2_000, masks=SEVERAL_BITS, ways=EVERY_WAY, lives=10, commits=50
     ),

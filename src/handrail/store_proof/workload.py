@@ -26,19 +26,23 @@ from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.ports import Record, WorkflowFile
+from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 
 LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
 """Longer than an event keeps, and than one page of a disk."""
 _TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
+_RULE: Final = {"type": "contains", "value": "measured", "message": "Say what was measured."}
 _WORKFLOW: Final = msgspec.json.encode(
     {
         "id": "proof.four_steps",
         "name": "Four steps",
         "description": "Work for a proof.",
         "steps": [
-            {"id": f"step_{n}", "title": f"Step {n}", "prompt": f"Do part {n} of the work."} for n in range(4)
+            {"id": f"step_{n}", "title": f"Step {n}", "prompt": f"Do part {n} of the work."}
+            | ({"validation": [_RULE]} if n == 2 else {})
+            for n in range(4)
         ],
     }
 )
@@ -109,7 +113,7 @@ class World:
         self._randomness = _StepRandomness(seed)
         self.keyring = FileKeyring(home, self._randomness)
         self.runtime = Runtime(
-            log=self.log,
+            log=HotLog(self.log),
             keys=self.keyring,
             clock=_StillClock(),
             randomness=self._randomness,
@@ -179,9 +183,9 @@ def _started(request: str) -> Callable[[World, Replies], bytes]:
     return lambda world, _: world.call("run.start", params)
 
 
-def _advanced(reply: int, notes: str) -> Callable[[World, Replies], bytes]:
+def _advanced(reply: int, notes: str, token: str = "ackToken") -> Callable[[World, Replies], bytes]:
     def act(world: World, replies: Replies) -> bytes:
-        ack = _field(replies[reply], "ackToken")
+        ack = _field(replies[reply], token)
         return world.call("run.continue", {"ackToken": ack, "output": {"notesMarkdown": notes}})
 
     return act
@@ -244,9 +248,10 @@ RUNS: Final = Script(
         Step(name="advance", act=_advanced(0, "Did the first part.")),
         Step(name="advance with long notes", act=_advanced(1, LONG_NOTES)),
         Step(name="checkpoint", act=_checkpointed(2)),
+        Step(name="blocked", act=_advanced(2, "Did the third part.")),
         Step(name="fork", act=_forked(0)),
         Step(name="key rotation", act=_rotated, repeat=_rotated_once, confirm=_current_key),
-        Step(name="advance after the rotation", act=_advanced(2, "Did the third part.")),
+        Step(name="retry after the rotation", act=_advanced(4, "It was measured.", "retryAckToken")),
         Step(name="start of a second session", act=_started("second")),
     ),
 )
@@ -266,3 +271,4 @@ COLLECTION: Final = Script(
     no_return=3,
 )
 SCRIPTS: Final = (RUNS, COLLECTION)
+"""What the power fails under; another operation that writes is one more step of a script, or a script."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 240
 
 CORE_CODES = {
     "E_USAGE": (2, False),

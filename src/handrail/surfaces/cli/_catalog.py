@@ -323,7 +323,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail store selftest --quick --human",),
+        "examples": ("handrail store selftest --quick --kills 50 --human",),
         "errors": ("VALIDATION_ERROR", "E_INTEGRITY", "E_IO", "E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "lafs check": {

@@ -30,6 +30,6 @@ STORE_ROWS = (
             Spelling(field="seed", value="N"),
         ),
         seconds=3600,
-        examples=("handrail store selftest --quick --human",),
+        examples=("handrail store selftest --quick --kills 50 --human",),
     ),
 )
