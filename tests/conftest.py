@@ -131,6 +131,9 @@ class KeptFiles:
         self.held[path] = content
         return True
 
+    def create_private(self, path: str, content: bytes) -> bool:
+        return self.create(path, content)
+
 
 class GivenSettings:
     """Settings that a test puts in force."""

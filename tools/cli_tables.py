@@ -80,6 +80,7 @@ def _command(row: Row) -> Command:
         raw_when=row.raw_when,
         columns=row.columns,
         seconds=row.seconds,
+        out=row.out,
     )
 
 
@@ -134,6 +135,8 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
             return called is not None and called.effect == "read"
         case "gated":
             return called is not None and called.effect in GATED
+        case "exports":
+            return bool(row.out)
 
 
 def _fields(called: Operation | None) -> dict[str, Any]:

@@ -358,6 +358,9 @@ class AuthoredFiles(Protocol):
         Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
         """
 
+    def create_private(self, path: str, content: bytes) -> bool:
+        """The same for this user's eyes only, 0600 whatever the umask, in a directory that exists already."""
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What people decided once instead of in every call. Every field has a safe default."""

@@ -15,6 +15,7 @@ AttemptId = NewType("AttemptId", str)
 EventId = NewType("EventId", str)
 WorkflowId = NewType("WorkflowId", str)
 WorkflowHash = NewType("WorkflowHash", str)
+BundleId = NewType("BundleId", str)
 BlobRef = NewType("BlobRef", str)
 """`sha256:` and 64 hex digits: the digest of the blob's bytes."""
 
@@ -22,6 +23,7 @@ SESSION_PREFIX = "ses_"
 RUN_PREFIX = "run_"
 NODE_PREFIX = "nod_"
 EVENT_PREFIX = "evt_"
+BUNDLE_PREFIX = "bnd_"
 
 SESSION_BODY_LENGTH = 12
 """Characters after `ses_`; a workflow token carries exactly these."""
@@ -33,6 +35,7 @@ NODE_TAG_LENGTH = 8
 _BODY = f"[{base32.ALPHABET}]"
 _SESSION = re.compile(rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}")
 _RUN = re.compile(rf"{RUN_PREFIX}{_BODY}{{12}}")
+_NODE = re.compile(rf"{NODE_PREFIX}{_BODY}{{12}}")
 
 
 def is_session_id(text: str) -> bool:
@@ -43,6 +46,10 @@ def is_run_id(text: str) -> bool:
     return _RUN.fullmatch(text) is not None
 
 
+def is_node_id(text: str) -> bool:
+    return _NODE.fullmatch(text) is not None
+
+
 def session_id_of(randomness: bytes) -> SessionId:
     return SessionId(SESSION_PREFIX + base32.of_digest(randomness, SESSION_BODY_LENGTH))
 
@@ -50,6 +57,11 @@ def session_id_of(randomness: bytes) -> SessionId:
 def session_id_for_request(account: str, request_id: str) -> SessionId:
     """The session that a start with this key makes; a second start meets the first by name."""
     return session_id_of(_digest("session", account, request_id))
+
+
+def session_id_for_bundle(bundle_id: BundleId, salt: int = 0) -> SessionId:
+    """The session that a bundle becomes when it is imported as new; a second import meets the first."""
+    return session_id_of(_digest("import", bundle_id, str(salt)))
 
 
 def run_id_for(session_id: SessionId, key: str) -> RunId:
@@ -84,6 +96,11 @@ def node_tag(digest: str) -> str:
 def event_id(digest: str) -> EventId:
     """An event is named by its place in the chain, so the id needs no bytes in the log."""
     return EventId(EVENT_PREFIX + base32.of_digest(bytes.fromhex(digest), 20))
+
+
+def bundle_id(digest: str) -> BundleId:
+    """A bundle is named by the digest of what it holds, not by when or where it was written."""
+    return BundleId(BUNDLE_PREFIX + base32.of_digest(bytes.fromhex(digest), 20))
 
 
 def blob_ref(content: bytes) -> BlobRef:

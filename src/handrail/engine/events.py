@@ -8,7 +8,16 @@ from typing import Any, Literal, TypeAlias, get_args
 import msgspec
 
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
-from handrail.contract.ids import AttemptId, BlobRef, NodeId, RunId, WorkflowHash, WorkflowId
+from handrail.contract.ids import (
+    AttemptId,
+    BlobRef,
+    BundleId,
+    NodeId,
+    RunId,
+    SessionId,
+    WorkflowHash,
+    WorkflowId,
+)
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy, SourceKind
 from handrail.engine.navigate import TraceEntry
@@ -243,6 +252,18 @@ class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
     """Entries left out in the middle, so that at most 25 stand here."""
 
 
+class SessionImported(Fact, frozen=True, kw_only=True):
+    """Everything before this event came from elsewhere, in a bundle. The label stays for good.
+
+    `source_head` is the chain digest that the events before this one give under `source_session_id`:
+    whoever has the source log can prove that nothing was changed on the way.
+    """
+
+    bundle_id: BundleId
+    source_session_id: SessionId
+    source_head: str
+
+
 Event: TypeAlias = (
     SessionCreated
     | ObservationRecorded
@@ -258,6 +279,7 @@ Event: TypeAlias = (
     | GapRecorded
     | DivergenceRecorded
     | DecisionTraceAppended
+    | SessionImported
 )
 """The closed set. A kind or version outside it fails fast."""
 

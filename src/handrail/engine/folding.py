@@ -31,6 +31,7 @@ from handrail.engine.events import (
     PreferencesChanged,
     RunStarted,
     SessionCreated,
+    SessionImported,
     ValidationPerformed,
     decode_event,
 )
@@ -89,6 +90,7 @@ class _Folding:
         self._head = start.head
         self._head_digest = start.head_digest
         self._last_at = start.last_at
+        self._imported = start.imported
         self._runs = Growth(start.runs)
         self._nodes = Growth(start.nodes)
         self._by_tag = Growth(start.by_tag)
@@ -129,6 +131,7 @@ class _Folding:
             last_index=self._last_index.done(),
             anchors=self._anchors.done(),
             last_at=self._last_at,
+            imported=self._imported,
         )
 
     def take(self, record: StoredRecord) -> None:
@@ -181,6 +184,8 @@ class _Folding:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended(entries=entries):
                 self._attach(_present(scope.node_id), trace=entries)
+            case SessionImported() as imported:
+                self._imported = imported
             case never:
                 assert_never(never)
 

@@ -30,6 +30,7 @@ from handrail.engine.events import (
     GapRecorded,
     NodeKind,
     Preferences,
+    SessionImported,
     ValidationPerformed,
 )
 from handrail.engine.inherited import Inherited
@@ -140,6 +141,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_index: Mapping[NodeId, int] = {}
     anchors: Mapping[RunId, Sequence[int]] = {}
     last_at: str = ""
+    imported: SessionImported | None = None
+    """Set for good when the session came in a bundle; the latest import, if there were several."""
 
 
 def node_at(history: History, tag: str) -> Node | None:

@@ -109,6 +109,16 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
     return leaf
 
 
+def is_position(workflow: CompiledWorkflow, state: Running) -> bool:
+    """Whether the workflow has this step, inside exactly these loops, at iterations that can happen."""
+    way = _find_or_none(workflow.steps, state.step_id) or []
+    around = [part for parts, place in way if isinstance(part := parts[place], Loop)]
+    if not way or [loop.id for loop in around] != [frame.loop_id for frame in state.loops]:
+        return False
+    pairs = zip(around, state.loops, strict=True)
+    return all(0 <= frame.iteration < loop.max_iterations for loop, frame in pairs)
+
+
 def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -126,6 +126,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     """Where the last attempt was blocked: what stood in its way."""
     children: list[BranchSummary] = []
     downstream: list[RecapEntry] = []
+    imported_from: str = ""
+    """The session that this one was copied from, in a bundle; empty: it was begun here."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):

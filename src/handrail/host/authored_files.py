@@ -12,6 +12,7 @@ from handrail.contract.wording import quoted
 from handrail.ports import FilePlace
 
 _FILE_MODE = 0o644
+_PRIVATE_MODE = 0o600
 _MOST_BYTES = 1_000_000
 _OWN_DIRECTORY = os.path.join(".handrail", "workflows")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -45,15 +46,29 @@ class ProjectFiles:
             raise _not_a_directory(os.path.dirname(path)) from None
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
+        return _filled(descriptor, path, content)
+
+    def create_private(self, path: str, content: bytes) -> bool:
         try:
-            _write(descriptor, content)
+            descriptor = os.open(path, _NEW, _PRIVATE_MODE)
+        except FileExistsError:
+            return False
         except OSError as trouble:
-            with suppress(OSError):
-                os.unlink(path)
             raise _refused(trouble, path) from trouble
-        finally:
-            os.close(descriptor)
-        return True
+        return _filled(descriptor, path, content)
+
+
+def _filled(descriptor: int, path: str, content: bytes) -> bool:
+    """Put the content into the new file; without all of it, there is no file."""
+    try:
+        _write(descriptor, content)
+    except OSError as trouble:
+        with suppress(OSError):
+            os.unlink(path)
+        raise _refused(trouble, path) from trouble
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _content(path: str) -> bytes | None:

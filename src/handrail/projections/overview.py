@@ -58,6 +58,11 @@ def session_status(history: History) -> SessionStatus:
     return "empty" if run_id is None else run_graph(history, run_id).status
 
 
+def imported_from(history: History) -> str:
+    """The session that this one is a copy of; empty when it was begun in this store."""
+    return "" if history.imported is None else history.imported.source_session_id
+
+
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
     current: NodeId | None = node_id

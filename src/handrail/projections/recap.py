@@ -16,6 +16,7 @@ from handrail.engine.reasons import Blocker
 from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
 from handrail.projections.lineage import current_artifacts, skipped_at
+from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import preferred_tip_below, run_graph, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -43,6 +44,7 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
             for entry in skipped_at(history, node_id)[-MOST_SKIPPED:]
         ],
         blocked_by=_blocked_by(history, history.nodes[node_id]),
+        imported_from=imported_from(history),
     )
     return _with_branches(recap, history, workflow, node_id)
 

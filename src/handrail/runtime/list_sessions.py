@@ -11,7 +11,13 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.ports import SessionStamp
-from handrail.projections.overview import latest_run, pending_step, run_overview, session_status
+from handrail.projections.overview import (
+    imported_from,
+    latest_run,
+    pending_step,
+    run_overview,
+    session_status,
+)
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
@@ -54,6 +60,7 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     run_count: int = 0
     pending_step: str | None = None
     last_activity: str = ""
+    imported_from: str = ""
 
 
 class SessionList(Answer, frozen=True, kw_only=True):
@@ -106,6 +113,7 @@ def _row(rt: Runtime, stamp: SessionStamp) -> SessionRow:
         run_count=len(history.runs),
         pending_step=pending_step(run.tip),
         last_activity=history.last_at,
+        imported_from=imported_from(history),
     )
 
 

@@ -27,6 +27,8 @@ _MODULES = {
     "store.verify": "handrail.runtime.verify_store",
     "store.du": "handrail.runtime.store_usage",
     "store.selftest": "handrail.runtime.selftest_store",
+    "session.export": "handrail.runtime.export_session",
+    "session.import": "handrail.runtime.import_session",
     "lafs.check": "handrail.runtime.check_lafs",
 }
 

@@ -17,7 +17,7 @@ from handrail.engine.navigate import leaf_at
 from handrail.engine.reply import ToolCall
 from handrail.engine.state import Running
 from handrail.engine.work import excerpt
-from handrail.projections.overview import last_notes, latest_run, run_overview
+from handrail.projections.overview import imported_from, last_notes, latest_run, run_overview
 from handrail.runtime.handles import state_token
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
@@ -53,6 +53,7 @@ class Candidate(Payload, frozen=True, kw_only=True):
     pending_title: str
     why_matched: list[str]
     snippet: str
+    imported_from: str = ""
     next_call: ToolCall
 
 
@@ -115,6 +116,7 @@ def _candidate(rt: Runtime, history: History, run_id: RunId, why: str) -> Candid
         status=run.status,
         pending_title=leaf_at(workflow, state).title if isinstance(state, Running) else "",
         why_matched=[why],
+        imported_from=imported_from(history),
         snippet=excerpt(last_notes(history, run.tip.node_id), SNIPPET_BYTES),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )

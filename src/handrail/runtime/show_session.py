@@ -7,13 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.catalogue import SESSION_NOT_FOUND
-from handrail.contract.ids import NodeId, RunId, SessionId, is_session_id
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
@@ -29,10 +25,10 @@ from handrail.projections.lineage import (
     skipped_at,
 )
 from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
+from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NODES = 200
@@ -134,6 +130,13 @@ class HealthRow(Answer, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ImportRow(Answer, frozen=True, kw_only=True):
+    """Where the session came from, when it was not begun here."""
+
+    bundle_id: str
+    source_session_id: str
+
+
 class SessionSummary(Answer, frozen=True, kw_only=True):
     """One session."""
 
@@ -144,12 +147,13 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     branch: str = ""
     event_count: int
     last_activity: str
+    imported: ImportRow | None = None
     runs: list[RunRow]
 
 
 def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     """The summary of one session, readable also when it cannot be continued."""
-    session = _find(rt, request.session_id)
+    session = find_session(rt, request.session_id)
     history = session.history
     return SessionSummary(
         session_id=history.session_id,
@@ -159,21 +163,16 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
         last_activity=history.last_at,
+        imported=_import_row(history),
         runs=[_run_row(rt, history, run_id) for run_id in history.runs],
     )
 
 
-def _find(rt: Runtime, asked: str) -> Session:
-    session = read_session(rt.log, SessionId(asked)) if is_session_id(asked) else None
-    if session is not None:
-        return session
-    known = [stamp.session_id for stamp in rt.log.list_sessions()]
-    raise Fault(
-        SESSION_NOT_FOUND,
-        f"There is no session {quoted(asked)} in this store.",
-        details={"session_id": asked[:128], "did_you_mean": nearest(asked, known[:1000])},
-        next_call=NextCall(operation="session.list", params={}),
-    )
+def _import_row(history: History) -> ImportRow | None:
+    label = history.imported
+    if label is None:
+        return None
+    return ImportRow(bundle_id=label.bundle_id, source_session_id=label.source_session_id)
 
 
 def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:

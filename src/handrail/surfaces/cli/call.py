@@ -16,6 +16,7 @@ from handrail.runtime.inputs import decode_input
 from handrail.runtime.operation import Operation
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.kept_files import kept_in_file
 from handrail.surfaces.cli.params import params_of
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
@@ -48,6 +49,9 @@ def answer(
         authored=ShieldedFiles(runtime.authored, process),
         confirmed=ShieldedTokens(runtime.confirmed, process),
     )
+    if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
+        whole = perform(runtime, called.name, params)
+        return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
     outcome = perform(runtime, called.name, params, ask, measure)
     if ask.field is None or not isinstance(outcome, Success):
         return outcome

@@ -116,6 +116,15 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
     return problems
 
 
+def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """A file holds the whole content, and the answer is a document about it."""
+    if "out" not in parsed.options:
+        return []
+    clashing: list[str] = [flag for flag in ("fields", "field", "budget") if flag in parsed.options]
+    clashing += ["format raw"] if output.format == "raw" else []
+    return [Problem(param=f"--{flag}", problem="does not go with --out") for flag in clashing]
+
+
 def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
     """Raises Fault VERSION_UNSUPPORTED for a major that is not served."""
     asked = parsed.options.get("schema-version")

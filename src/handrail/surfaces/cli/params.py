@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.rows import Command, Param
 
 DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
+BUNDLE_LIMIT_BYTES = 64 * 1024 * 1024
+"""Of one document that an operation judges itself; one byte more is handed over, so that it can say so."""
 WORKFLOW_LIMIT_BYTES = 1_000_000
 """What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
 
@@ -97,6 +99,8 @@ def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, J
         return [(name, value)]
     if param["kind"] == "source":
         return _source(value, process)
+    if param["kind"] == "document":
+        return [(name, _judged_text(value, BUNDLE_LIMIT_BYTES, process))]
     content = _content(value, label, INPUT_LIMIT_BYTES, process)
     match param["kind"]:
         case "object":
@@ -111,7 +115,7 @@ def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
     """A workflow by its id, or the text of a file."""
     if is_workflow_id(reference.path):
         return [("workflowId", reference.path)]
-    return [("document", _workflow_text(reference, process))]
+    return [("document", _judged_text(reference, WORKFLOW_LIMIT_BYTES, process))]
 
 
 def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
@@ -123,14 +127,16 @@ def _sources(references: list[Reference], process: Process) -> list[tuple[str, J
         if not is_workflow_id(reference.path)
         for path in workflow_files(reference.path)
     ]
-    documents = [_workflow_text(Reference(path=path), process) for path in dict.fromkeys(paths)]
+    documents = [
+        _judged_text(Reference(path=path), WORKFLOW_LIMIT_BYTES, process) for path in dict.fromkeys(paths)
+    ]
     found: list[tuple[str, Json]] = [("documents", documents)] if documents else []
     return [*found, ("workflowIds", ids)] if ids or not documents else found
 
 
-def _workflow_text(reference: Reference, process: Process) -> dict[str, Json]:
+def _judged_text(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
     """The file as it is: one that is too long or no UTF-8 is a problem of that file, not of the call."""
-    content = _bytes(reference, WORKFLOW_LIMIT_BYTES, process)
+    content = _bytes(reference, limit_bytes, process)
     return {"source": reference.path, "text": content.decode("utf-8", "surrogateescape")}
 
 

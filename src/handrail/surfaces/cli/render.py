@@ -41,7 +41,7 @@ def render(
             text = text_of(payload_of(outcome), columns)
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
-            return Rendered(out=_raw(_at(outcome.data, raw.split("."))))
+            return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
 
 
 def bare(text: str, output: Output) -> Rendered:
@@ -133,7 +133,7 @@ def _at(value: Json, path: Sequence[str]) -> Json:
     return value
 
 
-def _raw(value: Json) -> bytes:
+def raw_bytes(value: Json) -> bytes:
     """Text as it is; anything else as a JSON document of its own."""
     return _bytes(value) if isinstance(value, str) else encode_document(value, compact=False)
 

@@ -15,7 +15,8 @@ Kind: TypeAlias = Literal[
     "array",  # a JSON array, or @FILE
     "input",  # as object, or - for stdin
     "file",  # the text of a file, or - for stdin
-    "documents",  # several files, each with its name
+    "document",  # one file with its name, or - for stdin
+    "documents",  # several of them
     "source",  # a workflow id, a file or -
     "sources",  # several of them, or directories
     "choices",  # several of a closed set, with commas or repeated
@@ -64,6 +65,8 @@ class Command(TypedDict):
     """Of a list: what text output shows."""
     seconds: int
     """When to give up unless a caller says; 0: as every command."""
+    out: str
+    """The payload field that `--out` puts into a new file; empty: not offered."""
 
 
 class ParamHelp(TypedDict):

@@ -19,6 +19,7 @@ from handrail.surfaces.cli.output import (
     Output,
     ask_of,
     check_schema_version,
+    out_problems,
     output_of,
     raw_problems,
     timeout_of,
@@ -131,7 +132,7 @@ def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
     """
     if troubles:
         raise troubles[0]
-    problems = [*parsed.problems, *raw_problems(parsed, output)]
+    problems = [*parsed.problems, *raw_problems(parsed, output), *out_problems(parsed, output)]
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:

@@ -68,6 +68,13 @@ class ShieldedFiles:
                 self._process.settle()
         return is_made
 
+    def create_private(self, path: str, content: bytes) -> bool:
+        with self._process.shielded():
+            is_made = self._files.create_private(path, content)
+            if is_made:
+                self._process.settle()
+        return is_made
+
 
 class ShieldedTokens:
     """Used confirm tokens: a claim is made whole; the write it is for may still be interrupted."""

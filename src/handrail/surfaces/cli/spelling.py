@@ -50,6 +50,8 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
         value = _taken(left, param["name"].split("."))
         if value is None:
             continue
+        if param["kind"] == "document" and isinstance(value, dict):
+            value = value["source"]  # the file is still there; its text would not fit a command line
         spelled = _spelled(param, value)
         if spelled is None:
             return None

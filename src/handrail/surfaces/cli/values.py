@@ -70,7 +70,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             return True
         case "int":
             return int(text)
-        case "file" | "documents" | "source" | "sources":
+        case "file" | "document" | "documents" | "source" | "sources":
             return Reference(path=text)
         case "choices":
             return tuple(text.split(","))
@@ -140,7 +140,7 @@ def _expected_instead(param: Param, text: str) -> str:
             return "some of " + ", ".join(param["choices"]) if unknown else ""
         case "id":
             return "" if _ID.fullmatch(text) else f"1 to {ID_LENGTH} printable ASCII characters"
-        case "file" | "documents" | "source" | "sources" | "directory":
+        case "file" | "document" | "documents" | "source" | "sources" | "directory":
             return "a path without control characters" if not text or _CONTROL.search(text) else ""
         case "text" | "token":
             return "text without control characters" if _CONTROL_IN_TEXT.search(text) else ""

@@ -154,6 +154,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     yield f"- session {candidate['sessionId']}{run}: {one_line(', '.join(facts))}"
     if candidate.get("goal"):
         yield fenced(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("importedFrom"):
+        yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):
         yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
     call = candidate["nextCall"]

@@ -140,6 +140,8 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _recap(recap: dict[str, Any]) -> Iterator[str]:
+    if recap.get("importedFrom"):
+        yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
         yield from _blockers(recap["blockedBy"])

@@ -71,6 +71,13 @@ GLOBAL_FLAGS = (
         on="gated",
     ),
     GlobalFlag(
+        flag="--out",
+        kind="directory",
+        value="FILE",
+        text="Write the content to this new file, readable by you alone, and answer with its digest.",
+        on="exports",
+    ),
+    GlobalFlag(
         flag="--input",
         kind="input",
         value="JSON|@FILE|-",

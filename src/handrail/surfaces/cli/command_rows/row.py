@@ -46,6 +46,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """The field and value that raw output goes with; without a value, any."""
     seconds: int = 0
     """When to give up unless a caller says; 0: as every command."""
+    out: str = ""
+    """The payload field that `--out FILE` writes to a new file, instead of answering with it."""
     output: OutputKind = "document"
     also: tuple[str, ...] = ()
     """Global flags that it takes beside those its output brings."""
@@ -63,6 +65,6 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 0
     environment: str = ""
     text: str
-    on: Literal["every", "calls", "answers", "queries", "gated"] = "answers"
+    on: Literal["every", "calls", "answers", "queries", "gated", "exports"] = "answers"
     """`every` command; those that make calls, the server too; those that answer; those that only read;
-    those that change something only after a preview."""
+    those that change something only after a preview; those with something to keep in a file."""

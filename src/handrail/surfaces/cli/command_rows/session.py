@@ -5,6 +5,8 @@ from __future__ import annotations
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
 from handrail.surfaces.cli.command_rows.spellings import CURSOR, LIMIT
 
+SESSION = Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session.")
+
 SESSION_ROWS = (
     Row(
         path="session list",
@@ -16,9 +18,7 @@ SESSION_ROWS = (
     Row(
         path="session show",
         operation="session.show",
-        spellings=(
-            Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session."),
-        ),
+        spellings=(SESSION,),
         examples=("handrail session show SESSION_ID --compact",),
     ),
     Row(
@@ -35,5 +35,33 @@ SESSION_ROWS = (
         ),
         columns=("sessionId", "status", "workflowId", "pendingTitle"),
         examples=("handrail session resume SESSION_ID --compact", "handrail session resume --compact"),
+    ),
+    Row(
+        path="session export",
+        operation="session.export",
+        spellings=(SESSION,),
+        raw="content",
+        out="content",
+        examples=(
+            "handrail session export SESSION_ID --out work.handrail.json --compact",
+            "handrail session export SESSION_ID --as markdown --format raw",
+        ),
+    ),
+    Row(
+        path="session import",
+        operation="session.import",
+        spellings=(
+            Spelling(
+                field="bundle",
+                position=1,
+                kind="document",
+                value="FILE",
+                text="The bundle to import; `-` is stdin.",
+            ),
+        ),
+        examples=(
+            "handrail session import work.handrail.json --dry-run --compact",
+            "handrail session import work.handrail.json --confirm CONFIRM_TOKEN --compact",
+        ),
     ),
 )

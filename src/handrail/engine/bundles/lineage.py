@@ -1,0 +1,220 @@
+"""What the events of a bundle say about each other: every link has two ends, and time runs forward. Pure.
+
+A log that we wrote keeps these rules by construction, and the fold relies on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from handrail.contract.canonical import digest
+from handrail.contract.ids import (
+    AttemptId,
+    NodeId,
+    RunId,
+    is_node_id,
+    is_run_id,
+    node_tag,
+)
+from handrail.contract.outcome import Fault
+from handrail.engine.bundles.trouble import malformed, out_of_order, without_workflow
+from handrail.engine.events import (
+    MOST_TRACE_ENTRIES,
+    AdvanceRecorded,
+    Blocked,
+    DecisionTraceAppended,
+    EdgeCreated,
+    EventBody,
+    NodeCreated,
+    NodeKind,
+    NodeOutputAppended,
+    ObservationRecorded,
+    PreferencesChanged,
+    RunStarted,
+    SessionCreated,
+    SessionImported,
+)
+from handrail.engine.navigate import is_position
+from handrail.engine.state import Running
+from handrail.workflows.compiled import CompiledWorkflow
+
+KEY_LIMIT = 256
+
+_KEY = re.compile(r"[a-z0-9_:>-]+")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+_ATTEMPT = re.compile(r"[a-z0-9]{1,32}")
+
+
+class _Keyed(Protocol):
+    @property
+    def index(self) -> int: ...
+    @property
+    def dedupe_key(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+
+
+class _Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that an earlier event created."""
+
+    run_id: RunId
+    kind: NodeKind
+    parent: NodeId | None
+
+
+def check_events(
+    records: Sequence[_Keyed], events: Sequence[EventBody], workflows: Mapping[str, CompiledWorkflow]
+) -> None:
+    """Raises Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW or BUNDLE_INVALID_FORMAT."""
+    if not events or not isinstance(events[0].data, SessionCreated):
+        raise out_of_order("A session begins with session_created.", "session/events")
+    check = _Check(workflows)
+    for record, event in zip(records, events, strict=True):
+        check.take(record, event)
+    check.finish()
+
+
+class _Check:
+    """One walk over the events."""
+
+    def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:
+        self._workflows = workflows
+        self._runs: dict[RunId, CompiledWorkflow] = {}
+        self._nodes: dict[NodeId, _Seen] = {}
+        self._first: set[RunId] = set()
+        self._tags: set[str] = set()
+        self._edges: set[NodeId] = set()
+        self._answers: dict[NodeId, tuple[NodeId, bool, str]] = {}
+        self._outputs: set[str] = set()
+        self._path = ""
+
+    def take(self, record: _Keyed, event: EventBody) -> None:
+        self._path = f"session/events/{record.index}"
+        if len(record.dedupe_key) > KEY_LIMIT or not _KEY.fullmatch(record.dedupe_key):
+            raise self._malformed("has a dedupe key that no log takes")
+        if not _TIME.fullmatch(event.at):
+            raise self._malformed("has a time that is no UTC time")
+        if record.index and isinstance(event.data, SessionCreated):
+            raise out_of_order("A session is created once.", self._path)
+        match event.data:
+            case SessionCreated() | ObservationRecorded() | SessionImported():
+                pass
+            case RunStarted(workflow_hash=workflow_hash):
+                self._start(event, workflow_hash)
+            case NodeCreated() as created:
+                self._create(event, created, node_tag(record.digest))
+            case EdgeCreated() as edge:
+                self._connect(event, edge)
+            case PreferencesChanged() if event.scope.node_id is None:
+                pass
+            case _:
+                self._about_node(event)
+
+    def finish(self) -> None:
+        """What can be said only at the end: nothing dangles."""
+        self._path = "session/events"
+        if set(self._runs) - self._first:
+            raise malformed("A run has no node.", self._path)
+        if {node_id for node_id, seen in self._nodes.items() if seen.parent} != self._edges:
+            raise malformed("A node is not connected to the node before it.", self._path)
+        for to_node_id, (from_node_id, is_blocked, path) in self._answers.items():
+            seen = self._nodes.get(to_node_id)
+            kind = "blocked_attempt" if is_blocked else "step"
+            if seen is None or (seen.parent, seen.kind) != (from_node_id, kind):
+                raise malformed("An answer leads to a node that does not follow from it.", path)
+
+    def _start(self, event: EventBody, workflow_hash: str) -> None:
+        run_id = event.scope.run_id
+        if run_id is None or not is_run_id(run_id) or run_id in self._runs:
+            raise self._malformed("starts a run without an id of its own")
+        if workflow_hash not in self._workflows:
+            raise without_workflow(workflow_hash)
+        self._runs[run_id] = self._workflows[workflow_hash]
+
+    def _create(self, event: EventBody, created: NodeCreated, tag: str) -> None:
+        run_id, node_id = event.scope.run_id, event.scope.node_id
+        if run_id not in self._runs:
+            raise out_of_order("A node stands before its run.", self._path)
+        if node_id is None or not is_node_id(node_id) or node_id in self._nodes or tag in self._tags:
+            raise self._malformed("creates a node without an id of its own")
+        self._check_parent(run_id, created)
+        if isinstance(created.state, Running) and not is_position(self._runs[run_id], created.state):
+            raise self._malformed("stands at a position that its workflow does not have")
+        if created.node_kind == "checkpoint" and not _is_attempt(created.attempt_id):
+            raise self._malformed("is a checkpoint without its attempt")
+        self._tags.add(tag)
+        self._nodes[node_id] = _Seen(run_id=run_id, kind=created.node_kind, parent=created.parent_node_id)
+
+    def _check_parent(self, run_id: RunId, created: NodeCreated) -> None:
+        parent = created.parent_node_id
+        if parent is None:
+            if run_id in self._first or created.node_kind != "step":
+                raise self._malformed("is a second beginning of its run")
+            self._first.add(run_id)
+        elif parent not in self._nodes:  # a parent that comes later, or a circle
+            raise out_of_order("A node stands before the node it follows from.", self._path)
+        elif self._nodes[parent].run_id != run_id:
+            raise self._malformed("follows from a node of another run")
+
+    def _connect(self, event: EventBody, edge: EdgeCreated) -> None:
+        child = self._nodes.get(edge.to_node_id)
+        if child is None or edge.from_node_id not in self._nodes:
+            raise out_of_order("An edge stands before its nodes.", self._path)
+        if child.parent != edge.from_node_id or edge.to_node_id in self._edges:
+            raise self._malformed("connects nodes that do not follow from each other")
+        if event.scope.run_id != child.run_id:
+            raise self._malformed("connects nodes of another run")
+        self._edges.add(edge.to_node_id)
+
+    def _about_node(self, event: EventBody) -> None:
+        node_id = event.scope.node_id
+        seen = self._nodes.get(node_id) if node_id is not None else None
+        if node_id is None or seen is None:
+            raise out_of_order("A fact about a node stands before the node.", self._path)
+        if event.scope.run_id != seen.run_id:
+            raise self._malformed("is about a node of another run")
+        match event.data:
+            case AdvanceRecorded() as answered:
+                self._answer(node_id, answered)
+            case NodeOutputAppended() as output:
+                self._output(output)
+            case DecisionTraceAppended(entries=entries) if len(entries) > MOST_TRACE_ENTRIES:
+                raise self._malformed("has too long a trace")
+            case _:
+                pass
+
+    def _answer(self, node_id: NodeId, answered: AdvanceRecorded) -> None:
+        outcome = answered.outcome
+        if not _is_attempt(answered.attempt_id) or outcome.to_node_id in self._answers:
+            raise self._malformed("answers an attempt that cannot be")
+        is_blocked = isinstance(outcome, Blocked)
+        if isinstance(outcome, Blocked) and not outcome.blockers:
+            raise self._malformed("is blocked by nothing")
+        self._answers[outcome.to_node_id] = (node_id, is_blocked, self._path)
+
+    def _output(self, output: NodeOutputAppended) -> None:
+        if (output.notes is None) == (output.artifact is None) or output.output_id in self._outputs:
+            raise self._malformed("is an output without one content and an id of its own")
+        if output.supersedes_output_id and output.supersedes_output_id not in self._outputs:
+            raise out_of_order("An output corrects one that does not stand before it.", self._path)
+        if output.artifact is not None and _digest(output.artifact.body) != output.artifact.digest:
+            raise self._malformed("has an artifact with another digest")
+        self._outputs.add(output.output_id)
+
+    def _malformed(self, what: str) -> Fault:
+        return malformed(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
+
+
+def _is_attempt(attempt_id: AttemptId | None) -> bool:
+    return attempt_id is not None and _ATTEMPT.fullmatch(attempt_id) is not None
+
+
+def _digest(body: dict[str, object]) -> str:
+    try:
+        return digest(body)
+    except Fault:
+        return ""

@@ -1,0 +1,118 @@
+"""Compiled workflows that came from elsewhere: whole, known, and safe to walk. Pure.
+
+What we compiled keeps these rules by construction; what a stranger wrote may hold anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.engine.bundles.trouble import malformed, newer
+from handrail.workflows import limits
+from handrail.workflows.compiled import (
+    COMPILED_VERSION,
+    Action,
+    AllOf,
+    AnyOf,
+    Choice,
+    CompiledWorkflow,
+    Loop,
+    Part,
+    PatternRule,
+    Rule,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.patterns import pattern_trouble
+
+
+def checked_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
+    """The workflows by hash.
+
+    Raises Fault BUNDLE_UNSUPPORTED_VERSION or BUNDLE_INVALID_FORMAT.
+    """
+    return {workflow_hash: _checked(workflow_hash, pinned[workflow_hash]) for workflow_hash in sorted(pinned)}
+
+
+def _checked(workflow_hash: str, plain: Json) -> CompiledWorkflow:
+    path = f"session/pinnedWorkflows/{workflow_hash}"
+    if plain.get("v") != COMPILED_VERSION:
+        message = "A pinned workflow was compiled by a version that is not known here."
+        raise newer(message, path, found=str(plain.get("v")), supported=COMPILED_VERSION)
+    try:
+        workflow = msgspec.convert(plain, CompiledWorkflow)
+    except msgspec.ValidationError as error:
+        raise malformed(f"A pinned workflow has another shape: {error}"[:512], path) from error
+    problem = next(_problems(workflow), "")
+    if problem:
+        raise malformed(f"A pinned workflow cannot be executed: {problem}", path)
+    return workflow
+
+
+def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
+    ids: set[str] = set()
+    waiting: list[tuple[Part, int]] = [(part, 0) for part in workflow.steps]
+    if not waiting:
+        yield "it has no steps"
+    while waiting:
+        part, depth = waiting.pop()
+        if part.id in ids:
+            yield "an id is used twice"
+        ids.add(part.id)
+        if len(ids) > limits.MAX_PARTS:
+            yield "it has too many steps"
+        yield from _dangling(workflow, part)
+        if isinstance(part, Loop):
+            yield from _endless(part, depth)
+            waiting += [(inner, depth + 1) for inner in part.body]
+
+
+def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
+    """Names that lead nowhere."""
+    conditions = {part.when}
+    match part:
+        case Step():
+            conditions |= {fragment.when for fragment in part.fragments}
+            if isinstance(part.require_confirmation, str):
+                conditions.add(part.require_confirmation)
+            if part.contract and part.contract not in workflow.contracts:
+                yield "a step names a contract that is not there"
+            if not set(part.functions) <= set(workflow.functions):
+                yield "a step names a function that is not there"
+            yield from _slow_rules(part.rules)
+        case Loop(repeat=While(condition=condition) | Until(condition=condition)):
+            conditions.add(condition)
+        case Choice(options=options):
+            if not options or len({option.id for option in options}) != len(options):
+                yield "a choice has no options, or two with one id"
+        case Loop() | Action():
+            pass
+    if not conditions - {""} <= set(workflow.conditions):
+        yield "a condition is named that is not there"
+
+
+def _endless(loop: Loop, depth: int) -> Iterator[str]:
+    if not 1 <= loop.max_iterations <= limits.MAX_ITERATIONS:
+        yield "a loop may run too often"
+    if depth >= limits.MAX_LOOP_DEPTH:
+        yield "loops are nested too deep"
+    if not loop.body:
+        yield "a loop is empty"
+
+
+def _slow_rules(rules: tuple[Rule, ...]) -> Iterator[str]:
+    waiting = list(rules)
+    while waiting:
+        rule = waiting.pop()
+        match rule:
+            case AllOf(of=inner) | AnyOf(of=inner):
+                waiting += inner
+            case PatternRule(pattern=pattern):
+                if pattern_trouble(pattern):
+                    yield "a rule has a pattern that is refused"
+            case _:
+                pass

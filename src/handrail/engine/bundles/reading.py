@@ -1,0 +1,269 @@
+"""A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
+
+Order: size and width before parsing, depth while parsing, then shape, digests, chain, and what the
+events mean. Nothing is given out before everything holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.canonical import canonical_bytes, decode_json
+from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, REQUEST_TOO_LARGE
+from handrail.contract.chain import chain_digest, genesis
+from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref, is_session_id
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import quoted
+from handrail.engine.bundles.document import (
+    BUNDLE_VERSION,
+    Bundle,
+    BundleEvent,
+    BundleSession,
+    integrity_entries,
+    name_of,
+)
+from handrail.engine.bundles.lineage import check_events
+from handrail.engine.bundles.pinned import checked_workflows
+from handrail.engine.bundles.trouble import (
+    altered,
+    malformed,
+    manifest_out_of_order,
+    newer,
+    out_of_order,
+    too_large,
+    without_snapshot,
+    without_workflow,
+)
+from handrail.engine.bundles.writing import pins_of
+from handrail.engine.events import EVENT_VERSION, EventBody, NodeOutputAppended, NotesStored, decode_event
+from handrail.engine.folding import fold
+from handrail.engine.history import History
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_DEPTH = 80
+"""The deepest context a run takes, and the levels that a bundle puts around it."""
+MOST_VALUES = 4_000_000
+"""Commas and opening brackets, counted before parsing: a wide document costs memory, not bytes."""
+MOST_EVENTS = 250_000
+
+
+class ReadRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One event with its place in the chain of the source."""
+
+    index: int
+    dedupe_key: str
+    body: bytes
+    digest: str
+
+
+class ReadBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """A bundle in which everything holds."""
+
+    bundle_id: BundleId
+    exported_at: str
+    session_id: SessionId
+    records: tuple[ReadRecord, ...]
+    contents: dict[BlobRef, bytes]
+    """What the events name by digest: compiled workflows and long notes."""
+    history: History
+
+
+def read_bundle(text: str) -> ReadBundle:
+    """The session of a bundle.
+
+    Raises Fault with one of the BUNDLE_ codes.
+    """
+    document = _decoded(text)
+    bundle = _shaped(document)
+    _check_integrity(bundle, document["session"])
+    _check_continuable(bundle.session)
+    records = _chained(bundle.session)
+    events = [_event(record) for record in records]
+    contents = _contents(bundle.session)
+    workflows = checked_workflows(bundle.session.pinned_workflows)
+    check_events(records, events, workflows)
+    _check_pins(bundle.session, events, contents)
+    session_id = SessionId(bundle.session.session_id)
+    return ReadBundle(
+        bundle_id=BundleId(bundle.bundle_id),
+        exported_at=bundle.exported_at,
+        session_id=session_id,
+        records=records,
+        contents=contents,
+        history=fold(session_id, records),
+    )
+
+
+def _decoded(text: str) -> dict[str, Json]:
+    if len(text) > MOST_BYTES:
+        raise too_large("bytes", len(text), MOST_BYTES)
+    width = text.count(",") + text.count("[") + text.count("{")
+    if width > MOST_VALUES:
+        raise too_large("values", width, MOST_VALUES)
+    try:
+        document = decode_json(text, max_bytes=MOST_BYTES, max_depth=MOST_DEPTH)
+    except Fault as fault:
+        if fault.kind is REQUEST_TOO_LARGE:
+            what, measured = fault.details["what"], fault.details["measured"]
+            raise too_large(_UNITS[what], measured, fault.details["limit"]) from fault
+        raise malformed(f"The file is no bundle. {fault.message}") from fault
+    if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
+        raise malformed("The file is no bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion")
+    return document
+
+
+_UNITS = {"bytes": "bytes", "depth": "levels inside each other"}
+
+
+def _shaped(document: dict[str, Json]) -> Bundle:
+    version = document["bundleSchemaVersion"]
+    if type(version) is not int or version < 1:
+        raise malformed("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
+    if version > BUNDLE_VERSION:
+        message = f"The bundle has version {version}; this version of handrail reads {BUNDLE_VERSION}."
+        raise newer(message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION)
+    try:
+        bundle = msgspec.convert(document, Bundle)
+    except msgspec.ValidationError as error:
+        raise malformed(f"The bundle has another shape: {quoted(str(error))}.", _place(error)) from error
+    if not is_session_id(bundle.session.session_id):
+        raise malformed("The bundle's session id is no session id.", "session/sessionId")
+    if len(bundle.session.events) > MOST_EVENTS:
+        raise too_large("events", len(bundle.session.events), MOST_EVENTS)
+    return bundle
+
+
+def _place(error: msgspec.ValidationError) -> str:
+    """msgspec ends its sentences with: at `$.path`."""
+    _, _, place = str(error).rpartition(" - at `$.")
+    return place.rstrip("`").replace(".", "/")
+
+
+def _check_integrity(bundle: Bundle, session: dict[str, Json]) -> None:
+    try:
+        found = integrity_entries(session)
+    except Fault as fault:
+        raise malformed(f"The bundle holds a value without a canonical form. {fault.message}") from fault
+    listed = {entry.path: entry for entry in bundle.integrity.entries}
+    parts = {entry.path: entry for entry in found}
+    if len(listed) != len(bundle.integrity.entries):
+        raise malformed("A path is listed twice in the bundle's integrity entries.", "integrity/entries")
+    for path in sorted(listed.keys() | parts.keys()):
+        if path not in parts:
+            raise _lacking(path)
+        if listed.get(path) != parts[path]:
+            raise altered(f"{quoted(path)} is not what the bundle's integrity entries say.", path)
+    if tuple(listed.values()) != found or bundle.bundle_id != name_of(found):
+        raise altered("The bundle's id or the order of its entries does not fit its content.", "bundleId")
+
+
+def _lacking(path: str) -> Fault:
+    prefix = "session/pinnedWorkflows/"
+    if path.startswith(prefix):
+        return without_workflow(path.removeprefix(prefix))
+    return altered(f"The bundle lists {quoted(path)} and does not hold it.", path)
+
+
+def _check_continuable(session: BundleSession) -> None:
+    if session.salvage is None:
+        return
+    raise Fault(
+        BUNDLE_INTEGRITY_FAILED,
+        f"This is a salvage export: the session was {quoted(session.salvage.health)} when it was written, "
+        "so it can be read but not continued.",
+        details={"path": "session/salvage", "found": session.salvage.reason[:200]},
+        hint="Read it as it is, or import an export from before the damage.",
+    )
+
+
+def _chained(session: BundleSession) -> tuple[ReadRecord, ...]:
+    """The events in order, each proven by the manifest record beside it."""
+    if len(session.manifest) != len(session.events):
+        raise manifest_out_of_order("The manifest does not have one record per event.", "session/manifest")
+    digest = genesis(session.session_id)
+    records = []
+    keys: set[str] = set()
+    for index, (event, proof) in enumerate(zip(session.events, session.manifest, strict=True)):
+        path = f"session/events/{index}"
+        if event.event_index != index:
+            raise out_of_order(f"Event {event.event_index} stands at place {index}.", path)
+        if proof.event_index != index:
+            message = f"The manifest record of event {proof.event_index} stands at place {index}."
+            raise manifest_out_of_order(message, f"session/manifest/{index}")
+        if event.dedupe_key in keys:
+            raise out_of_order(f"Event {index} repeats a fact that stands before it.", path)
+        keys.add(event.dedupe_key)
+        body = _body(event, path)
+        digest = chain_digest(digest, event.dedupe_key, body)
+        if proof.digest != digest:
+            raise altered(f"Event {index} is not what the manifest says.", path)
+        records.append(ReadRecord(index=index, dedupe_key=event.dedupe_key, body=body, digest=digest))
+    return tuple(records)
+
+
+def _body(event: BundleEvent, path: str) -> bytes:
+    try:
+        return msgspec.json.encode(event.body)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise malformed("An event holds a value that cannot be stored.", path) from error
+
+
+def _event(record: ReadRecord) -> EventBody:
+    try:
+        return decode_event(record.body)
+    except Fault as fault:
+        path = f"session/events/{record.index}"
+        message = f"Event {record.index} is of a kind or version that this version does not know."
+        found = str(fault.details["found"])
+        raise newer(message, path, found=found, supported=EVENT_VERSION) from fault
+
+
+def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
+    """What is named by digest, as the store keeps it, each under the name it proves to have."""
+    held = {f"pinnedWorkflows/{ref}": canonical_bytes(flow) for ref, flow in session.pinned_workflows.items()}
+    held |= {f"artifacts/{ref}": kept.text.encode() for ref, kept in session.artifacts.items()}
+    contents = {}
+    for name, content in held.items():
+        if name.partition("/")[2] != blob_ref(content):
+            raise altered(f"{quoted(name)} does not have the content that its name says.", f"session/{name}")
+        contents[blob_ref(content)] = content
+    return contents
+
+
+def _check_pins(session: BundleSession, events: list[EventBody], contents: dict[BlobRef, bytes]) -> None:
+    """Every reference has its target, every target a reference, and the manifest names them all."""
+    hashes: dict[RunId, WorkflowHash] = {}
+    used: set[str] = set()
+    for index, event in enumerate(events):
+        pins = pins_of(event, hashes)
+        if pins != session.manifest[index].pins:
+            raise altered(
+                f"The manifest names other contents for event {index}.", f"session/manifest/{index}"
+            )
+        for pin in pins:
+            _check_target(session, event, pin, contents)
+        used.update(pins)
+    unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts} - used)
+    if unused:
+        raise malformed(f"Nothing in the bundle refers to {quoted(unused[0])}.", "session")
+
+
+def _check_target(session: BundleSession, event: EventBody, pin: str, contents: dict[BlobRef, bytes]) -> None:
+    match event.data:
+        case NodeOutputAppended(notes=NotesStored(excerpt=excerpt, size_bytes=size_bytes)):
+            whole = contents.get(BlobRef(pin))
+            if whole is None:
+                raise altered("The bundle lacks the whole of long notes.", f"session/artifacts/{pin}")
+            if size_bytes != len(whole) or not whole.startswith(excerpt.encode()):
+                raise altered("Long notes and their excerpt differ.", f"session/artifacts/{pin}")
+        case _ if pin in session.pinned_workflows:
+            pass
+        case _ if pin not in session.snapshots:
+            raise without_snapshot(pin)
+        case _:
+            _check_snapshot(session, pin)
+
+
+def _check_snapshot(session: BundleSession, ref: str) -> None:
+    if blob_ref(canonical_bytes(session.snapshots[ref])) != ref:
+        raise altered("A snapshot is not the position that its name says.", "session/snapshots")

@@ -1,0 +1,60 @@
+"""How the trouble with a bundle is told: one place for its words and details. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import (
+    BUNDLE_EVENT_ORDER_INVALID,
+    BUNDLE_INTEGRITY_FAILED,
+    BUNDLE_INVALID_FORMAT,
+    BUNDLE_MANIFEST_ORDER_INVALID,
+    BUNDLE_MISSING_PINNED_WORKFLOW,
+    BUNDLE_MISSING_SNAPSHOT,
+    BUNDLE_TOO_LARGE,
+    BUNDLE_UNSUPPORTED_VERSION,
+)
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
+
+
+def malformed(message: str, path: str = "") -> Fault:
+    return Fault(BUNDLE_INVALID_FORMAT, message, details=_at(path))
+
+
+def too_large(what: str, measured: int, limit: int) -> Fault:
+    return Fault(
+        BUNDLE_TOO_LARGE,
+        f"The bundle has {measured} {what}; the limit is {limit}.",
+        details={"path": what, "measured": measured, "limit": limit},
+        hint="Nothing was imported. A session of this size must be copied with its store.",
+    )
+
+
+def newer(message: str, path: str, *, found: str, supported: int) -> Fault:
+    details = {"path": path, "found": found[:200], "supported": supported}
+    return Fault(BUNDLE_UNSUPPORTED_VERSION, message, details=details)
+
+
+def altered(message: str, path: str) -> Fault:
+    return Fault(BUNDLE_INTEGRITY_FAILED, message, details=_at(path))
+
+
+def out_of_order(message: str, path: str) -> Fault:
+    return Fault(BUNDLE_EVENT_ORDER_INVALID, message, details=_at(path))
+
+
+def manifest_out_of_order(message: str, path: str) -> Fault:
+    return Fault(BUNDLE_MANIFEST_ORDER_INVALID, message, details=_at(path))
+
+
+def without_snapshot(ref: str) -> Fault:
+    message = f"The bundle lacks the snapshot {quoted(ref)}, which a node stands at."
+    return Fault(BUNDLE_MISSING_SNAPSHOT, message, details=_at("session/snapshots"))
+
+
+def without_workflow(workflow_hash: str) -> Fault:
+    message = f"The bundle lacks the pinned workflow {quoted(workflow_hash)}, which a run needs."
+    return Fault(BUNDLE_MISSING_PINNED_WORKFLOW, message, details=_at("session/pinnedWorkflows"))
+
+
+def _at(path: str) -> dict[str, str]:
+    return {"path": path[:200]} if path else {}

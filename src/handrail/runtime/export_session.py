@@ -1,0 +1,157 @@
+"""`session.export`: one session as a bundle to import elsewhere, or as a report to read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_CORRUPT
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.payload import Answer
+from handrail.contract.shape import Shape
+from handrail.engine.bundles.document import Bundle, Producer, Salvage
+from handrail.engine.bundles.writing import bundle_of
+from handrail.engine.events import decode_event
+from handrail.ports import Health, Loaded, Record
+from handrail.runtime.find_session import find_records
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+ExportedAs: TypeAlias = Literal["bundle"]
+
+MEDIA_TYPES: dict[ExportedAs, str] = {"bundle": "application/json"}
+
+
+class ExportSession(Input, frozen=True, kw_only=True):
+    """Which session, and in which form."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    exported_as: (
+        Annotated[ExportedAs, Meta(description="The form; default bundle, which can be imported.")]
+        | UnsetType
+    ) = msgspec.field(default=UNSET, name="as")
+    salvage: (
+        Annotated[
+            bool,
+            Meta(description="Of a damaged session, export the part that is proven, marked as such."),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class ExportedSession(Answer, frozen=True, kw_only=True):
+    """The export. `content` is the bundle itself, or the text of the report."""
+
+    session_id: str
+    exported_as: ExportedAs = msgspec.field(name="as")
+    media_type: str
+    bundle_id: str
+    event_count: int
+    health: str
+    is_salvage: bool
+    content: Any
+
+
+def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
+    """Nothing in it is a token, and nothing names a place on this machine.
+
+    Raises Fault SESSION_NOT_FOUND, and SESSION_NOT_HEALTHY where only a part is proven and no salvage
+    was asked for.
+    """
+    loaded = find_records(rt, request.session_id)
+    session_id = SessionId(request.session_id)
+    exported_as: ExportedAs = "bundle" if request.exported_as is UNSET else request.exported_as
+    match exported_as:
+        case "bundle":
+            bundle = _bundle(rt, session_id, loaded, is_salvage=request.salvage is True)
+            return ExportedSession(
+                session_id=session_id,
+                exported_as=exported_as,
+                media_type=MEDIA_TYPES[exported_as],
+                bundle_id=bundle.bundle_id,
+                event_count=len(bundle.session.events),
+                health=loaded.health.state,
+                is_salvage=bundle.session.salvage is not None,
+                content=msgspec.to_builtins(bundle),
+            )
+        case never:
+            assert_never(never)
+
+
+def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool) -> Bundle:
+    health = loaded.health
+    records = loaded.records
+    if is_salvage:
+        records, health = _readable(records, health)
+    if health.state != "healthy" and not is_salvage:
+        raise _not_whole(session_id, loaded)
+    is_damaged = health.state != "healthy"
+
+    def content(ref: BlobRef) -> bytes | None:
+        try:
+            return rt.log.get_blob(ref)
+        except Fault as fault:
+            if is_salvage and fault.kind is STORE_CORRUPT:
+                return None
+            raise
+
+    return bundle_of(
+        session_id,
+        records,
+        content,
+        exported_at=rt.clock.now(),
+        producer=Producer(name="handrail", version=__version__),
+        salvage=Salvage(health=health.state, reason=health.reason) if is_damaged else None,
+    )
+
+
+def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record, ...], Health]:
+    """The events that this version can read, from the first one on."""
+    for record in records:
+        try:
+            decode_event(record.body)
+        except Fault:
+            return records[: record.index], Health(state="unknown_version", reason="unsupported_version")
+    return records, health
+
+
+def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:
+    details: dict[str, Json] = {
+        "session_id": session_id,
+        "health": loaded.health.state,
+        "reason": loaded.health.reason,
+        "event_index": loaded.head,
+    }
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"Session {session_id} is proven up to event {loaded.head}, not more.",
+        details=details,
+        hint="A salvage export holds the proven part, to be read and not continued: run next_command.",
+        next_call=NextCall(operation="session.export", params={"sessionId": session_id, "salvage": True}),
+    )
+
+
+OPERATION = Operation(
+    name="session.export",
+    effect="read",
+    summary="Export one session as a bundle that can be imported elsewhere, or as a report.",
+    input=ExportSession,
+    output=ExportedSession,
+    perform=export_session,
+    shape=Shape(
+        levels={
+            "minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage"),
+            "standard": None,
+            "full": None,
+        },
+        id_field="session_id",
+        select="top",
+        drop_order=("content",),
+        untrusted=("content",),
+    ),
+    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT"),
+)
