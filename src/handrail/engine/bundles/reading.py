@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes, decode_json
+from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, REQUEST_TOO_LARGE
 from handrail.contract.chain import chain_digest, genesis
 from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref, is_session_id
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import decode_json
 from handrail.contract.wording import quoted
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,

@@ -24,6 +24,7 @@ GLOBALS: tuple[Param, ...] = (
     {"name": "quiet", "flag": "--quiet", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
     {"name": "dry-run", "flag": "--dry-run", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
     {"name": "confirm", "flag": "--confirm", "kind": "token", "value": "TOKEN", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+    {"name": "out", "flag": "--out", "kind": "directory", "value": "FILE", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
     {"name": "input", "flag": "--input", "kind": "input", "value": "JSON|@FILE|-", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
     {"name": "timeout", "flag": "--timeout", "kind": "int", "value": "SECONDS", "position": 0, "required": False, "choices": (), "least": 1, "most": 3600, "is_plural": False},
     {"name": "project", "flag": "--project", "kind": "directory", "value": "DIR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": ("id", "name", "kind", "sourceKind"),
         "seconds": 0,
+        "out": "",
     },
     "workflow inspect": {
         "path": "workflow inspect",
@@ -68,6 +70,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("part", "source"),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "workflow validate": {
         "path": "workflow validate",
@@ -85,6 +88,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "workflow graph": {
         "path": "workflow graph",
@@ -101,6 +105,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "workflow simulate": {
         "path": "workflow simulate",
@@ -121,6 +126,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("record", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "workflow builtins": {
         "path": "workflow builtins",
@@ -139,6 +145,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": ("kind", "id", "title"),
         "seconds": 0,
+        "out": "",
     },
     "workflow schema": {
         "path": "workflow schema",
@@ -152,6 +159,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "workflow new": {
         "path": "workflow new",
@@ -169,6 +177,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "run start": {
         "path": "run start",
@@ -190,6 +199,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "run continue": {
         "path": "run continue",
@@ -210,6 +220,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "run checkpoint": {
         "path": "run checkpoint",
@@ -228,6 +239,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "session list": {
         "path": "session list",
@@ -246,6 +258,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": ("id", "status", "workflow_id", "goal", "last_activity"),
         "seconds": 0,
+        "out": "",
     },
     "session show": {
         "path": "session show",
@@ -261,6 +274,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "session resume": {
         "path": "session resume",
@@ -276,6 +290,42 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": ("sessionId", "status", "workflowId", "pendingTitle"),
         "seconds": 0,
+        "out": "",
+    },
+    "session export": {
+        "path": "session export",
+        "operation": "session.export",
+        "effect": "read",
+        "key": "",
+        "params": (
+            {"name": "sessionId", "flag": "", "kind": "id", "value": "ID", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "as", "flag": "--as", "kind": "choice", "value": "bundle", "position": 0, "required": False, "choices": ("bundle",), "least": 0, "most": 0, "is_plural": False},
+            {"name": "salvage", "flag": "--salvage", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": False,
+        "raw": "content",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+        "out": "content",
+    },
+    "session import": {
+        "path": "session import",
+        "operation": "session.import",
+        "effect": "gated",
+        "key": "",
+        "params": (
+            {"name": "bundle", "flag": "", "kind": "document", "value": "FILE", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "asNew", "flag": "--as-new", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": False,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+        "out": "",
     },
     "store verify": {
         "path": "store verify",
@@ -292,6 +342,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 900,
+        "out": "",
     },
     "store du": {
         "path": "store du",
@@ -305,6 +356,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "store selftest": {
         "path": "store selftest",
@@ -325,6 +377,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 3600,
+        "out": "",
     },
     "lafs check": {
         "path": "lafs check",
@@ -345,6 +398,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "mcp": {
         "path": "mcp",
@@ -360,6 +414,7 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
     "demo": {
         "path": "demo",
@@ -375,5 +430,6 @@ COMMANDS: dict[str, Command] = {
         "raw_when": ("", ""),
         "columns": (),
         "seconds": 0,
+        "out": "",
     },
 }
