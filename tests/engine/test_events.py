@@ -7,7 +7,16 @@ import json
 import pytest
 
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
-from handrail.contract.ids import AttemptId, BlobRef, NodeId, RunId, WorkflowHash, WorkflowId
+from handrail.contract.ids import (
+    AttemptId,
+    BlobRef,
+    BundleId,
+    NodeId,
+    RunId,
+    SessionId,
+    WorkflowHash,
+    WorkflowId,
+)
 from handrail.contract.outcome import Fault
 from handrail.engine.events import (
     EVENT_KINDS,
@@ -34,6 +43,7 @@ from handrail.engine.events import (
     RunStarted,
     Scope,
     SessionCreated,
+    SessionImported,
     ValidationPerformed,
     decode_event,
     encode_event,
@@ -311,6 +321,17 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             ],
         },
     ),
+    (
+        SessionImported(
+            bundle_id=BundleId("bnd_1"), source_session_id=SessionId("ses_1"), source_head="0" * 64
+        ),
+        {
+            "kind": "session_imported",
+            "bundleId": "bnd_1",
+            "sourceSessionId": "ses_1",
+            "sourceHead": "0" * 64,
+        },
+    ),
 ]
 
 
@@ -357,6 +378,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "gap_recorded",
         "divergence_recorded",
         "decision_trace_appended",
+        "session_imported",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

@@ -45,4 +45,8 @@ PROMISES = (
     Promise("loops.attributable", "execution, loops", "Every loop exit has a reason that is shown."),
     Promise("prompts.filled", "workflows", "Prompts hold the values of the case and of the iteration."),
     Promise("prompts.recovered", "execution, recap", "Functions and references come again after a loss."),
+    Promise("bundle.idempotent", "DESIGN 9", "The same bundle twice makes one session."),
+    Promise("bundle.label", "DESIGN 9", "An imported session says so wherever it is told of."),
+    Promise("bundle.provenance", "DESIGN D6", "A copy can be proven event by event against its source."),
+    Promise("bundle.gated", "CLI 9", "An import is shown first, and made only as it was shown."),
 )

@@ -123,4 +123,24 @@ PROMISES = (
         "EXEC, Node-attached effective preferences",
         "The mode holds along the run and is told in replies.",
     ),
+    Promise(
+        "bundle.round-trip",
+        "EXEC, Export/import bundles (resumable) (normative)",
+        "An imported session tells the same story as its source.",
+    ),
+    Promise(
+        "bundle.resumable",
+        "EXEC, Export/import bundles (resumable) (normative)",
+        "An imported session is found and finished with tokens of its new home.",
+    ),
+    Promise(
+        "bundle.import-as-new",
+        "EXEC, Integrity and conflicts (recommended behavior)",
+        "Where the id is taken, or on request, a bundle becomes a new session; nothing is merged.",
+    ),
+    Promise(
+        "bundle.tokens-stay",
+        "EXEC, Export/import bundles (resumable) (normative)",
+        "Tokens are not in a bundle, and those of the source do not act on a copy.",
+    ),
 )

@@ -1,0 +1,197 @@
+"""A session leaves in a bundle and goes on elsewhere: nothing is lost, nothing is taken over unseen."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.contract.chain import chain_digest, genesis
+from handrail.event_log.memory import MemoryLog
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import answer, refusal, rehydrate, start
+from tests.journeys.rich_session import rich_session, to_the_end
+
+NAMES_OF_HERE = ("session_id", "imported", "event_count", "last_activity")
+"""What a copy of a session tells differently: whose it is, that it is one, and since when."""
+
+
+def exported(runtime: Runtime, session_id: str) -> str:
+    return json.dumps(answer(runtime, "session.export", sessionId=session_id)["content"])
+
+
+def bundle(text: str) -> dict[str, str]:
+    return {"source": "work.handrail.json", "text": text}
+
+
+def imported(runtime: Runtime, text: str, **params: Any) -> dict[str, Any]:
+    """Shown, then made."""
+    shown = answer(runtime, "session.import", bundle=bundle(text), dryRun=True, **params)
+    return answer(runtime, "session.import", bundle=bundle(text), confirm=shown["confirm_token"], **params)
+
+
+def told(runtime: Runtime, session_id: str) -> dict[str, Any]:
+    """What every reader sees, without the names that belong to one store."""
+    shown = answer(runtime, "session.show", sessionId=session_id)
+    return {name: value for name, value in shown.items() if name not in NAMES_OF_HERE}
+
+
+@pytest.mark.promise("bundle.round-trip")
+def test_a_moved_session_keeps_its_id_and_tells_the_same_story(runtime: Runtime) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    elsewhere = memory_runtime()
+
+    made = imported(elsewhere, exported(runtime, session_id))
+
+    assert made["session_id"] == session_id
+    assert told(elsewhere, session_id) == told(runtime, session_id)
+    assert answer(elsewhere, "session.show", sessionId=session_id)["imported"] == {
+        "bundle_id": made["bundle_id"],
+        "source_session_id": session_id,
+    }
+
+
+@pytest.mark.promise("bundle.resumable")
+def test_a_moved_session_is_found_and_finished_with_tokens_of_its_new_home(runtime: Runtime) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    elsewhere = memory_runtime()
+    imported(elsewhere, exported(runtime, session_id))
+
+    last = to_the_end(elsewhere, session_id)
+
+    assert last["isComplete"]
+    assert told(elsewhere, session_id)["status"] == "complete_with_gaps"
+    assert told(runtime, session_id)["status"] == "in_progress"
+
+
+@pytest.mark.promise("bundle.import-as-new")
+def test_where_the_id_is_taken_the_session_comes_in_under_a_new_one(runtime: Runtime) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    before = told(runtime, session_id)
+
+    made = imported(runtime, exported(runtime, session_id))
+
+    assert made["session_id"] != session_id
+    assert told(runtime, made["session_id"]) == before
+    assert told(runtime, session_id) == before
+    assert to_the_end(runtime, made["session_id"])["isComplete"]
+    assert told(runtime, session_id) == before
+
+
+@pytest.mark.promise("bundle.import-as-new")
+def test_a_new_id_can_be_asked_for(runtime: Runtime) -> None:
+    session_id = start(runtime)["session"]["sessionId"]
+    elsewhere = memory_runtime()
+
+    made = imported(elsewhere, exported(runtime, session_id), asNew=True)
+
+    assert made["session_id"] != session_id
+    assert made["source_session_id"] == session_id
+
+
+@pytest.mark.promise("bundle.idempotent")
+def test_the_same_bundle_twice_makes_one_session(runtime: Runtime) -> None:
+    text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
+    made = imported(runtime, text)
+    assert isinstance(runtime.log, MemoryLog)
+    commits = runtime.log.commits
+
+    shown = answer(runtime, "session.import", bundle=bundle(text), dryRun=True)
+    again = imported(runtime, text)
+
+    assert shown["preview"]["unchanged"] is True
+    assert (again["session_id"], again["is_imported"]) == (made["session_id"], False)
+    assert runtime.log.commits == commits
+
+
+@pytest.mark.promise("bundle.label")
+def test_an_imported_session_says_so_wherever_it_is_told_of(runtime: Runtime) -> None:
+    source = rich_session(runtime)
+    session_id = source["session"]["sessionId"]
+    made = imported(runtime, exported(runtime, session_id))["session_id"]
+
+    rows = {row["id"]: row["imported_from"] for row in answer(runtime, "session.list")["items"]}
+    (candidate,) = answer(runtime, "session.resume", query=made)["items"]
+    reply = answer(runtime, "run.continue", **candidate["nextCall"]["params"])
+
+    assert rows == {session_id: "", made: session_id}
+    assert candidate["importedFrom"] == session_id
+    assert reply["recap"]["importedFrom"] == session_id
+    assert "importedFrom" not in rehydrate(runtime, source)["recap"]
+
+
+@pytest.mark.promise("bundle.provenance")
+def test_a_copy_can_be_proven_against_its_source(runtime: Runtime) -> None:
+    """The events before the label give the source's own chain, whatever the session is called here."""
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    source = runtime.log.load(session_id)
+
+    made = imported(runtime, exported(runtime, session_id))
+    copied = runtime.log.load(made["session_id"])
+
+    assert source is not None
+    assert copied is not None
+    digest = genesis(session_id)
+    for record in copied.records[:-1]:
+        digest = chain_digest(digest, record.dedupe_key, record.body)
+    label = json.loads(copied.records[-1].body)["data"]
+    assert label["sourceHead"] == digest == source.records[-1].digest
+    assert copied.records[-1].digest != digest
+
+
+@pytest.mark.promise("bundle.tokens-stay")
+def test_tokens_of_the_source_do_not_act_on_its_copy(runtime: Runtime) -> None:
+    source = rich_session(runtime)
+    made = imported(runtime, exported(runtime, source["session"]["sessionId"]))
+    (candidate,) = answer(runtime, "session.resume", query=made["session_id"])["items"]
+
+    mixed = refusal(
+        runtime,
+        "run.continue",
+        stateToken=candidate["nextCall"]["params"]["stateToken"],
+        ackToken=source["ackToken"],
+    )
+
+    assert mixed.kind.code == "TOKEN_SCOPE_MISMATCH"
+
+
+@pytest.mark.promise("bundle.gated")
+def test_nothing_is_imported_without_the_token_of_exactly_this_preview(runtime: Runtime) -> None:
+    text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
+    elsewhere = memory_runtime()
+    assert isinstance(elsewhere.log, MemoryLog)
+
+    bare = refusal(elsewhere, "session.import", bundle=bundle(text))
+    shown = answer(elsewhere, "session.import", bundle=bundle(text), dryRun=True)
+    other = refusal(elsewhere, "session.import", bundle=bundle(text + " "), confirm=shown["confirm_token"])
+
+    assert bare.kind.code == "E_CONFIRMATION_REQUIRED"
+    assert shown["preview"]["changes"][0]["after"]["events"] == len(json.loads(text)["session"]["events"])
+    assert other.kind.code == "E_CONFLICT"
+    assert elsewhere.log.commits == 0
+
+
+@pytest.mark.promise("bundle.gated")
+def test_a_session_that_appears_after_the_preview_is_not_written_over(runtime: Runtime) -> None:
+    text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
+    elsewhere = memory_runtime()
+    shown = answer(elsewhere, "session.import", bundle=bundle(text), dryRun=True)
+    imported(elsewhere, text)
+
+    late = refusal(elsewhere, "session.import", bundle=bundle(text), confirm=shown["confirm_token"])
+
+    assert late.kind.code == "E_CONFLICT"
+
+
+@pytest.mark.promise("bundle.round-trip")
+def test_a_copy_of_a_copy_still_tells_the_same_story(runtime: Runtime) -> None:
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    second, third = memory_runtime(), memory_runtime()
+    once = imported(second, exported(runtime, session_id), asNew=True)["session_id"]
+
+    twice = imported(third, exported(second, once))
+
+    assert twice["source_session_id"] == once
+    assert told(third, twice["session_id"]) == told(runtime, session_id)
