@@ -45,23 +45,22 @@ def report(runtime: Runtime, token: str, *artifacts: dict[str, Any], notes: str 
 
 
 def rich_session(runtime: Runtime) -> dict[str, Any]:
-    """The last reply of the session: its run stands in the loop, after a block, a gap, a fork, a checkpoint."""
+    """The last reply: the run stands in its loop, after a block, a gap, a checkpoint and a fork."""
     first = begin(
         runtime, *STEPS, fields=FIELDS, goal="Make the cache <fast>", context={"constraints": ["no new deps"]}
     )
     blocked = report(runtime, first["ackToken"], notes="I thought about it.")
     chosen = report(runtime, blocked["retryAckToken"], A_DECISION, A_GAP, A_DIVERGENCE, notes=LONG_NOTES)
-    saved = answer(
+    answer(
         runtime,
         "run.checkpoint",
         checkpointToken=chosen["checkpointToken"],
         output={"notesMarkdown": "Half way."},
     )
     tried = answer(runtime, "run.continue", ackToken=chosen["pending"]["choices"][0]["token"])
-    again = decided(runtime, tried, "continue")
+    decided(runtime, tried, "continue")
     fork = rehydrate(runtime, tried)
     decided(runtime, fork, "continue", notes="Tried it another way.")
-    del saved, again
     return answer(runtime, "run.continue", stateToken=fork["stateToken"])
 
 

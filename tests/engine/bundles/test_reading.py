@@ -62,6 +62,15 @@ def _scalars(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield path
 
 
+def _code_of(text: str) -> str:
+    """Empty when the bundle is taken."""
+    try:
+        read_bundle(text)
+    except Fault as fault:
+        return fault.kind.code
+    return ""
+
+
 INFORMATIONAL = {("exportedAt",), ("producer", "name"), ("producer", "version")}
 
 
@@ -77,11 +86,8 @@ def test_no_value_of_a_bundle_can_be_changed_unseen() -> None:
             holder = holder[key]
         old = holder[path[-1]]
         holder[path[-1]] = (not old) if isinstance(old, bool) else old + ("x" if isinstance(old, str) else 1)
-        try:
-            read_bundle(json.dumps(document))
+        if _code_of(json.dumps(document))[:7] != "BUNDLE_":
             unseen.append(path)
-        except Fault as fault:
-            assert fault.kind.code.startswith("BUNDLE_"), (path, fault.kind.code)
 
     assert len(places) > 400
     assert unseen == []

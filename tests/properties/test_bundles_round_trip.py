@@ -1,0 +1,64 @@
+"""Law: a session that leaves in a bundle and comes back is the same session, whatever happened in it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import answer, start
+from tests.journeys.test_moving_sessions import exported, imported, told
+
+numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+characters = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | characters,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(characters, inner, max_size=3),
+    max_leaves=6,
+)
+contexts = st.dictionaries(st.sampled_from(["a", "é", "constraints"]), values, max_size=2)
+moves = st.lists(
+    st.tuples(st.sampled_from(["continue", "checkpoint"]), st.integers(0, 9), characters, contexts),
+    max_size=6,
+)
+
+
+def played(runtime: Runtime, goal: str, play: list[tuple[str, int, str, dict[str, Any]]]) -> str:
+    """Every move acts on some reply that exists by then, old ones too: that forks."""
+    replies = [start(runtime, goal=f"goal {goal}", context={"x": 1})]
+    for kind, place, notes, context in play:
+        open_replies = [reply for reply in replies if not reply["isComplete"]]
+        reply = open_replies[place % len(open_replies)]
+        output = {"notesMarkdown": f"notes {notes}"}
+        if kind == "checkpoint":
+            token = reply["checkpointToken"]
+            answer(runtime, "run.checkpoint", checkpointToken=token, output=output)
+            continue
+        fresh = answer(runtime, "run.continue", stateToken=reply["stateToken"])
+        replies.append(
+            answer(runtime, "run.continue", ackToken=fresh["ackToken"], output=output, context=context)
+        )
+    return str(replies[0]["session"]["sessionId"])
+
+
+@given(characters, moves)
+@settings(max_examples=40, deadline=None)
+def test_out_and_in_again_changes_nothing_that_is_told(
+    goal: str, play: list[tuple[str, int, str, dict[str, Any]]]
+) -> None:
+    runtime = memory_runtime()
+    session_id = played(runtime, goal, play)
+    text = exported(runtime, session_id)
+
+    copy = imported(runtime, text)["session_id"]
+    second = json.loads(exported(runtime, copy))["session"]
+
+    assert told(runtime, copy) == told(runtime, session_id)
+    first = json.loads(text)["session"]
+    assert second["events"][:-1] == first["events"]
+    assert second["snapshots"] == first["snapshots"]
+    assert second["pinnedWorkflows"] == first["pinnedWorkflows"]
