@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
-from handrail.contract.catalogue import HOST_REFUSED, ORIGIN_REFUSED
+from handrail.contract.catalogue import HOST_REFUSED, METHOD_NOT_ALLOWED, ORIGIN_REFUSED
 from handrail.contract.outcome import Failure
 from handrail.contract.problem import MEDIA_TYPE, to_problem
 from handrail.surfaces.mcp.limits import MAX_BYTES
@@ -78,6 +78,10 @@ class HttpDoor:
         origins = _values(scope, b"origin")
         if len(origins) > 1 or not self._origins.issuperset(origins):
             return Failure(kind=ORIGIN_REFUSED, message="This server does not answer pages of that origin.")
+        if scope["method"] != "POST":
+            # The library would hold a GET open for ever, waiting for news that a stateless server never has.
+            message = "MCP requests are sent with POST; there is no stream to open and no session to end."
+            return Failure(kind=METHOD_NOT_ALLOWED, message=message, details={"allow": ["POST"]})
         return None
 
 
@@ -96,5 +100,7 @@ async def _answer_refused(send: Send, refusal: Failure) -> None:
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
     ]
+    if refusal.kind is METHOD_NOT_ALLOWED:
+        headers.append((b"allow", b"POST"))
     await send({"type": "http.response.start", "status": refusal.kind.http_status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
