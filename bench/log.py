@@ -1,12 +1,12 @@
 """The log beside the cheapest durable append, measured in the same rounds and printed as ratios.
 
-Run with `python bench/log.py [--json] [--rounds N] [--nodes 10,1000,2860,10000] [--sessions 10,1000]`.
-HANDRAIL_BENCH_DIR names a directory on the disk to measure. The exit status says nothing about speed.
+Run with `python bench/log.py [--json] [--rounds N] [--nodes 10,1000,10000] [--sessions 10,1000]
+[--peers PYTHON] [--chart FILE.svg]`. HANDRAIL_BENCH_DIR names a directory on the disk to measure; `--peers`
+the Python of an environment with the stores of bench/peers.py. The exit status says nothing about speed.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import statistics
@@ -20,23 +20,16 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from bench.floor import floors, interleaved, spread
-from handrail.contract.cli_envelope import payload_of
-from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Success
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
-from handrail.ports import Draft
-from handrail.runtime.hot_sessions import HotLog
+from bench.chart import bar_chart
+from bench.floor import STEP_BYTES, floors, interleaved, spread
+from bench.walks import NOTES, BareLog, Walk, grown
 from handrail.runtime.hub import perform
-from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 
-NOTES = "Looked at the parser, moved the check for empty input to the front, ran the tests. " * 6
-WORKFLOW = "wr.small_change"
-PEERS = {"langgraph.checkpoint.sqlite": "langgraph-checkpoint-sqlite", "dbos": "dbos"}
+FLOOR = "raw append, preallocated"
+BARE = "append of 4 events to the log alone"
+EVENTS_PER_NODE = 5
 BOUNDS = {
-    "append / raw append": 1.5,
     "advance / raw append": 1.5,
     "advance, largest / smallest": 1.2,
     "rehydrate, warm, 10 000 events, ms": 5.0,
@@ -45,90 +38,20 @@ BOUNDS = {
 }
 
 
-class Quiet(Disk):
-    """Never waits for the disk; only to make a long session quickly."""
-
-    def sync(self, descriptor: int) -> None:
-        del descriptor
-
-    def sync_both(self, first: int, second: int) -> None:
-        del first, second
-
-    def sync_names(self, descriptor: int) -> None:
-        del descriptor
-
-
-class Walk:
-    """One session that is walked on and on: a run that is complete is followed by the next."""
-
-    def __init__(self, runtime: Runtime, project: str, name: str) -> None:
-        self._runtime = runtime
-        self._project = project
-        self.reply = self._ask("run.start", requestId=name)
-        self.session_id = str(self.reply["session"]["sessionId"])
-        self.nodes = 1
-
-    def advance(self) -> None:
-        """One acknowledged step. Runs that end are followed by new ones outside of what is measured."""
-        notes = {"notesMarkdown": NOTES}
-        self.reply = self._ask("run.continue", ackToken=self.reply["ackToken"], output=notes)
-        self.nodes += 1
-
-    def make_ready(self) -> None:
-        """Something is pending."""
-        if self.reply["isComplete"]:
-            self.reply = self._ask("run.start", session=self.session_id)
-            self.nodes += 1
-
-    def rehydrate(self) -> None:
-        self._ask("run.continue", stateToken=self.reply["stateToken"])
-
-    def replay(self, ack_token: str) -> None:
-        self._ask("run.continue", ackToken=ack_token, output={"notesMarkdown": NOTES})
-
-    def resume(self) -> None:
-        self._ask("session.resume", query=self.session_id)
-
-    def _ask(self, operation: str, **params: Any) -> Any:
-        if operation == "run.start":
-            params |= {"workflowId": WORKFLOW, "project": self._project}
-        outcome = perform(self._runtime, operation, params)
-        assert isinstance(outcome, Success), outcome
-        return payload_of(outcome)
-
-
-class BareLog:
-    """The file log without anything above it: what the commit path itself costs."""
-
-    def __init__(self, data: str) -> None:
-        self._log = FileLog(data)
-        self._head = 0
-        self.append()
-
-    def append(self) -> None:
-        body = b'{"text":"%s"}' % (b"y" * 250)
-        plan = [Draft(dedupe_key=f"event:{self._head + place}", body=body) for place in range(4)]
-        with self._log.hold(SessionId("ses_000000000001"), 1_000) as hold:
-            hold.append(self._head, plan)
-        self._head += len(plan)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Measure and print."""
     rounds = int(_option(arguments, "--rounds", "150"))
-    node_counts = [int(count) for count in _option(arguments, "--nodes", "10,1000,2860,10000").split(",")]
+    node_counts = [int(count) for count in _option(arguments, "--nodes", "10,1000,2000,10000").split(",")]
     session_counts = [int(count) for count in _option(arguments, "--sessions", "10,1000").split(",")]
+    report: dict[str, Any] = {"python": sys.version.split()[0], "rounds": rounds, "ms": {}, "bounds": BOUNDS}
     with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as scratch:
-        report = {
-            "python": sys.version.split()[0],
-            "rounds": rounds,
-            "ms": {},
-            "ratios": {},
-            "bounds": BOUNDS,
-            "peers": peers(),
-        }
         measure_nodes(report, scratch, node_counts, rounds)
         measure_sessions(report, scratch, session_counts, rounds)
+    report["peers"] = peers(_option(arguments, "--peers", sys.executable), rounds)
+    chart = _option(arguments, "--chart", "")
+    if chart:
+        with open(chart, "w", encoding="utf-8") as file:
+            file.write(drawn(report))
     if "--json" in arguments:
         print(json.dumps(report, indent=2))
     else:
@@ -140,33 +63,35 @@ def measure_nodes(report: dict[str, Any], scratch: str, node_counts: Sequence[in
     """Advance, rehydrate, replay and resume of sessions of these lengths, beside the floor."""
     walks = {count: grown(os.path.join(scratch, f"nodes-{count}"), count) for count in node_counts}
     before = {count: log_bytes(walk, scratch, count) for count, walk in walks.items()}
-    content = b"x" * 1_600
-    calls: dict[str, Callable[[], object]] = {}
-    for name, append in floors(scratch).items():
-        calls[name] = partial(append, content)
-    calls["append of 4 events to the log alone"] = BareLog(os.path.join(scratch, "bare")).append
-    for count, walk in walks.items():
-        calls[f"advance, {count} nodes"] = walk.advance
+    nodes_before = {count: walk.nodes for count, walk in walks.items()}
+    calls: dict[str, Callable[[], object]] = {
+        name: partial(append, b"x" * STEP_BYTES) for name, append in floors(scratch).items()
+    }
+    calls[BARE] = BareLog(os.path.join(scratch, "bare")).append
+    calls |= {f"advance, {count} nodes": walk.advance for count, walk in walks.items()}
     samples: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for walk in walks.values():
             walk.make_ready()
         for name, found in interleaved(calls, 1).items():
             samples[name] += found
-    after = {count: log_bytes(walk, scratch, count) for count, walk in walks.items()}
-    report["ms"] |= {name: round(statistics.median(found), 3) for name, found in samples.items()}
+    steps = {
+        count: (log_bytes(walk, scratch, count) - before[count]) / (walk.nodes - nodes_before[count])
+        for count, walk in walks.items()
+    }
     report["spread"] = {name: spread(found) for name, found in samples.items()}
+    report["ms"] |= {name: found["median"] for name, found in report["spread"].items()}
     report["ms"]["advance, CPU of this process"] = cpu_of_advance(walks[node_counts[-1]], min(rounds, 100))
     report["bytes per step"] = {
         "payload": len(NOTES),
-        "stored": round(max(after[count] - before[count] for count in node_counts) / rounds),
+        **{f"stored at {count} nodes": round(size) for count, size in steps.items()},
         "cache": round(cache_bytes(scratch, node_counts[-1]) / walks[node_counts[-1]].nodes),
     }
     measure_reads(report, walks, rounds)
     for count in node_counts:
         home = os.path.join(scratch, f"nodes-{count}")
         report["ms"] |= cold_process(home, walks[count].reply["stateToken"], count)
-    add_ratios(report, node_counts)
+    report["ratios"] = ratios(report, node_counts)
 
 
 def cpu_of_advance(walk: Walk, rounds: int) -> float:
@@ -201,7 +126,8 @@ def cold_process(home: str, state_token: str, count: int) -> dict[str, float]:
         "from handrail.wiring import build_runtime; from handrail.runtime.hub import perform\n"
         "runtime=build_runtime({},home=sys.argv[1]); loaded=time.perf_counter()\n"
         "outcome=perform(runtime,'run.continue',{'stateToken':sys.argv[2]}); ended=time.perf_counter()\n"
-        "print(1000*(ended-started), 1000*(ended-loaded))\n"
+        "assert outcome.data['kind'] == 'ok'\n"
+        "print(1000*(ended-started), 1000*(ended-loaded), 1000*time.process_time())\n"
     )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = os.path.join(home, "bytecode")
@@ -216,8 +142,8 @@ def cold_process(home: str, state_token: str, count: int) -> dict[str, float]:
             done = subprocess.run(command, capture_output=True, check=True, env=environment)
             samples.append([float(part) for part in done.stdout.split()])
         name = f"rehydrate, cold process, {label}, {count} nodes"
-        found[name] = round(statistics.median(total for total, _ in samples[1:]), 1)
-        found[name + ", without imports"] = round(statistics.median(call for _, call in samples[1:]), 1)
+        for place, what in enumerate(("", ", without imports", ", CPU with the start of Python")):
+            found[name + what] = round(statistics.median(sample[place] for sample in samples[1:]), 1)
     return found
 
 
@@ -232,7 +158,7 @@ def measure_sessions(
         report[f"hot, {count} sessions of 10 nodes"] = hot_process(home)
         runtime = build_runtime({}, home=home)
         calls: dict[str, Callable[[], object]] = {
-            f"list 20 of {count} sessions": partial(perform, runtime, "session.list", {}),
+            f"list 20 of {count} sessions": partial(perform, runtime, "session.list", {"limit": 20}),
             f"resume in {count} sessions": partial(perform, runtime, "session.resume", {}),
         }
         for name, found in interleaved(calls, min(rounds, 20)).items():
@@ -259,23 +185,6 @@ def hot_process(home: str) -> dict[str, float]:
     return found
 
 
-def grown(home: str, nodes: int, name: str = "walk") -> Walk:
-    """A session of this many nodes, made without waiting for the disk, handed to a real runtime."""
-    os.makedirs(home, exist_ok=True)
-    runtime = build_runtime({}, home=home)
-    log = runtime.log
-    assert isinstance(log, HotLog), "the local runtime keeps sessions hot"
-    files = log.log
-    assert isinstance(files, FileLog), "the local runtime is on files"
-    real, files.disk = files.disk, Quiet()
-    walk = Walk(runtime, home, name)
-    while walk.nodes < nodes:
-        walk.make_ready()
-        walk.advance()
-    files.disk = real
-    return walk
-
-
 def log_bytes(walk: Walk, scratch: str, count: int) -> int:
     place = os.path.join(scratch, f"nodes-{count}", "data", "sessions", walk.session_id)
     return sum(os.path.getsize(os.path.join(place, name)) for name in os.listdir(place))
@@ -287,47 +196,58 @@ def cache_bytes(scratch: str, count: int) -> int:
     return sum(os.path.getsize(os.path.join(place, name)) for name in names)
 
 
-def add_ratios(report: dict[str, Any], node_counts: Sequence[int]) -> None:
-    measured = report["ms"]
-    floor = measured["raw append, preallocated"]
-    sqlite = measured["SQLite, WAL, FULL"]
-    advances = [measured[f"advance, {count} nodes"] for count in node_counts]
-    stored = report["bytes per step"]
-    means = {name: found["mean"] for name, found in report["spread"].items()}
-    usual = min(node_counts, key=lambda count: abs(3.5 * count - 10_000))  # 3.5 events a node
-    report["ratios"] = {
-        "append / raw append": round(measured["append of 4 events to the log alone"] / floor, 2),
-        "append / raw append, of the means": round(
-            means["append of 4 events to the log alone"] / means["raw append, preallocated"], 2
-        ),
-        "advance / raw append": round(advances[-1] / floor, 2),
-        "advance / raw append, of the means": round(
-            means[f"advance, {node_counts[-1]} nodes"] / means["raw append, preallocated"], 2
-        ),
-        "advance / SQLite": round(advances[-1] / sqlite, 2),
-        "advance, largest / smallest": round(advances[-1] / advances[0], 2),
-        "rehydrate, warm, 10 000 events, ms": measured[f"rehydrate, warm, {usual} nodes"],
-        "rehydrate, cold process, 10 000 events, ms": measured[
-            f"rehydrate, cold process, with cache, {usual} nodes"
-        ],
-        "bytes per step beyond 1.5 x payload": round(stored["stored"] - 1.5 * stored["payload"]),
+def ratios(report: dict[str, Any], node_counts: Sequence[int]) -> dict[str, float]:
+    """Everything that has a bound, and how it compares with the floor: of the medians and of the means."""
+    measured, spreads = report["ms"], report["spread"]
+    smallest, largest = (f"advance, {count} nodes" for count in (node_counts[0], node_counts[-1]))
+    usual = min(node_counts, key=lambda count: abs(EVENTS_PER_NODE * count - 10_000))
+    stored = max(size for name, size in report["bytes per step"].items() if name.startswith("stored"))
+    found: dict[str, float] = {}
+    for name, of_what in (("append", BARE), ("advance", largest)):
+        for label, value in (("", "median"), (", of the means", "mean")):
+            found[f"{name} / raw append{label}"] = spreads[of_what][value] / spreads[FLOOR][value]
+    found["advance / SQLite, of the means"] = spreads[largest]["mean"] / spreads["SQLite, WAL, FULL"]["mean"]
+    found["advance beyond raw append, ms, of the means"] = spreads[largest]["mean"] - spreads[FLOOR]["mean"]
+    found["advance, largest / smallest"] = spreads[largest]["median"] / spreads[smallest]["median"]
+    found["rehydrate, warm, 10 000 events, ms"] = measured[f"rehydrate, warm, {usual} nodes"]
+    cold = f"rehydrate, cold process, with cache, {usual} nodes"
+    found["rehydrate, cold process, 10 000 events, ms"] = measured[cold]
+    found["bytes per step beyond 1.5 x payload"] = stored - 1.5 * report["bytes per step"]["payload"]
+    return {name: round(value, 2) for name, value in found.items()}
+
+
+def peers(python: str, rounds: int) -> dict[str, Any]:
+    """Other stores, beside a raw append of their own process."""
+    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.py")
+    done = subprocess.run(
+        [python, place, "--json", "--rounds", str(min(rounds, 100))], capture_output=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    floor = found["spread"][FLOOR]["mean"]
+    theirs = {name: seen for name, seen in found["spread"].items() if name.startswith(("LangGraph", "DBOS"))}
+    return {
+        **{f"{name}, ms": seen["mean"] for name, seen in theirs.items()},
+        **{f"{name} / raw append": round(seen["mean"] / floor, 1) for name, seen in theirs.items()},
+        "skipped": ", ".join(found["skipped"]) or "none",
     }
 
 
-def peers() -> dict[str, str]:
-    """Other stores that could be measured here."""
-    found = {}
-    for module, package in PEERS.items():
-        is_there = importlib.util.find_spec(module.split(".", maxsplit=1)[0]) is not None
-        found[package] = "installed; not measured by this version" if is_there else "skipped: not installed"
-    return found
+def drawn(report: dict[str, Any]) -> str:
+    """Means as multiples of the raw append of the same run."""
+    floor = report["spread"][FLOOR]["mean"]
+    values = {name: seen["mean"] / floor for name, seen in report["spread"].items()}
+    kinds = {name: "ours" if name.startswith(("append", "advance")) else "reference" for name in values}
+    for name, value in report["peers"].items():
+        if name.endswith(" / raw append"):
+            values[name.removesuffix(" / raw append")] = value
+            kinds[name.removesuffix(" / raw append")] = "peer"
+    note = f"Means of {report['rounds']} shuffled rounds; times the cheapest durable append ({floor:.2f} ms)."
+    return bar_chart("One durable step", note, values, kinds, "×")
 
 
 def print_table(report: dict[str, Any]) -> None:
-    floor = report["ms"]["raw append, preallocated"]
-    print(
-        f"Python {report['python']}, {report['rounds']} interleaved rounds, medians; x is times raw append."
-    )
+    floor = report["ms"][FLOOR]
+    print(f"Python {report['python']}, {report['rounds']} shuffled rounds; medians; x is times raw append.")
     for name, value in report["ms"].items():
         print(f"{name:<66} {value:10.3f} ms {value / floor:9.2f} x")
     for name, found in report["spread"].items():

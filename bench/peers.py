@@ -1,0 +1,124 @@
+"""Other durable stores for agents beside the same raw append: LangGraph's SqliteSaver and DBOS on SQLite.
+
+Run with the Python of an environment that has `langgraph`, `langgraph-checkpoint-sqlite` and `dbos`:
+`PYTHONPATH=. PYTHON bench/peers.py [--json] [--rounds N]`. What is not installed is skipped and named.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypedDict
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from bench.floor import STEP_BYTES, floors, interleaved, spread
+
+NOTES = "x" * 500
+_PEERS = {"langgraph.checkpoint.sqlite": "LangGraph", "dbos": "DBOS"}
+Calls = dict[str, Callable[[], object]]
+
+
+class _State(TypedDict):
+    notes: str
+    count: int
+
+
+def langgraph_calls(directory: str) -> Calls:
+    """One checkpoint put by hand, and one turn of a graph with a single node, written synchronously."""
+    saver_module: Any = importlib.import_module("langgraph.checkpoint.sqlite")
+    checkpoints: Any = importlib.import_module("langgraph.checkpoint.base")
+    graphs: Any = importlib.import_module("langgraph.graph")
+    saver = saver_module.SqliteSaver(sqlite3.connect(f"{directory}/langgraph.db", check_same_thread=False))
+    saver.setup()
+
+    def put() -> None:
+        checkpoint = checkpoints.empty_checkpoint() | {"channel_values": {"notes": NOTES}}
+        place = {"configurable": {"thread_id": "put", "checkpoint_ns": ""}}
+        saver.put(place, checkpoint, {"source": "loop", "step": 0, "parents": {}}, {})
+
+    graph = graphs.StateGraph(_State)
+    graph.add_node("work", lambda state: {"count": state["count"] + 1})
+    graph.add_edge(graphs.START, "work")
+    graph.add_edge("work", graphs.END)
+    turns = graph.compile(checkpointer=saver)
+    thread = {"configurable": {"thread_id": "turn"}}
+    turn = partial(turns.invoke, {"notes": NOTES, "count": 0}, thread, durability="sync")
+    return {"LangGraph SqliteSaver, one put": put, "LangGraph SqliteSaver, one turn": turn}
+
+
+def measured_in_dbos(directory: str, calls: Calls, rounds: int) -> dict[str, list[float]]:
+    """A DBOS step exists only inside a workflow, so all rounds are run inside one."""
+    dbos: Any = importlib.import_module("dbos")
+    url = f"sqlite:///{directory}/dbos.db"
+    dbos.DBOS(
+        config={
+            "name": "bench",
+            "system_database_url": url,
+            "run_admin_server": False,
+            "log_level": "ERROR",
+        }
+    )
+
+    @dbos.DBOS.step()  # type: ignore[untyped-decorator]
+    def step(notes: str) -> str:
+        return notes
+
+    @dbos.DBOS.workflow()  # type: ignore[untyped-decorator]
+    def work() -> dict[str, list[float]]:
+        return interleaved({**calls, "DBOS on SQLite, one step": partial(step, NOTES)}, rounds)
+
+    dbos.DBOS.launch()
+    try:
+        found: dict[str, list[float]] = work()
+    finally:
+        dbos.DBOS.destroy()
+    return found
+
+
+def measure(rounds: int) -> dict[str, Any]:
+    """Spreads of everything that is installed, and which packages were skipped."""
+    is_there = {name: _is_installed(module) for module, name in _PEERS.items()}
+    skipped = [f"{name} skipped: not installed" for name, found in is_there.items() if not found]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as directory:
+        calls: Calls = {
+            name: partial(append, b"x" * STEP_BYTES) for name, append in floors(directory).items()
+        }
+        if is_there["LangGraph"]:
+            calls |= langgraph_calls(directory)
+        if is_there["DBOS"]:
+            samples = measured_in_dbos(directory, calls, rounds)
+        else:
+            samples = interleaved(calls, rounds)
+    return {"spread": {name: spread(found) for name, found in samples.items()}, "skipped": skipped}
+
+
+def main(arguments: Sequence[str]) -> int:
+    rounds = int(arguments[list(arguments).index("--rounds") + 1]) if "--rounds" in arguments else 100
+    report = measure(rounds)
+    if "--json" in arguments:
+        print(json.dumps(report))
+        return 0
+    for name, found in report["spread"].items():
+        print(f"{name:<46} " + "  ".join(f"{key} {value:.3f}" for key, value in found.items()))
+    for line in report["skipped"]:
+        print(line)
+    return 0
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
