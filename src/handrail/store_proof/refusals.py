@@ -12,13 +12,19 @@ from handrail.contract.store_facts import ProofPart
 from handrail.store_proof.disks import CountingDisk, QuietDisk, RefusingDisk
 from handrail.store_proof.reference import Progress, Reference, reference_of, troubles
 from handrail.store_proof.scratch import empty
-from handrail.store_proof.workload import COLLECTION, RUNS, Broken, Script, World
+from handrail.store_proof.workload import COLLECTION, IMPORT, RUNS, Broken, Script, World
 
 ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
 """(what the disk says, how many calls it refuses)"""
 EVERY_WAY: Final = tuple((number, most) for number in (errno.EIO, errno.ENOSPC) for most in (1, sys.maxsize))
 NAMED: Final = ("STORE_IO_ERROR", "KEYRING_INVALID")
 _SHORT_RUNS: Final = Script(name="runs", steps=RUNS.steps[:5])
+_DISTURBED: Final = (
+    (_SHORT_RUNS, 0),
+    (COLLECTION, len(COLLECTION.steps) - 1),
+    (IMPORT, len(IMPORT.steps) - 1),
+)
+"""Scripts, and the step from which on calls are refused: what comes before is in the first script, too."""
 _MOST_PROBLEMS: Final = 20
 
 
@@ -38,11 +44,11 @@ def refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPar
     """Refuse the k-th call of each script, for every k and in each of these ways."""
     cases = refused = 0
     problems: list[str] = []
-    for script in (_SHORT_RUNS, COLLECTION):
+    for script, first_step in _DISTURBED:
         undisturbed = reference_of(script, World(empty(f"{place}/undisturbed"), QuietDisk(), seed))
-        calls = _calls_of(script, f"{place}/counted", seed)
+        before, calls = _calls_of(script, first_step, f"{place}/counted", seed)
         for number, most in ways:
-            for call in range(1, calls + 1):
+            for call in range(before + 1, calls + 1):
                 disk = _QuietRefusingDisk(number, call, min(call + most - 1, sys.maxsize))
                 found, was_refused = _disturbed(undisturbed, empty(f"{place}/refused"), disk, seed)
                 where = f"{script.name}, {errno.errorcode[number]} from call {call} on"
@@ -53,10 +59,15 @@ def refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPar
     return ProofPart(name="refusals", cases=cases, facts=facts, problems=tuple(problems[:_MOST_PROBLEMS]))
 
 
-def _calls_of(script: Script, home: str, seed: int) -> int:
+def _calls_of(script: Script, first_step: int, home: str, seed: int) -> tuple[int, int]:
+    """How many calls are made before a step, and in all."""
     disk = CountingDisk()
-    Progress(script, World(empty(home), disk, seed)).run()
-    return disk.calls
+    progress = Progress(script, World(empty(home), disk, seed))
+    for _ in range(first_step):
+        progress.step()
+    before = disk.calls
+    progress.run()
+    return before, disk.calls
 
 
 def _disturbed(undisturbed: Reference, home: str, disk: RefusingDisk, seed: int) -> tuple[list[str], bool]:

@@ -22,10 +22,9 @@ from handrail.contract.vocabulary import ObservationKey
 from handrail.event_log.files import FileLog
 from handrail.event_log.retention import RemovingDisk, plan_removal, remove
 from handrail.host.authored_files import ProjectFiles
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.ports import Record, WorkflowFile
+from handrail.ports import Claim, Record, WorkflowFile
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -104,6 +103,18 @@ class _NoIncidents:
         return ""
 
 
+class _UnusedTokens:
+    """That a confirm token works once is proven elsewhere; here a step is repeated with the same chance."""
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        del fingerprint, expires_at, now
+        return Claim(state="claimed")
+
+    def is_used(self, fingerprint: str) -> bool:
+        del fingerprint
+        return False
+
+
 class World:
     """A scratch store with everything that operations need."""
 
@@ -120,7 +131,7 @@ class World:
             library=_OneWorkflow(),
             workspace=_Nowhere(),
             incidents=_NoIncidents(),
-            confirmed=ConfirmedTokenFiles(home),
+            confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
             settings=LocalSettings(home, {}),
         )
@@ -229,6 +240,15 @@ def _collected(world: World, replies: Replies) -> bytes:
     return _left(world, replies)
 
 
+def _imported(world: World, replies: Replies) -> bytes:
+    exported = world.call("session.export", {"sessionId": session_of(replies[0])})
+    text = msgspec.json.encode(msgspec.json.decode(exported)["content"]).decode()
+    params: dict[str, Json] = {"bundle": {"source": "proof", "text": text}, "asNew": True}
+    shown = world.call("session.import", params | {"dryRun": True})
+    world.call("session.import", params | {"confirm": _field(shown, "confirm_token")})
+    return _left(world, replies)
+
+
 def _left(world: World, _: Replies) -> bytes:
     return msgspec.json.encode(sorted(stamp.session_id for stamp in world.log.list_sessions()))
 
@@ -270,5 +290,13 @@ COLLECTION: Final = Script(
     ),
     no_return=3,
 )
-SCRIPTS: Final = (RUNS, COLLECTION)
+IMPORT: Final = Script(
+    name="import",
+    steps=(
+        Step(name="start", act=_started("moving")),
+        Step(name="advance with long notes", act=_advanced(0, LONG_NOTES)),
+        Step(name="import", act=_imported, confirm=_left),
+    ),
+)
+SCRIPTS: Final = (RUNS, COLLECTION, IMPORT)
 """What the power fails under; another operation that writes is one more step of a script, or a script."""
