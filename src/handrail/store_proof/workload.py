@@ -194,9 +194,9 @@ def _started(request: str) -> Callable[[World, Replies], bytes]:
     return lambda world, _: world.call("run.start", params)
 
 
-def _advanced(reply: int, notes: str, token: str = "ackToken") -> Callable[[World, Replies], bytes]:
+def _advanced(reply: int, notes: str, field: str = "ackToken") -> Callable[[World, Replies], bytes]:
     def act(world: World, replies: Replies) -> bytes:
-        ack = _field(replies[reply], token)
+        ack = _field(replies[reply], field)
         return world.call("run.continue", {"ackToken": ack, "output": {"notesMarkdown": notes}})
 
     return act
