@@ -12,7 +12,7 @@ import pytest
 from handrail.contract.tokens.purpose_keys import purpose_key
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Claim, FilePlace, SettingProblem, Settings, WorkflowFile
+from handrail.ports import AuditLine, Claim, FilePlace, KeyringFacts, SettingProblem, Settings, WorkflowFile
 from handrail.runtime.runtime import Runtime
 
 
@@ -48,6 +48,15 @@ class FixedKeys:
 
     def __init__(self, *rings: bytes) -> None:
         self.rings = rings or (b"k" * 32,)
+
+    def facts(self) -> KeyringFacts:
+        return KeyringFacts(count=len(self.rings), version=hashlib.sha256(b"".join(self.rings)).hexdigest())
+
+    def rotate(self, expected_version: str) -> bool:
+        if self.facts().version != expected_version:
+            return False
+        self.rings = (hashlib.sha256(self.rings[0]).digest(), self.rings[0])
+        return True
 
     def signing_key(self, purpose: str) -> bytes:
         return purpose_key(self.rings[0], purpose)
@@ -153,6 +162,16 @@ class GivenSettings:
         self.settings = msgspec.structs.replace(self.settings, **changes)
 
 
+class KeptAudit:
+    """Audit lines that a test can look at."""
+
+    def __init__(self) -> None:
+        self.lines: list[AuditLine] = []
+
+    def record(self, line: AuditLine, keep_months: int) -> None:
+        self.lines.append(line)
+
+
 THREE_STEPS = b"""{
   "id": "project.three_steps", "name": "Three steps", "description": "A linear workflow for tests.",
   "steps": [
@@ -178,6 +197,7 @@ def memory_runtime() -> Runtime:
         confirmed=KeptClaims(),
         authored=KeptFiles(),
         settings=GivenSettings(),
+        audit=KeptAudit(),
     )
 
 

@@ -16,10 +16,14 @@ from handrail.surfaces.cli.rows import Command, CommandHelp, Kind, Param, ParamH
 
 SHARED_ERRORS = ("E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR")
 """Codes that every operation can answer with on the command line."""
-AUTHORISES = {"create": "--request-id", "ack": "a token", "gated": "--confirm"}
-GATED = ("gated", "dangerous")
-GATE_FIELDS = frozenset({"dryRun", "confirm"})
-"""Fields of every gated operation; the global flags of the gate carry them."""
+AUTHORISES = {
+    "create": "--request-id or --confirm",
+    "ack": "a token",
+    "gated": "--confirm",
+    "dangerous": "--dangerous and --confirm",
+}
+GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
+"""Input fields that global flags carry."""
 NO_LIMIT = 10**18 - 1
 
 
@@ -72,7 +76,6 @@ def _command(row: Row) -> Command:
         path=row.path,
         operation=row.operation,
         effect=_effect(row, called),
-        key="requestId" if called is not None and called.effect == "create" else "",
         params=tuple(_param(spelling, fields) for spelling in _spellings(row, fields)),
         globals=tuple(flag.flag for flag in GLOBAL_FLAGS if _applies(flag, row, called)),
         takes_project="project" in fields,
@@ -89,7 +92,8 @@ def _help(row: Row) -> CommandHelp:
     called = operation(row.operation) if row.operation else None
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
-    create = ("E_CONFIRMATION_REQUIRED",) if command["key"] else ()
+    create = ("E_CONFIRMATION_REQUIRED",) if command["effect"] == "create" else ()
+    permission = () if command["effect"] == "read" else ("E_FORBIDDEN", "E_CONFIG")
     return CommandHelp(
         path=row.path,
         usage=_usage(command),
@@ -111,7 +115,9 @@ def _help(row: Row) -> CommandHelp:
         ),
         globals=command["globals"],
         examples=row.examples,
-        errors=() if called is None else tuple(dict.fromkeys((*called.errors, *create, *SHARED_ERRORS))),
+        errors=()
+        if called is None
+        else tuple(dict.fromkeys((*called.errors, *create, *permission, *SHARED_ERRORS))),
     )
 
 
@@ -133,8 +139,16 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
             return called is not None
         case "queries":
             return called is not None and called.effect == "read"
+        case "writes":
+            return "dryRun" in _fields(called)
         case "gated":
-            return called is not None and called.effect in GATED
+            return "confirm" in _fields(called)
+        case "dangerous":
+            return "dangerous" in _fields(called)
+        case "batch":
+            return "continueOnError" in _fields(called)
+        case "stream":
+            return called is not None and called.stream is not None
         case "exports":
             return bool(row.out)
 
@@ -189,7 +203,7 @@ def _param(spelling: Spelling, fields: dict[str, Any]) -> Param:
         choices=choices,
         least=schema.get("minimum", 0),
         most=schema.get("maximum", NO_LIMIT) if kind == "int" else 0,
-        is_plural=kind in ("documents", "sources", "choices"),
+        is_plural=kind in ("documents", "sources", "choices", "ids"),
     )
 
 

@@ -10,11 +10,13 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, NoReturn
 
     from handrail.contract.outcome import Outcome, Success
+    from handrail.contract.redaction import Secrets
     from handrail.contract.shape import Ask
+    from handrail.runtime.operation import StreamItem
     from handrail.runtime.runtime import Runtime
     from handrail.surfaces.cli.parse import Parsed
     from handrail.surfaces.cli.process import Process
@@ -44,9 +46,12 @@ def main() -> int:
     process = Process()
     process.take_over()  # before the larger imports: from here on every signal gets an answer
     _import_msgspec()
+    from handrail.contract.redaction import Secrets
     from handrail.surfaces.cli.run import run
 
-    return run(process, arguments, os.environ, _doors())
+    secrets = Secrets()
+    process.redact = secrets.redacted
+    return run(process, arguments, os.environ, _doors(secrets))
 
 
 def _import_msgspec() -> None:
@@ -71,16 +76,22 @@ def _told_version() -> bool:
     return True
 
 
-def _doors() -> "Doors":
+def _doors(secrets: "Secrets") -> "Doors":
     from handrail.surfaces.cli.run import Doors
+
+    def runtime() -> "Runtime":
+        from handrail.wiring import build_runtime
+
+        return build_runtime(os.environ, secrets=secrets)
 
     return Doors(
         help_text=_help_text,
         help_document=_help_document,
-        answer=_answer,
-        serve=_serve_mcp,
+        answer=lambda *asked: _answer(runtime, *asked),
+        stream=lambda *asked: _stream(runtime, *asked),
+        serve=lambda parsed: _serve_mcp(parsed, secrets),
         demo=_demo,
-        record_defect=_record_defect,
+        record_defect=lambda defect: _record_defect(runtime, defect),
     )
 
 
@@ -97,21 +108,29 @@ def _help_document(words: str) -> "Success":
 
 
 def _answer(
-    process: "Process", parsed: "Parsed", ask: "Ask", measure: "Callable[[Success], int]"
+    runtime: "Callable[[], Runtime]",
+    process: "Process",
+    parsed: "Parsed",
+    ask: "Ask",
+    measure: "Callable[[Success], int]",
 ) -> "Outcome | str":
     from handrail.surfaces.cli.call import answer
 
-    return answer(_runtime, process, parsed, ask, measure)
+    return answer(runtime, process, parsed, ask, measure)
 
 
-def _runtime() -> "Runtime":
-    from handrail.wiring import build_runtime
+def _stream(
+    runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed", ask: "Ask"
+) -> "Iterator[StreamItem | Outcome]":
+    from handrail.surfaces.cli.call import stream
 
-    return build_runtime(os.environ)
+    return stream(runtime, process, parsed, ask)
 
 
-def _serve_mcp(parsed: "Parsed") -> int:
+def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
+    from handrail.runtime.accounting import account_for_start
+    from handrail.runtime.permission import Caller
     from handrail.surfaces.mcp.server import serve_stdio
     from handrail.wiring import build_runtime, home_directory
 
@@ -120,7 +139,9 @@ def _serve_mcp(parsed: "Parsed") -> int:
     options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
-    serve_stdio(build_runtime(environment), store=home_directory(environment), **options)
+    runtime = build_runtime(environment, secrets=secrets)
+    account_for_start(runtime, Caller(tool="handrail mcp", command="mcp"))
+    serve_stdio(runtime, store=home_directory(environment), **options)
     return 0
 
 
@@ -134,10 +155,10 @@ def _demo(parsed: "Parsed") -> int:
     return demo(arguments)
 
 
-def _record_defect(defect: Exception) -> str:
+def _record_defect(runtime: "Callable[[], Runtime]", defect: Exception) -> str:
     import traceback
 
-    return _runtime().incidents.record("".join(traceback.format_exception(defect)))
+    return runtime().incidents.record("".join(traceback.format_exception(defect)))
 
 
 if __name__ == "__main__":

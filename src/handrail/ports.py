@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.outcome import Json
 from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, RiskPolicy, SourceKind
 
 if TYPE_CHECKING:  # only who operates a store needs them, and every call pays for an import
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # only who operates a store needs them, and every call pays f
         RemovalPlan,
         Removed,
         SessionCopy,
+        SessionToRemove,
         StoreCheck,
         StoreUsage,
     )
@@ -211,6 +213,15 @@ class StoreKeeper(Protocol):
     def remove(self, plan: RemovalPlan) -> Removed:
         """Sessions first, then blobs. A session that grew since the plan stays; so do blobs in use."""
 
+    def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
+        """Those of these sessions that exist, bound to what they hold now."""
+
+    def remove_session(self, session: SessionToRemove) -> bool:
+        """Remove one session, whole or not at all; False when it is gone or grew since.
+
+        Blobs stay until `remove`. Raises also Fault SESSION_LOCKED.
+        """
+
     def plan_copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What another data directory lacks.
 
@@ -238,6 +249,52 @@ class Incidents(Protocol):
         """Keep it and return a short id to quote; empty when it could not be kept. Never raises."""
 
 
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One change, or one refused change. Nothing in it is a secret, or what a caller wrote."""
+
+    at: str
+    tool: str
+    """Which surface was asked."""
+    version: str
+    command: str
+    args: dict[str, Json] = {}
+    account: str
+    workspace: str
+    effect: str
+    dry_run: bool = False
+    code: str | None = None
+    """Of the trouble; None when there was none."""
+    exit: int = 0
+    duration_ms: int = 0
+    targets_count: int = 0
+    token_fingerprint: str = ""
+    request_id: str = ""
+
+
+class Audit(Protocol):
+    """Who changed what, kept apart from the sessions themselves."""
+
+    def record(self, line: AuditLine, keep_months: int) -> None:
+        """Add one line; what is older than `keep_months` may go. Never raises: stderr tells of trouble."""
+
+
+class Interruptions(Protocol):
+    """How a call learns that it shall end, where it can end with a true answer."""
+
+    def deferred(self) -> AbstractContextManager[None]:
+        """Inside, nothing ends the call; it looks at `asked` between the parts of its work."""
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        """What asks the call to end; empty while nothing does."""
+
+
+class Progress(Protocol):
+    """Where a long piece of work says how far it is."""
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        """`done` of `total` (0: unknown) are finished. Cheap; most calls say nothing. Never raises."""
+
+
 class Clock(Protocol):
     """Time, only ever informational: nothing is ordered, compared or replayed by it."""
 
@@ -257,8 +314,26 @@ class Randomness(Protocol):
     def bytes(self, count: int) -> bytes: ...
 
 
+class KeyringFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be told about the keyring."""
+
+    count: int
+    """Keys that verify: none before the first use, at most two."""
+    version: str
+    """Another one after every change; says nothing about the keys."""
+
+
 class Keys(Protocol):
     """The keyring, reduced to derived purpose keys: no caller ever sees a ring key."""
+
+    def facts(self) -> KeyringFacts:
+        """Creates nothing. Raises Fault KEYRING_INVALID."""
+
+    def rotate(self, expected_version: str) -> bool:
+        """Sign with a new key from now on; the one before it still verifies, the one before that ends.
+
+        False, and nothing changed, when the keyring is not at this version. Raises Fault KEYRING_INVALID.
+        """
 
     def signing_key(self, purpose: str) -> bytes:
         """32 bytes for minting. Creates the keyring on first use.

@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from handrail.contract.redaction import Secrets
 from handrail.event_log.files import FileLog
+from handrail.host.audit import AuditFiles
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
@@ -27,24 +29,34 @@ def home_directory(environment: Mapping[str, str]) -> str:
     return os.path.abspath(os.path.expanduser(named or "~/.handrail"))
 
 
-def build_runtime(environment: Mapping[str, str], *, home: str = "") -> Runtime:
-    """A runtime on the local file system. Touches no file before an operation needs one."""
+def build_runtime(
+    environment: Mapping[str, str], *, home: str = "", secrets: Secrets | None = None
+) -> Runtime:
+    """A runtime on the local file system. Touches no file before an operation needs one.
+
+    Every secret that it reads is registered in `secrets`; who writes for it writes without them.
+    """
     place = home or home_directory(environment)
     randomness = SystemRandomness()
+    known = Secrets() if secrets is None else secrets
     secret = environment.get("AI_NATIVE_CLI_SECRET", "")
+    if secret:
+        known.register(secret.encode(errors="surrogateescape"))
     return Runtime(
         log=HotLog(FileLog(os.path.join(place, "data"))),
-        keys=FileKeyring(place, randomness, override=secret_of_setting(secret) if secret else None),
+        keys=FileKeyring(place, randomness, secret_of_setting(secret) if secret else None, known),
         clock=SystemClock(),
         randomness=randomness,
         library=DirectoryLibrary(place),
         workspace=LocalWorkspace(environment),
-        incidents=IncidentFiles(place),
+        incidents=IncidentFiles(place, known),
         confirmed=ConfirmedTokenFiles(place),
         authored=ProjectFiles(),
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
+        audit=AuditFiles(place, known),
+        secrets=known,
     )
 
 

@@ -19,6 +19,7 @@ from handrail.engine.events import (
     NodeCreated,
     ObservationRecorded,
     PlannedEvent,
+    PreferencesChanged,
     PreferencesDelta,
     RunStarted,
     Scope,
@@ -36,7 +37,7 @@ from handrail.engine.plans.writing import (
     trace_event,
     work_events,
 )
-from handrail.engine.preferences import change_at_start, preferences_at
+from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_at
 from handrail.engine.reasons import Block
 from handrail.engine.state import Running
 from handrail.engine.work import WorkDone, kept_before, with_kept
@@ -58,6 +59,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any]
     observations: dict[ObservationKey, str]
     preferences: PreferencesDelta = NO_PREFERENCES
+    defaults: PreferencesDelta = NO_PREFERENCES
+    """What the user wants in every new session; an existing one keeps its own."""
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
@@ -77,7 +80,9 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         *_session_opening(history, facts),
         planned(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
         planned(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
-        preferences_event(at_first, change_at_start(history, facts.preferences, f"prf_{first}")),
+        preferences_event(
+            at_first, change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
+        ),
         *([planned(f"context_set:{first}", at_first, initial)] if facts.context else []),
         *trace_event(at_first, move.trace),
     ]
@@ -143,8 +148,23 @@ def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:
     plan = []
     if history.head == 0:
         plan.append(planned(f"session_created:{facts.session_id}", Scope(), SessionCreated()))
+        plan += _first_baseline(facts)
     for key, value in sorted(facts.observations.items()):
         if history.observations.get(key) != value:
             seen = ObservationRecorded(key=key, value=value)
             plan.append(planned(f"observation_recorded:{facts.run_id}:{key}", Scope(), seen))
     return plan
+
+
+def _first_baseline(facts: StartFacts) -> list[PlannedEvent]:
+    """The user's own defaults become the session's: changing them later changes no running session."""
+    if facts.defaults == NO_PREFERENCES:
+        return []
+    change = PreferencesChanged(
+        change_id=f"prf_{facts.session_id}",
+        source="user",
+        operation="run.start",
+        delta=facts.defaults,
+        effective=changed(DEFAULT_PREFERENCES, facts.defaults),
+    )
+    return [planned(f"preferences_changed:{facts.session_id}", Scope(), change)]

@@ -28,9 +28,16 @@ def preferences_at(history: History, node_id: NodeId) -> Preferences:
     return _recorded(history, node_id)[0]
 
 
-def change_at_start(history: History, asked: PreferencesDelta, change_id: str) -> PreferencesChanged:
-    """What a run begins with: the session's baseline, or the default, with what the user asked for."""
-    base = history.baseline.preferences if history.baseline else DEFAULT_PREFERENCES
+def change_at_start(
+    history: History, asked: PreferencesDelta, change_id: str, defaults: PreferencesDelta = NO_CHANGE
+) -> PreferencesChanged:
+    """What a run begins with: the session's baseline, or the default, with what the user asked for.
+
+    `defaults` are the user's own, for a session that begins with this run.
+    """
+    base = changed(DEFAULT_PREFERENCES, defaults if history.head == 0 else NO_CHANGE)
+    if history.baseline:
+        base = history.baseline.preferences
     return PreferencesChanged(
         change_id=change_id,
         source="system" if asked == NO_CHANGE else "user",

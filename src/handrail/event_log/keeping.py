@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handrail.contract.ids import SessionId
-from handrail.contract.store_facts import RemovalPlan, Removed, SessionCopy, StoreCheck, StoreUsage
+from handrail.contract.store_facts import (
+    RemovalPlan,
+    Removed,
+    SessionCopy,
+    SessionToRemove,
+    StoreCheck,
+    StoreUsage,
+)
 from handrail.event_log.copying import copy, plan_copy
 from handrail.event_log.files import FileLog
-from handrail.event_log.retention import DAY_NS, RemovingDisk, plan_removal, remove
+from handrail.event_log.retention import (
+    DAY_NS,
+    RemovingDisk,
+    plan_removal,
+    remove,
+    remove_session,
+    sessions_to_remove,
+)
 from handrail.event_log.usage import usage_of
 from handrail.event_log.verify import check_store
 
@@ -32,6 +46,12 @@ class FileKeeper:
 
     def remove(self, plan: RemovalPlan) -> Removed:
         return remove(self._log, self._disk, plan)
+
+    def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
+        return sessions_to_remove(self._log, session_ids)
+
+    def remove_session(self, session: SessionToRemove) -> bool:
+        return remove_session(self._log, self._disk, session)
 
     def plan_copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         return plan_copy(self._log, FileLog(target), session_ids)

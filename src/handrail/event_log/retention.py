@@ -95,6 +95,23 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
         )
 
 
+def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
+    """Those of the wanted sessions that are in the store."""
+    with named_troubles():
+        known = set(session_ids(log))
+        return tuple(_to_remove(log, session_id) for session_id in wanted if session_id in known)
+
+
+def remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove) -> bool:
+    """Remove one session and what is cached of it, if it is still what the plan saw. Blobs stay."""
+    with named_troubles(session.session_id):
+        if session.session_id not in session_ids(log) or not _remove_session(log, disk, session):
+            return False
+        _forget(log, disk, session.session_id)
+        _clear_half_removed(log, disk)
+        return True
+
+
 def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
     loaded = log.load(session_id)
     return SessionToRemove(

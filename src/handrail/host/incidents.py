@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
+from handrail.contract.redaction import Secrets
 from handrail.host.private_files import ensure_private_directory
 
 MOST_INCIDENT_BYTES = 65_536
@@ -13,11 +14,12 @@ MOST_INCIDENT_BYTES = 65_536
 class IncidentFiles:
     """`ports.Incidents`: one 0600 file per defect, named by its content, so a repeat adds nothing."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, secrets: Secrets | None = None) -> None:
         self._directory = os.path.join(home, "incidents")
+        self._secrets = secrets or Secrets()
 
     def record(self, traceback: str) -> str:
-        content = traceback.encode(errors="replace")[:MOST_INCIDENT_BYTES]
+        content = self._secrets.redacted(traceback.encode(errors="replace"))[:MOST_INCIDENT_BYTES]
         incident = hashlib.sha256(content).hexdigest()[:12]
         try:
             ensure_private_directory(self._directory)

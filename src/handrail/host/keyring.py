@@ -17,9 +17,10 @@ import msgspec
 
 from handrail.contract import catalogue
 from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.purpose_keys import KEY_LENGTH, purpose_key, ring_key_of_secret
 from handrail.host.private_files import create_private, ensure_private_directory, locked, replace_private
-from handrail.ports import Randomness
+from handrail.ports import KeyringFacts, Randomness
 
 _VERSION = 1
 _SIZE_LIMIT = 4096
@@ -56,14 +57,23 @@ class FileKeyring:
     With an `override`, the secret that someone set in place of the file, the file is neither read nor made.
     """
 
-    def __init__(self, home: str, randomness: Randomness, override: bytes | None = None) -> None:
+    def __init__(
+        self,
+        home: str,
+        randomness: Randomness,
+        override: bytes | None = None,
+        secrets: Secrets | None = None,
+    ) -> None:
         self._directory = os.path.join(home, "data", "keys")
         self._path = os.path.join(self._directory, "keyring.json")
         self._randomness = randomness
+        self._secrets = secrets or Secrets()
         self._ring: _Ring | None = None
         self._override: _Ring | None = None
         if override is not None:
+            self._secrets.register(override)
             self._override = _Ring(stamp=(), keys=(ring_key_of_secret(override),), derived={})
+            self._secrets.register(self._override.keys[0])
 
     def signing_key(self, purpose: str) -> bytes:
         ring = self._override or self._current_ring() or self._create()
@@ -73,23 +83,32 @@ class FileKeyring:
         ring = self._override or self._current_ring()
         return () if ring is None else _derived(ring, purpose)
 
-    def rotate(self) -> None:
-        """A new current key; the one before it becomes `previous`, the one before that ends.
+    def facts(self) -> KeyringFacts:
+        self._refuse_override()
+        return _facts(self._current_ring())
 
-        Raises Fault KEYRING_INVALID.
-        """
-        if self._override is not None:
-            raise _invalid(
-                "overridden", "The keys come from AI_NATIVE_CLI_SECRET. Change that secret instead."
-            )
+    def rotate(self, expected_version: str = "") -> bool:
+        """A new current key; the one before it becomes `previous`. Without a version, whatever it is."""
+        self._refuse_override()
         try:
             ensure_private_directory(self._directory)
             with locked(os.path.join(self._directory, "keyring.lock")):
-                ring = self._current_ring() or self._create()
+                held = self._current_ring()
+                if expected_version and _facts(held).version != expected_version:
+                    return False
+                ring = held or self._create()
                 content = _encoded(self._randomness.bytes(KEY_LENGTH), ring.keys[0])
                 replace_private(self._path, content)
         except OSError as trouble:
             raise _unwritable(trouble) from trouble
+        self._current_ring()  # a new key is registered as a secret before anything is written
+        return True
+
+    def _refuse_override(self) -> None:
+        if self._override is not None:
+            raise _invalid(
+                "overridden", "The keys come from AI_NATIVE_CLI_SECRET. Change that secret instead."
+            )
 
     def _create(self) -> _Ring:
         try:
@@ -122,7 +141,10 @@ class FileKeyring:
             content = os.read(descriptor, _SIZE_LIMIT + 1)
         finally:
             os.close(descriptor)
-        return _Ring(stamp=_stamp(status), keys=_decoded(content), derived={})
+        keys = _decoded(content)
+        for key in keys:
+            self._secrets.register(key)
+        return _Ring(stamp=_stamp(status), keys=keys, derived={})
 
 
 def secret_of_setting(text: str) -> bytes:
@@ -148,6 +170,13 @@ def _derived(ring: _Ring, purpose: str) -> tuple[bytes, ...]:
     if keys is None:
         keys = ring.derived[purpose] = tuple(purpose_key(key, purpose) for key in ring.keys)
     return keys
+
+
+def _facts(ring: _Ring | None) -> KeyringFacts:
+    if ring is None:
+        return KeyringFacts(count=0, version="none")
+    shown = sha256(b"".join(_derived(ring, "keyring.version"))).hexdigest()[:16]
+    return KeyringFacts(count=len(ring.keys), version=shown)
 
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:

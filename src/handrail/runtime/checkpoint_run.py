@@ -13,6 +13,7 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
+from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import read_checkpoint
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
@@ -28,9 +29,12 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
     output: Output
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    dry_run: (
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
+    ) = UNSET
 
 
-def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success:
+def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     work = work_done(request.output, UNSET)
@@ -38,6 +42,8 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success:
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         return decide_checkpoint(session.history, node, handle.claims.attempt_id, work, salt)
 
+    if request.dry_run is True:
+        return foretold(rt, handle.claims, "checkpoint", decide)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
     return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
 

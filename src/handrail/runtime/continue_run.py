@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.catalogue import CONTEXT_MISSING, E_USAGE, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
@@ -18,6 +18,7 @@ from handrail.engine.reply import Reply, reply_at
 from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.attempts import answer_attempt
+from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
@@ -42,13 +43,22 @@ class ContinueRun(Input, frozen=True, kw_only=True):
     context: Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")] | UnsetType = UNSET
     output: Output | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    dry_run: (
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
+    ) = UNSET
 
 
-def continue_run(rt: Runtime, request: ContinueRun) -> Success:
-    """Advance, replay or rehydrate."""
-    if request.ack_token is UNSET:
-        return rehydrate(rt.reading(), request)
-    return advance(rt, request, request.ack_token)
+def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
+    """Advance, replay or rehydrate; or say what an ack would do."""
+    if request.ack_token is not UNSET:
+        return advance(rt, request, request.ack_token)
+    if request.dry_run is True:
+        raise Fault(
+            E_USAGE,
+            "A dry run needs the ackToken that it is about; without one the call only reads.",
+            details={"usage": "run continue --ack TOKEN --dry-run"},
+        )
+    return rehydrate(rt.reading(), request)
 
 
 def rehydrate(reading: Reading, request: ContinueRun) -> Success:
@@ -80,7 +90,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     return success_of(reply, current_ledger(history, node.run_id))
 
 
-def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success:
+def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckVerdict:
     """Acknowledge the pending step once; the same ack again gets the recorded reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
     claims = handle.claims
@@ -92,6 +102,8 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success:
         check_change(workflow, work.context)
         return decide_advance(session.history, workflow, node, claims.attempt_id, work, salt)
 
+    if request.dry_run is True:
+        return foretold(rt, claims, "advance", decide)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
     return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
 
@@ -134,6 +146,7 @@ OPERATION = Operation(
     output=Reply,
     perform=continue_run,
     shape=RUN_SHAPE,
+    reads_without="ackToken",
     tool="continue_workflow",
     tool_description=(
         "Report the pending step as done and get the next one. Repeating a call is safe: it returns the "

@@ -1,26 +1,34 @@
-"""One call from start to finish: decode, perform, disclose. Here alone an exception becomes an outcome."""
+"""One call from start to finish: decode, permit, perform, disclose, account for it.
+
+Here alone an exception becomes an outcome.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.disclosure import disclose
-from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, failure_of
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Page, Success, failure_of
+from handrail.contract.redaction import without_named_secrets
 from handrail.contract.shape import Ask
 from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
 from handrail.contract.tokens.purpose_keys import CURSOR
+from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_token_moved
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Operation, StreamItem, effect_of
 from handrail.runtime.paging import list_scope
+from handrail.runtime.permission import Caller, require_key, require_permission
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
 
 DEFAULT_ASK = Ask()
+LIBRARY = Caller()
+_T = TypeVar("_T")
 
 
 def perform(
@@ -29,16 +37,71 @@ def perform(
     params: dict[str, Json],
     ask: Ask = DEFAULT_ASK,
     measure: Callable[[Success], int] | None = None,
+    caller: Caller = LIBRARY,
 ) -> Outcome:
     """The outcome of one operation, disclosed as asked. Never raises for trouble of any kind."""
-    try:
-        called = operation(name)
-        request = decode_input(called, params)
+    started_ms = runtime.clock.monotonic_ms()
+
+    def work() -> Outcome:
+        called, request = _permitted(runtime, name, params, caller)
         success = _as_success(called.perform(runtime, request))
         outcome = disclose(success, called.shape, ask, measure or _unmeasured)
         return _with_cursor(runtime, called, request, outcome)
+
+    outcome = _caught(runtime, name, params, work)
+    account(runtime, name, params, outcome, caller, started_ms)
+    return outcome
+
+
+def perform_stream(
+    runtime: Runtime, name: str, params: dict[str, Json], ask: Ask, caller: Caller
+) -> Iterator[StreamItem | Outcome]:
+    """The items of an operation that can stream, as they come, then its outcome."""
+    started_ms = runtime.clock.monotonic_ms()
+    lines: Iterator[StreamItem | Success] | None = None
+
+    def next_line() -> StreamItem | Outcome:
+        nonlocal lines
+        called = operation(name)
+        if lines is None:
+            _, request = _permitted(runtime, name, params, caller)
+            assert called.stream is not None, f"{name} offers no stream"
+            lines = iter(called.stream(runtime, request))
+        return _disclosed_line(called, next(lines), ask)
+
+    line = _caught(runtime, name, params, next_line)
+    while isinstance(line, StreamItem):
+        yield line
+        line = _caught(runtime, name, params, next_line)
+    account(runtime, name, params, line, caller, started_ms)
+    yield line
+
+
+def account(
+    runtime: Runtime, name: str, params: dict[str, Json], outcome: Outcome, caller: Caller, started_ms: int
+) -> None:
+    """The audit line of a call, also of one that a signal ended."""
+    effect = effect_of(operation(name), params)
+    account_for(runtime, settings_or_defaults(runtime), caller, name, effect, params, outcome, started_ms)
+
+
+def _permitted(runtime: Runtime, name: str, params: dict[str, Json], caller: Caller) -> tuple[Operation, Any]:
+    """The operation and its input, once they are valid and this caller may ask for them."""
+    called = operation(name)
+    request = decode_input(called, params)
+    effect = effect_of(called, params)
+    if effect != "read":
+        require_permission(runtime.settings.of(), effect)
+    if effect == "create" and caller.needs_key:
+        require_key(runtime, called, request)
+    return called, request
+
+
+def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]) -> _T | Failure:
+    try:
+        return work()
     except Fault as fault:
-        return with_token_moved(failure_of(fault), name, params)
+        return _safe(with_token_moved(failure_of(fault), name, params))
     except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes an outcome
         import traceback  # noqa: PLC0415 - dear to load, and only a defect needs it
 
@@ -50,8 +113,33 @@ def perform(
         )
 
 
+def _safe(failure: Failure) -> Failure:
+    """Without what a caller sent under a telling name; the next call then says that it was left out."""
+    following = failure.next_call
+    if following is not None:
+        params = without_named_secrets(following.params)
+        following = msgspec.structs.replace(following, params=params)
+    details = without_named_secrets(failure.details)
+    return msgspec.structs.replace(failure, details=details, next_call=following)
+
+
 def _as_success(result: Any) -> Success:
     return result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
+
+
+def _disclosed_line(called: Operation, line: StreamItem | Success, ask: Ask) -> StreamItem | Outcome:
+    """A line of a list is disclosed as an item of its page would be."""
+    if isinstance(line, Success):
+        whole = Ask(mvi=ask.mvi)  # fields were picked from the items; a summary has its own
+        return disclose(line, None if called.item is not None else called.shape, whole, _unmeasured)
+    if called.item is None:
+        return line
+    page = Success(data={}, page=Page(items=(line.data,)))
+    match disclose(page, called.shape, msgspec.structs.replace(ask, budget=None), _unmeasured):
+        case Success(page=Page(items=(data,))):
+            return msgspec.structs.replace(line, data=data)
+        case trouble:
+            return trouble
 
 
 def _unmeasured(success: Success) -> int:

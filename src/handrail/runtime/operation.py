@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.outcome import Json, Success
 from handrail.contract.shape import Shape
 
 Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous"]
-"""read changes nothing; create takes an idempotency key; ack is gated by a token we minted."""
+"""read changes nothing; create takes an idempotency key; ack is gated by a token we minted; gated needs the
+token of a dry run; dangerous also a word that the danger is meant."""
 
 
 OFFERED_CALL_BYTES = 4_096
@@ -21,6 +23,13 @@ class Input(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
     """Shared options of operation inputs: a typo is refused, absent and null stay different."""
+
+
+class StreamItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a stream before its summary."""
+
+    data: dict[str, Json]
+    type: str = "item"
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +47,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     perform: Callable[[Any, Any], Any]
     """`(runtime, input) -> output or Success`."""
     shape: Shape
+    reads_without: str = ""
+    """Of a write: the input field, by wire name, without which it only reads."""
+    stream: Callable[[Any, Any], Iterator[StreamItem | Success]] | None = None
+    """The same as a stream: `(runtime, input) ->` its items, then what `perform` would have answered."""
     default_sort: str = ""
     """Of a list: the declared order, its last key the id."""
     tool: str = ""
@@ -49,3 +62,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Where the tool offers fewer values of an enum than the operation takes."""
     errors: tuple[str, ...] = ()
     """Catalogue codes it can answer with, beside those every operation shares."""
+
+
+def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
+    """What a call with these params does: `run.continue` without an ack only reads."""
+    if called.reads_without and called.reads_without not in params:
+        return "read"
+    return called.effect

@@ -8,14 +8,18 @@ import msgspec
 
 from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets
 from handrail.ports import (
+    Audit,
     AuthoredFiles,
     Clock,
     ConfirmedTokens,
     EventLog,
     EventReader,
     Incidents,
+    Interruptions,
     Keys,
+    Progress,
     Randomness,
     SettingsFiles,
     StoreKeeper,
@@ -23,6 +27,7 @@ from handrail.ports import (
     WorkflowLibrary,
     Workspace,
 )
+from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
 
 
 def no_keeper() -> StoreKeeper:
@@ -39,6 +44,11 @@ def _without_files() -> Fault:
         "This store does not lie on a disk of its own.",
         hint="Ask the same of a store in files, as the command line uses it.",
     )
+
+
+NO_AUDIT = NoAudit()
+NEVER_INTERRUPTED = NeverInterrupted()
+NO_PROGRESS = NoProgress()
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +75,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed: most calls have no use for it."""
     proof: Callable[[], StoreProof] = no_proof
+    audit: Audit = NO_AUDIT
+    interruptions: Interruptions = NEVER_INTERRUPTED
+    progress: Progress = NO_PROGRESS
+    secrets: Secrets = msgspec.field(default_factory=Secrets)
+    """What this process has read and never writes."""
 
     def reading(self) -> Reading:
         return Reading(reader=self.log, keys=self.keys, randomness=self.randomness)

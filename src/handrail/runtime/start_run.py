@@ -44,6 +44,7 @@ from handrail.runtime.sessions import (
 )
 from handrail.runtime.work import check_context, input_row
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
 from handrail.workflows.catalog import CatalogEntry, suggested_id
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.workflow_id import id_status
@@ -58,7 +59,7 @@ class AskedPreferences(Input, frozen=True, kw_only=True):
     risk_policy: RiskPolicy | UnsetType = UNSET
 
 
-class StartRun(Input, frozen=True, kw_only=True):
+class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
@@ -81,8 +82,22 @@ class StartRun(Input, frozen=True, kw_only=True):
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
-def start_run(rt: Runtime, request: StartRun) -> Success:
-    """Begin a run once per request id; the same id again gets the recorded reply."""
+def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
+    """Begin a run once per request id, or after a preview; the same id again gets the recorded reply."""
+    if request.dry_run is not True and request.confirm is UNSET:
+        return _run_of(rt, request)
+    project = project_of(rt, request.project)
+    return through_gate(
+        rt,
+        OPERATION,
+        request,
+        workspace=project,
+        resolve=lambda: _preview(rt, request, project),
+        write=lambda _: _run_of(rt, request),
+    )
+
+
+def _run_of(rt: Runtime, request: StartRun) -> Success:
     project = project_of(rt, request.project)
     asked = _asked(rt, request)
     session = _session(rt, request)
@@ -98,6 +113,37 @@ def start_run(rt: Runtime, request: StartRun) -> Success:
         asked.input_digest,
         warnings=_legacy_warning(session.history.runs[run_id]),
         project=project,
+    )
+
+
+def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
+    """What a start would make. Without a request id the names are only known afterwards."""
+    asked = _asked(rt, request)
+    session = _session(rt, request)
+    is_named = request.request_id is not UNSET
+    run_id = run_id_for(session.history.session_id, asked.key)
+    if is_named and _started(session, run_id) is not None:
+        changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
+        version = session.history.runs[run_id].workflow_hash
+    else:
+        catalog = catalog_of(rt, project)
+        entry, source = find_workflow(catalog, asked.workflow_id)
+        pinned = pin(catalog, entry, source)
+        _check_inputs(pinned, asked)
+        version = pinned.workflow_hash
+        session_id = session.history.session_id if is_named or request.session is not UNSET else "new"
+        is_new = session.history.head == 0
+        begun = {"workflow_id": pinned.workflow.id, "workflow_hash": version}
+        changes = (
+            Change(action="create" if is_new else "update", resource="session", id=session_id),
+            Change(action="create", resource="run", id=run_id if is_named else "new", after=begun),
+        )
+    return Plan(
+        action="start a run",
+        changes=changes,
+        targets=(asked.workflow_id,),
+        versions={asked.workflow_id: version, "session": str(session.history.head)},
+        blast_radius="One run is added to the store; nothing that exists is changed.",
     )
 
 
@@ -123,7 +169,7 @@ def _asked(rt: Runtime, request: StartRun) -> _Asked:
     if request.preferences is not UNSET:
         sent["preferences"] = msgspec.to_builtins(wanted)
     return _Asked(
-        sent=msgspec.to_builtins(request),
+        sent={name: value for name, value in msgspec.to_builtins(request).items() if name not in GATE_FIELDS},
         key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else "request:" + request.request_id,
         workflow_id=request.workflow_id,
         goal=goal,
@@ -217,7 +263,13 @@ def _facts(
         context=asked.context,
         observations=seen,
         preferences=asked.preferences,
+        defaults=_defaults(rt),
     )
+
+
+def _defaults(rt: Runtime) -> PreferencesDelta:
+    settings = rt.settings.of()
+    return PreferencesDelta(autonomy=settings.autonomy, risk_policy=settings.risk_policy)
 
 
 def _check_inputs(pinned: Pinned, asked: _Asked) -> None:

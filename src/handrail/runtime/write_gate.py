@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
 from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
 from handrail.contract.payload import Answer
+from handrail.contract.redaction import without_named_secrets
 from handrail.contract.tokens.confirm import (
     LIFETIME_SECONDS,
     NONCE_BYTES,
@@ -35,15 +36,12 @@ from handrail.contract.tokens.purpose_keys import CONFIRM
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
-MAX_EFFECT = "dangerous"
-"""The ceiling of this account, which a token is bound to."""
-
-_GATE_FIELDS = frozenset({"dryRun", "confirm"})
-_T = TypeVar("_T", bound=Answer)
+GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous"})
+"""Input fields, by wire name, that only say how far to go."""
 
 
 class GatedInput(Input, frozen=True, kw_only=True):
-    """What every gated operation takes beside its own fields."""
+    """What every gated operation takes beside its own fields; a creation takes it in place of a key."""
 
     dry_run: (
         Annotated[bool, Meta(description="Show what would change and get a confirm token. Changes nothing.")]
@@ -51,6 +49,15 @@ class GatedInput(Input, frozen=True, kw_only=True):
     ) = UNSET
     confirm: (
         Annotated[str, Meta(description="The confirm_token of the dry run; makes the change.")] | UnsetType
+    ) = UNSET
+
+
+class DangerousInput(GatedInput, frozen=True, kw_only=True):
+    """What an operation takes that destroys something: the word that this is meant, at the dry run too."""
+
+    dangerous: (
+        Annotated[bool, Meta(description="Say that destroying something is meant; needed beside confirm.")]
+        | UnsetType
     ) = UNSET
 
 
@@ -104,13 +111,17 @@ def through_gate(
     *,
     workspace: str,
     resolve: Callable[[], Plan],
-    write: Callable[[Plan], _T],
+    write: Callable[[Plan], Answer | Success],
 ) -> DryRun | Success:
     """The preview with its token, or the change made. `write` keeps the plan's versions as preconditions.
 
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
     is used up, and after it the token stays used.
     """
+    if called.effect == "dangerous" and not (
+        isinstance(request, DangerousInput) and request.dangerous is True
+    ):
+        raise _not_meant(called, request)
     if request.dry_run is True and request.confirm is not UNSET:
         raise Fault(
             E_USAGE,
@@ -131,7 +142,11 @@ def through_gate(
 
 
 def _confirmed(
-    rt: Runtime, scope: ConfirmScope, token: str, resolve: Callable[[], Plan], write: Callable[[Plan], _T]
+    rt: Runtime,
+    scope: ConfirmScope,
+    token: str,
+    resolve: Callable[[], Plan],
+    write: Callable[[Plan], Answer | Success],
 ) -> Success:
     """The order matters: whatever can be refused is, before the token is used up."""
     read = read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=rt.clock.unix_seconds())
@@ -143,8 +158,9 @@ def _confirmed(
     if claim.state == "already_used":
         raise refusal("already_used")
     check_expiry(read.claims, rt.clock.unix_seconds())
-    made = msgspec.to_builtins(write(plan))
-    return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else Success(data=made)
+    done = write(plan)
+    made = done if isinstance(done, Success) else Success(data=msgspec.to_builtins(done))
+    return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else made
 
 
 def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
@@ -165,9 +181,9 @@ def _scope(rt: Runtime, called: Operation, request: GatedInput, workspace: str) 
     given: dict[str, Any] = msgspec.to_builtins(request)
     return ConfirmScope(
         command_path=tuple(called.name.split(".")),
-        arguments={name: value for name, value in given.items() if name not in _GATE_FIELDS},
+        arguments={name: value for name, value in given.items() if name not in GATE_FIELDS},
         account=rt.workspace.account(),
-        max_effect=MAX_EFFECT,
+        max_effect=rt.settings.of().max_effect,
         workspace=workspace,
     )
 
@@ -188,7 +204,7 @@ def _shown(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:
             action=plan.action,
             total=len(plan.targets),
             targets=list(plan.targets),
-            changes=list(plan.changes),
+            changes=[_safe(change) for change in plan.changes],
             unchanged=all(change.action == "none" for change in plan.changes),
             blast_radius=plan.blast_radius,
         ),
@@ -207,19 +223,40 @@ def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
     )
 
 
+def _not_meant(called: Operation, request: GatedInput) -> Fault:
+    """Before the token is looked at, so that it stays good."""
+    return Fault(
+        E_CONFIRMATION_REQUIRED,
+        "This command destroys something and runs only with --dangerous. Nothing was done.",
+        details={"missing": "dangerous", "effect": called.effect},
+        hint="Ask the user whether this is meant, then run next_command and look at its preview.",
+        next_call=_dry_run(called, request),
+    )
+
+
+def _safe(change: Change) -> Change:
+    """Values under a telling name are not shown."""
+    return msgspec.structs.replace(
+        change, before=without_named_secrets(change.before), after=without_named_secrets(change.after)
+    )
+
+
 def _dry_run(called: Operation, request: GatedInput) -> NextCall:
     given: dict[str, Json] = msgspec.to_builtins(request)
     given.pop("confirm", None)
-    return NextCall(operation=called.name, params=given | {"dryRun": True})
+    meant = {"dangerous": True} if called.effect == "dangerous" else {}
+    return NextCall(operation=called.name, params=given | meant | {"dryRun": True})
 
 
-def _not_recorded(made: dict[str, Json], reason: str) -> Success:
+def _not_recorded(made: Success, reason: str) -> Success:
     """The change is made; that its token is used could not be kept."""
     message = f"The change was made, but that its token is used could not be recorded ({reason})."
     warning = {"code": "CONFIRM_NOT_RECORDED", "message": message, "reason": reason}
-    return Success(
-        data={**made, "warnings": [warning]},
-        notices=(Notice(type="confirm_not_recorded", message=message, severity="warning"),),
+    notice = Notice(type="confirm_not_recorded", message=message, severity="warning")
+    assert isinstance(made.data, dict), "what a gated operation answers is an object"
+    warnings = [*made.data.get("warnings", []), warning]
+    return msgspec.structs.replace(
+        made, data={**made.data, "warnings": warnings}, notices=(*made.notices, notice)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from handrail import main
 from handrail.contract.shape import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer
+from handrail.surfaces.cli.call import answer, stream
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.run import Doors, run
@@ -45,6 +45,7 @@ def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[st
         help_text=main._help_text,
         help_document=main._help_document,
         answer=operate,
+        stream=lambda process, parsed, ask: stream(lambda: runtime, process, parsed, ask),
         serve=lambda _: 0,
         demo=lambda _: 0,
         record_defect=give_up,

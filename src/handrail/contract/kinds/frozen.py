@@ -76,7 +76,7 @@ E_TIMEOUT = Kind(
     code="E_TIMEOUT", native="E_TIMEOUT", exit_status=8, http_status=504, is_retryable=True, wait_ms=1000,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Send the same call again, with a longer --timeout if the work is large.",
-    details=("timeout_ms", "stage", "committed"),
+    details=("timeout_ms", "stage", "committed", "items", "summary", "skipped"),
 )
 E_INTEGRITY = Kind(
     code="E_INTEGRITY", native="E_INTEGRITY", exit_status=1, http_status=500,
@@ -94,7 +94,7 @@ E_INTERRUPTED = Kind(
     code="E_INTERRUPTED", native="E_INTERRUPTED", exit_status=130, http_status=503, is_retryable=True,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Nothing was half-applied; send the same call again.",
-    details=("committed",),
+    details=("committed", "items", "summary", "skipped"),
 )
 E_UNKNOWN = Kind(
     code="E_UNKNOWN", native="E_UNKNOWN", exit_status=1, http_status=500,

@@ -1,28 +1,34 @@
-"""One operation for one command line: gather its input, keep the gate, perform, pick a bare field."""
+"""One operation for one command line: gather its input, perform it under the shield, pick a bare field."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
-from handrail.contract.canonical import digest
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED
 from handrail.contract.named_fields import select_field
-from handrail.contract.outcome import Fault, Json, NextCall, Outcome, Success, failure_of
+from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
-from handrail.runtime.hub import perform
-from handrail.runtime.inputs import decode_input
-from handrail.runtime.operation import Operation
+from handrail.runtime.hub import account, perform, perform_stream
+from handrail.runtime.operation import StreamItem
+from handrail.runtime.permission import Caller
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.kept_files import kept_in_file
 from handrail.surfaces.cli.params import params_of
 from handrail.surfaces.cli.parse import Parsed
-from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.shield import ShieldedFiles, ShieldedLog, ShieldedTokens
+from handrail.surfaces.cli.process import Interrupted, Process
+from handrail.surfaces.cli.progress import TerminalProgress
+from handrail.surfaces.cli.shield import (
+    ShieldedFiles,
+    ShieldedKeys,
+    ShieldedLog,
+    ShieldedSettings,
+    ShieldedTokens,
+)
+from handrail.surfaces.cli.stopped import stopped
 
-_KEY_LENGTH = 16
+TOOL = "handrail cli"
 
 
 def answer(
@@ -38,21 +44,18 @@ def answer(
     """
     assert parsed.command is not None, "only a command is answered"
     params = params_of(parsed, process)
-    runtime = build_runtime()
+    runtime = _shielded(build_runtime(), process, parsed)
     called = operation(parsed.command["operation"])
-    key = parsed.command["key"]
-    if key and key not in params:
-        raise _key_required(runtime, called, key, params)
-    runtime = msgspec.structs.replace(
-        runtime,
-        log=ShieldedLog(runtime.log, process),
-        authored=ShieldedFiles(runtime.authored, process),
-        confirmed=ShieldedTokens(runtime.confirmed, process),
-    )
-    if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
-        whole = perform(runtime, called.name, params)
-        return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
-    outcome = perform(runtime, called.name, params, ask, measure)
+    caller = _caller(parsed)
+    started_ms = runtime.clock.monotonic_ms()
+    try:
+        if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
+            whole = perform(runtime, called.name, params, caller=caller)
+            return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
+        outcome = perform(runtime, called.name, params, ask, measure, caller)
+    except Interrupted as stop:
+        account(runtime, called.name, params, stopped(stop), caller, started_ms)
+        raise
     if ask.field is None or not isinstance(outcome, Success):
         return outcome
     try:
@@ -61,19 +64,32 @@ def answer(
         return failure_of(fault)
 
 
-def _key_required(runtime: Runtime, called: Operation, key: str, params: dict[str, Json]) -> Fault:
-    """A create without a key could not be repeated safely, so the next command carries one.
+def stream(
+    build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed, ask: Ask
+) -> Iterator[StreamItem | Outcome]:
+    """The lines of a stream as they come, then the outcome.
 
-    Raises Fault VALIDATION_ERROR first when the arguments are wrong anyway.
+    Raises Fault for trouble before the operation runs.
     """
-    decode_input(called, params)
-    # The same arguments in another project are another start.
-    where = runtime.workspace.project(params.get("project", ""))
-    content = digest({"operation": called.name, "params": params, "project": where})
-    derived = "auto-" + content.removeprefix("sha256:")[:_KEY_LENGTH]
-    return Fault(
-        E_CONFIRMATION_REQUIRED,
-        "This command creates something and needs a request id, so that a repeat does not create it twice.",
-        details={"missing": "request_id", "effect": called.effect},
-        next_call=NextCall(operation=called.name, params=params | {key: derived}),
+    assert parsed.command is not None, "only a command is answered"
+    params: dict[str, Json] = params_of(parsed, process)
+    runtime = _shielded(build_runtime(), process, parsed)
+    return perform_stream(runtime, parsed.command["operation"], params, ask, _caller(parsed))
+
+
+def _caller(parsed: Parsed) -> Caller:
+    """A shell may lose an answer and repeat the call, so a creation needs its key here."""
+    return Caller(tool=TOOL, command=parsed.words, needs_key=True)
+
+
+def _shielded(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
+    return msgspec.structs.replace(
+        runtime,
+        log=ShieldedLog(runtime.log, process),
+        authored=ShieldedFiles(runtime.authored, process),
+        confirmed=ShieldedTokens(runtime.confirmed, process),
+        keys=ShieldedKeys(runtime.keys, process),
+        settings=ShieldedSettings(runtime.settings, process),
+        interruptions=process,
+        progress=TerminalProgress(process, is_quiet="quiet" in parsed.options),
     )

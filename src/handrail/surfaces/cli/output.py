@@ -125,6 +125,23 @@ def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
     return [Problem(param=f"--{flag}", problem="does not go with --out") for flag in clashing]
 
 
+def stream_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """A stream is JSON lines in one dialect, and has no document to cut or to pick one value from."""
+    if "stream" not in parsed.options:
+        return []
+    problems = []
+    if output.format != "json":
+        problems.append(Problem(param="--format", problem=f"{output.format} does not go with a stream"))
+    if output.envelope == "lafs":
+        problems.append(Problem(param="--envelope", problem="lafs does not go with a stream"))
+    problems += [
+        Problem(param=f"--{flag}", problem="does not go with a stream")
+        for flag in ("field", "budget")
+        if flag in parsed.options
+    ]
+    return problems
+
+
 def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
     """Raises Fault VERSION_UNSUPPORTED for a major that is not served."""
     asked = parsed.options.get("schema-version")

@@ -29,8 +29,14 @@ BUNDLE_LIMIT_BYTES = 64 * 1024 * 1024
 WORKFLOW_LIMIT_BYTES = 1_000_000
 """What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
 
-_GATED = ("gated", "dangerous")
-_GATE_FLAGS = {"dry-run": "dryRun", "confirm": "confirm"}
+_CARRIED = {
+    "project": "project",
+    "dry-run": "dryRun",
+    "confirm": "confirm",
+    "dangerous": "dangerous",
+    "continue-on-error": "continueOnError",
+}
+"""Global flags that are part of an operation's input, and what it calls them."""
 
 
 def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
@@ -51,6 +57,8 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
                 conflicts.append(_given_twice(label_of(param), name))
     for flag, name in _operation_options(parsed.command):
         option = parsed.options.get(flag)
+        if name == "continueOnError" and option is not None:
+            option = option == "true"
         if option is not None and not _placed(params, [name], option):
             conflicts.append(_given_twice(f"--{flag}", name))
     if conflicts:
@@ -59,9 +67,12 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
 
 
 def _operation_options(command: Command) -> list[tuple[str, str]]:
-    """Global flags that are part of the operation's input, and what it calls them."""
-    project = [("project", "project")] if command["takes_project"] else []
-    return project + (list(_GATE_FLAGS.items()) if command["effect"] in _GATED else [])
+    """Those that this operation takes."""
+    return [
+        (flag, name)
+        for flag, name in _CARRIED.items()
+        if (command["takes_project"] if flag == "project" else f"--{flag}" in command["globals"])
+    ]
 
 
 def _check_stdin(parsed: Parsed) -> None:

@@ -269,7 +269,7 @@ def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None
         return None
     if not values:
         return None
-    if param["kind"] == "choices":
+    if param["kind"] in ("choices", "ids"):
         several = [one for value in values if isinstance(value, tuple) for one in value]
         return tuple(dict.fromkeys(one for one in several if isinstance(one, str)))
     if param["is_plural"]:

@@ -10,6 +10,10 @@ import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # this file is loaded before everything else, so it loads nothing that it can spare
+    from typing import Literal
+
 STDIN, STDOUT, STDERR = 0, 1, 2
 _CHUNK_BYTES = 65_536
 _GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
@@ -34,6 +38,8 @@ class Process:
 
     def __init__(self) -> None:
         self.stdout_was_closed = False
+        self.redact: Callable[[bytes], bytes] = _unchanged
+        """Takes secrets out of everything that is written."""
         self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
         """Makes the answer to a second signal: stdout, stderr, exit status."""
         self._shields = 1
@@ -65,6 +71,16 @@ class Process:
     def shielded(self) -> Shield:
         """The scope of a commit: a signal inside waits until it ends."""
         return Shield(self)
+
+    def deferred(self) -> Deferral:
+        """The scope of work in parts: it asks between them whether to end (`ports.Interruptions`)."""
+        return Deferral(self)
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        """What waits to end the call."""
+        if self._pending is None:
+            return ""
+        return "deadline" if self._pending.is_deadline else "signal"
 
     def settle(self) -> None:
         """The outcome is certain: from here on the truth is told, whatever arrives."""
@@ -99,15 +115,37 @@ class Process:
         """Write the whole answer once; the exit status, `undelivered` when the disk refused a success."""
         self.settle()
         self._is_delivering = True
-        _write_if_possible(STDERR, err)
+        _write_if_possible(STDERR, self.redact(err))
         try:
-            _write_all(STDOUT, out)
+            _write_all(STDOUT, self.redact(out))
         except OSError as error:
-            if error.errno in _GONE:
-                return status  # the reader has what it wanted
-            _write_if_possible(STDERR, f"handrail: stdout could not be written: {error.strerror}.\n".encode())
-            return status or undelivered
+            return self._undelivered(error, status, undelivered)
         return status
+
+    def deliver_line(self, line: bytes) -> OSError | None:
+        """Write one line of a stream whole, whatever arrives meanwhile; what went wrong with stdout."""
+        with Shield(self):
+            try:
+                _write_all(STDOUT, self.redact(line))
+            except OSError as error:
+                return error
+        return None
+
+    def end_stream(self, error: OSError, undelivered: int) -> int:
+        """The exit status of a stream that nobody could read to its end."""
+        self.settle()
+        return self._undelivered(error, 0, undelivered)
+
+    def tell(self, line: bytes) -> None:
+        """A line for people beside the answer."""
+        with Shield(self):
+            _write_if_possible(STDERR, self.redact(line))
+
+    def _undelivered(self, error: OSError, status: int, undelivered: int) -> int:
+        if error.errno in _GONE:
+            return status  # the reader has what it wanted
+        _write_if_possible(STDERR, f"handrail: stdout could not be written: {error.strerror}.\n".encode())
+        return status or undelivered
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         self._signals += 1
@@ -139,8 +177,8 @@ class Process:
             return
         self._is_delivering = True
         out, err, status = self.farewell()
-        _write_if_possible(STDERR, err)
-        _write_if_possible(STDOUT, out)
+        _write_if_possible(STDERR, self.redact(err))
+        _write_if_possible(STDOUT, self.redact(out))
         os._exit(status)
 
     def _settle_timer(self) -> None:
@@ -161,6 +199,24 @@ class Shield:
         self._process._shields -= 1
         if kind is None and not self._process._shields:
             self._process._raise_pending()
+
+
+class Deferral:
+    """`with process.deferred():` around work that ends between its parts, with the truth about each."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def __enter__(self) -> None:
+        self._process._shields += 1
+
+    def __exit__(self, _: object, __: object, ___: object) -> None:
+        self._process.settle()
+        self._process._shields -= 1
+
+
+def _unchanged(content: bytes) -> bytes:
+    return content
 
 
 def request_id() -> str:

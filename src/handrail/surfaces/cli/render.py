@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from handrail.contract.cli_envelope import encode_document, payload_of, to_cli
+from handrail.contract.cli_envelope import encode_document, encode_line, payload_of, stream_summary, to_cli
 from handrail.contract.lafs_envelope import to_lafs
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.output import Output
@@ -42,6 +42,13 @@ def render(
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
             return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
+
+
+def summary_line(outcome: Outcome, call: Call, count: int) -> Rendered:
+    """The last line of a stream, and the exit status that its error decides."""
+    document = stream_summary(outcome, call, count=count, command_line=command_line)
+    status = outcome.kind.exit_status if isinstance(outcome, Failure) else 0
+    return Rendered(out=encode_line(document), status=status)
 
 
 def bare(text: str, output: Output) -> Rendered:

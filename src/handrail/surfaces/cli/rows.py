@@ -20,6 +20,7 @@ Kind: TypeAlias = Literal[
     "source",  # a workflow id, a file or -
     "sources",  # several of them, or directories
     "choices",  # several of a closed set, with commas or repeated
+    "ids",  # several ids, with commas or repeated
     "directory",
 ]
 
@@ -51,8 +52,6 @@ class Command(TypedDict):
     operation: str
     """Registry name; empty for a command that is not one operation (a server, the demo)."""
     effect: str
-    key: str
-    """Of a create: the field without which nothing is created."""
     params: tuple[Param, ...]
     globals: tuple[str, ...]
     """The global flags that mean something here."""

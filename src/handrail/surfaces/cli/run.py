@@ -6,13 +6,14 @@ What only some commands need comes through `Doors`, so that a usage error pays f
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from handrail import __version__
-from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, INTERNAL_ERROR
-from handrail.contract.cli_envelope import SCHEMA_VERSION
+from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
+from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.surfaces.cli.output import (
@@ -22,12 +23,17 @@ from handrail.surfaces.cli.output import (
     out_problems,
     output_of,
     raw_problems,
+    stream_problems,
     timeout_of,
 )
 from handrail.surfaces.cli.parse import Parsed, parse
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, timestamp
 from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.render import Rendered, bare, plain, render, widest_size
+from handrail.surfaces.cli.render import Rendered, bare, plain, render, summary_line, widest_size
+from handrail.surfaces.cli.stopped import stopped
+
+if TYPE_CHECKING:  # a usage error does not pay for the runtime
+    from handrail.runtime.operation import StreamItem
 
 TOOL = "handrail"
 
@@ -39,6 +45,8 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     help_document: Callable[[str], Success]
     answer: Callable[[Process, Parsed, Ask, Callable[[Success], int]], Outcome | str]
     """One operation; a string is the bare value of `--field`."""
+    stream: Callable[[Process, Parsed, Ask], Iterator[StreamItem | Outcome]]
+    """The same line by line; the last is the outcome."""
     serve: Callable[[Parsed], int]
     demo: Callable[[Parsed], int]
     record_defect: Callable[[Exception], str]
@@ -63,7 +71,7 @@ def run(process: Process, arguments: Sequence[str], environment: Mapping[str, st
     try:
         answer = _answer(process, caller, arguments, environment, doors)
     except Interrupted as stop:
-        answer = _rendered(caller, _stopped(stop))
+        answer = _rendered(caller, stopped(stop))
     except KeyboardInterrupt:  # from a server, which has its own way to stop
         answer = E_INTERRUPTED.exit_status
     if isinstance(answer, int):
@@ -92,12 +100,35 @@ def _answer(
         if process.stdout_was_closed and effect != "read":
             return _nowhere_to_answer()
         process.start_deadline(timeout_of(parsed, environment))
+        if "stream" in parsed.options:
+            return _streamed(process, caller, doors.stream(process, parsed, ask))
         outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
         return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
     except Fault as fault:
         return _rendered(caller, failure_of(fault))
     except Exception as defect:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
         return _rendered(caller, _defect(doors.record_defect(defect)))
+
+
+def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]) -> Rendered | int:
+    """Write line by line; what is left to write is the summary, or an ordinary failure before any line."""
+    count = 0
+    outcome: Outcome | None = None
+    try:
+        for line in lines:
+            if isinstance(line, Success | Failure):
+                outcome = line
+                break
+            trouble = process.deliver_line(encode_line(stream_line(line.data, line.type)))
+            if trouble is not None:
+                return process.end_stream(trouble, E_IO.exit_status)
+            count += 1
+    except Interrupted as stop:
+        outcome = stopped(stop)
+    assert outcome is not None, "a stream ends with its outcome"
+    if isinstance(outcome, Failure) and count == 0:
+        return _rendered(caller, outcome)
+    return summary_line(outcome, _timed(caller), count)
 
 
 def _introduce(caller: _Caller, parsed: Parsed) -> None:
@@ -132,7 +163,12 @@ def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
     """
     if troubles:
         raise troubles[0]
-    problems = [*parsed.problems, *raw_problems(parsed, output), *out_problems(parsed, output)]
+    problems = [
+        *parsed.problems,
+        *raw_problems(parsed, output),
+        *out_problems(parsed, output),
+        *stream_problems(parsed, output),
+    ]
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:
@@ -141,26 +177,16 @@ def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
 
 
 def _rendered(caller: _Caller, outcome: Outcome) -> Rendered:
+    return render(outcome, _timed(caller), caller.output, columns=caller.columns, raw=caller.raw)
+
+
+def _timed(caller: _Caller) -> Call:
     duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
-    call = msgspec.structs.replace(caller.call, duration_ms=duration_ms)
-    return render(outcome, call, caller.output, columns=caller.columns, raw=caller.raw)
+    return msgspec.structs.replace(caller.call, duration_ms=duration_ms)
 
 
 def _size(caller: _Caller, success: Success) -> int:
     return widest_size(success, caller.call, caller.output, caller.columns)
-
-
-def _stopped(stop: Interrupted) -> Failure:
-    """A signal or the deadline, before anything was committed."""
-    if stop.is_deadline:
-        return Failure(
-            kind=E_TIMEOUT, message="The deadline passed; nothing was changed.", details={"committed": False}
-        )
-    return Failure(
-        kind=E_INTERRUPTED,
-        message="A signal ended the call; nothing was changed.",
-        details={"committed": False},
-    )
 
 
 def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:

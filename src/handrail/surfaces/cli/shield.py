@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.ports import (
     Appended,
     AuthoredFiles,
@@ -17,10 +18,15 @@ from handrail.ports import (
     Draft,
     EventLog,
     FilePlace,
+    KeyringFacts,
+    Keys,
     Loaded,
     Remembered,
     SessionHold,
     SessionStamp,
+    SettingProblem,
+    Settings,
+    SettingsFiles,
 )
 from handrail.surfaces.cli.process import Process
 
@@ -89,6 +95,49 @@ class ShieldedTokens:
 
     def is_used(self, fingerprint: str) -> bool:
         return self._tokens.is_used(fingerprint)
+
+
+class ShieldedKeys:
+    """The keyring: a rotation is made whole, and told."""
+
+    def __init__(self, keys: Keys, process: Process) -> None:
+        self._keys = keys
+        self._process = process
+
+    def facts(self) -> KeyringFacts:
+        return self._keys.facts()
+
+    def signing_key(self, purpose: str) -> bytes:
+        return self._keys.signing_key(purpose)
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        return self._keys.verifying_keys(purpose)
+
+    def rotate(self, expected_version: str) -> bool:
+        with self._process.shielded():
+            is_done = self._keys.rotate(expected_version)
+            if is_done:
+                self._process.settle()
+        return is_done
+
+
+class ShieldedSettings:
+    """The user's settings: a change is kept whole, and told."""
+
+    def __init__(self, settings: SettingsFiles, process: Process) -> None:
+        self._settings = settings
+        self._process = process
+
+    def of(self, project: str = "") -> Settings:
+        return self._settings.of(project)
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        return self._settings.problems(project)
+
+    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+        with self._process.shielded():
+            self._settings.set_preferences(autonomy, risk_policy)
+            self._process.settle()
 
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):

@@ -56,8 +56,11 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
         if spelled is None:
             return None
         words.append(spelled)
-    if command["effect"] in ("gated", "dangerous"):
-        words += ["--dry-run"] if left.pop("dryRun", False) is True else []
+    for name, flag in (("dangerous", "--dangerous"), ("dryRun", "--dry-run")):
+        if flag in command["globals"]:
+            words += [flag] if left.pop(name, False) is True else []
+    if isinstance(left.get("continueOnError"), bool):
+        words.append(f"--continue-on-error {str(left.pop('continueOnError')).lower()}")
     return words if not left else None
 
 
@@ -66,7 +69,7 @@ def _spelled(param: Param, value: Json) -> str | None:
         return param["flag"]
     if isinstance(value, bool):
         return None
-    if isinstance(value, list) and param["kind"] == "choices":
+    if isinstance(value, list) and param["kind"] in ("choices", "ids"):
         return f"{param['flag']} {shell_quoted(','.join(value))}"
     if isinstance(value, dict | list):
         text = _json(value) if param["kind"] in ("object", "array") else ""

@@ -72,7 +72,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             return int(text)
         case "file" | "document" | "documents" | "source" | "sources":
             return Reference(path=text)
-        case "choices":
+        case "choices" | "ids":
             return tuple(text.split(","))
         case "object" | "array" | "input":
             return _json_or_reference(param, text)
@@ -138,6 +138,11 @@ def _expected_instead(param: Param, text: str) -> str:
         case "choices":
             unknown = [one for one in text.split(",") if one not in param["choices"]]
             return "some of " + ", ".join(param["choices"]) if unknown else ""
+        case "ids":
+            is_fine = all(_ID.fullmatch(one) for one in text.split(","))
+            return (
+                "" if is_fine else f"ids of 1 to {ID_LENGTH} printable ASCII characters, with commas between"
+            )
         case "id":
             return "" if _ID.fullmatch(text) else f"1 to {ID_LENGTH} printable ASCII characters"
         case "file" | "document" | "documents" | "source" | "sources" | "directory":

@@ -12,6 +12,7 @@ from handrail.contract.cli_envelope import payload_of
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.shape import Ask, Budget, Level
 from handrail.runtime.hub import perform
+from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
 from handrail.surfaces.mcp.results import Rendered, render, with_warnings
@@ -53,12 +54,15 @@ def _answer(
 
 
 def _performed(runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level) -> Outcome:
+    caller = Caller(tool="handrail mcp", command=tool.name)
     if tool.operation != "workflow.list":
-        return perform(runtime, tool.operation, params, Ask(mvi=mvi))
+        return perform(runtime, tool.operation, params, Ask(mvi=mvi), caller=caller)
     short = Ask(mvi=mvi, budget=Budget(max_bytes=LIST_BYTES))
-    outcome = perform(runtime, tool.operation, params, short, _payload_bytes)
+    outcome = perform(runtime, tool.operation, params, short, _payload_bytes, caller)
     if isinstance(outcome, Failure) and outcome.kind is BUDGET_EXCEEDED:
-        return perform(runtime, tool.operation, params, Ask(mvi=mvi))  # one long item beats no answer
+        return perform(
+            runtime, tool.operation, params, Ask(mvi=mvi), caller=caller
+        )  # one long item beats none
     return outcome
 
 

@@ -60,8 +60,8 @@ GLOBAL_FLAGS = (
     GlobalFlag(
         flag="--dry-run",
         kind="switch",
-        text="Show what would change and get a confirm token; nothing is changed.",
-        on="gated",
+        text="Show what would happen, with a confirm token where one is needed; nothing is changed.",
+        on="writes",
     ),
     GlobalFlag(
         flag="--confirm",
@@ -76,6 +76,26 @@ GLOBAL_FLAGS = (
         value="FILE",
         text="Write the content to this new file, readable by you alone, and answer with its digest.",
         on="exports",
+    ),
+    GlobalFlag(
+        flag="--dangerous",
+        kind="switch",
+        text="Say that destroying something is meant; needed at the dry run and with --confirm.",
+        on="dangerous",
+    ),
+    GlobalFlag(
+        flag="--continue-on-error",
+        kind="choice",
+        value="true|false",
+        choices=("true", "false"),
+        text="Whether the rest of a batch goes on after an item that failed; no by default if dangerous.",
+        on="batch",
+    ),
+    GlobalFlag(
+        flag="--stream",
+        kind="switch",
+        text="One JSON line per item as it comes, then a summary line.",
+        on="stream",
     ),
     GlobalFlag(
         flag="--input",

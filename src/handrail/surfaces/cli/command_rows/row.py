@@ -65,6 +65,9 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 0
     environment: str = ""
     text: str
-    on: Literal["every", "calls", "answers", "queries", "gated", "exports"] = "answers"
+    on: Literal[
+        "every", "calls", "answers", "queries", "writes", "gated", "dangerous", "batch", "stream", "exports"
+    ] = "answers"
     """`every` command; those that make calls, the server too; those that answer; those that only read;
-    those that change something only after a preview; those with something to keep in a file."""
+    those that change something; those that a preview can authorise; those that destroy; those that take
+    several targets; those that can answer line by line; those with something to keep in a file."""

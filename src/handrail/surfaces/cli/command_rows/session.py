@@ -64,4 +64,14 @@ SESSION_ROWS = (
             "handrail session import work.handrail.json --confirm CONFIRM_TOKEN --compact",
         ),
     ),
+    Row(
+        path="session delete",
+        operation="session.delete",
+        spellings=(Spelling(field="ids", kind="ids", value="ID,ID", is_required=True, text="Session ids."),),
+        columns=("target", "ok", "error"),
+        examples=(
+            "handrail session delete --ids SESSION_ID --dangerous --dry-run --compact",
+            "handrail session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
 )

@@ -1,0 +1,132 @@
+"""Secrets kept out of everything that is written: by the name of a field, and by value. Pure.
+
+Names catch what callers send us; values catch what we read ourselves, however it found its way into a text.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import b2a_base64
+
+import msgspec
+
+from handrail.contract.outcome import Json
+
+REDACTED = "[redacted]"
+SHORTEST = 8
+"""A shorter secret would be found in words that have nothing to do with it."""
+
+OWN_TOKENS = frozenset(
+    {
+        "ackToken",
+        "checkpointToken",
+        "confirm_token",
+        "continuation_tokens",
+        "correctedToken",
+        "recovery_token",
+        "refresh_token",
+        "reissue_token",
+        "retryAckToken",
+        "sessionToken",
+        "stateToken",
+    }
+)
+"""Fields that hold tokens of ours, which a caller must get back."""
+
+_FOREIGN = frozenset({"context", "artifacts", "body"})
+"""Below these everything comes from the caller: no name in there is one of ours."""
+_SECRET_NAME = re.compile(
+    r"password|passwd|secret|token|authorization|cookie|api[ _-]?key|private[ _-]?key|credential",
+    re.IGNORECASE,
+)
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name may hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def without_named_secrets(value: Json, own: frozenset[str] = OWN_TOKENS) -> Json:
+    """The same value with every text under a telling name replaced; numbers and truth values stay."""
+    match value:
+        case dict():
+            return {name: _field(name, inner, own) for name, inner in value.items()}
+        case list() | tuple():
+            return [without_named_secrets(inner, own) for inner in value]
+        case _:
+            return value
+
+
+def _field(name: str, value: Json, own: frozenset[str]) -> Json:
+    if name in own:
+        return value
+    if is_secret_name(name):
+        return _hidden(value)
+    return without_named_secrets(value, frozenset() if name in _FOREIGN else own)
+
+
+def _hidden(value: Json) -> Json:
+    match value:
+        case str():
+            return REDACTED
+        case dict():
+            return {name: _hidden(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_hidden(inner) for inner in value]
+        case _:
+            return value
+
+
+class Secrets:
+    """The secrets that this process has read. Whatever it writes goes through `redacted` first."""
+
+    def __init__(self) -> None:
+        self._spellings: tuple[bytes, ...] = ()
+
+    def register(self, secret: bytes) -> None:
+        """Never let these bytes out again, plain or in hex, base64, percent signs or a JSON string."""
+        found = {form for form in _spellings(secret) if len(form) >= SHORTEST}
+        # Longest first: a part must not be replaced before the whole is found.
+        self._spellings = tuple(sorted(found | set(self._spellings), key=lambda form: (-len(form), form)))
+
+    def redacted(self, content: bytes) -> bytes:
+        for form in self._spellings:
+            if form in content:
+                content = content.replace(form, REDACTED.encode())
+        return content
+
+    def redacted_text(self, text: str) -> str:
+        if not self._spellings:
+            return text
+        return self.redacted(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
+    def redacted_json(self, value: Json) -> Json:
+        """The same value with every text in it redacted, the names too."""
+        match value:
+            case str():
+                return self.redacted_text(value)
+            case dict():
+                return {self.redacted_text(name): self.redacted_json(inner) for name, inner in value.items()}
+            case list() | tuple():
+                return [self.redacted_json(inner) for inner in value]
+            case _:
+                return value
+
+    def __repr__(self) -> str:
+        return f"Secrets({len(self._spellings)} spellings)"  # never the secrets themselves
+
+
+def _spellings(secret: bytes) -> list[bytes]:
+    standard = b2a_base64(secret, newline=False)
+    urlsafe = standard.replace(b"+", b"-").replace(b"/", b"_")
+    percent = b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in secret)
+    plain = secret.hex().encode()
+    forms = [secret, plain, plain.upper(), percent, _lower_percent(percent)]
+    forms += [standard, standard.rstrip(b"="), urlsafe, urlsafe.rstrip(b"=")]
+    text = secret.decode("utf-8", "replace")  # bytes that are no text never stand in a JSON string
+    return [*forms, msgspec.json.encode(text)[1:-1]]
+
+
+def _lower_percent(text: bytes) -> bytes:
+    return re.sub(rb"%[0-9A-F]{2}", lambda found: found.group().lower(), text)

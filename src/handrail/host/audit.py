@@ -1,0 +1,86 @@
+"""The audit log: one line per change or refused change, in one private file per month of the home.
+
+It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+
+import msgspec
+
+from handrail.contract.redaction import Secrets
+from handrail.host.private_files import ensure_private_directory
+from handrail.ports import AuditLine
+
+MOST_LINE_BYTES = 4_096
+"""One write of this size to a file opened for appending is not torn apart by another process."""
+_STDERR = 2
+_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_PREFIX, _SUFFIX = "audit-", ".jsonl"
+
+
+class AuditFiles:
+    """`ports.Audit` in `audit/` of the home: the directory 0700, each file 0600 from its first moment."""
+
+    def __init__(self, home: str, secrets: Secrets) -> None:
+        self._directory = os.path.join(home, "audit")
+        self._secrets = secrets
+
+    def record(self, line: AuditLine, keep_months: int) -> None:
+        month = line.at[:7]
+        try:
+            content = self._secrets.redacted(_encoded(line))
+            descriptor, is_new = self._opened(month)
+            try:
+                os.write(descriptor, content)
+            finally:
+                os.close(descriptor)
+        except OSError as trouble:
+            _complain(trouble)
+            return
+        if is_new:
+            self._forget_before(_months_before(month, keep_months))
+
+    def _opened(self, month: str) -> tuple[int, bool]:
+        path = os.path.join(self._directory, f"{_PREFIX}{month}{_SUFFIX}")
+        try:
+            return os.open(path, _APPEND), False
+        except FileNotFoundError:
+            ensure_private_directory(self._directory)
+        descriptor = os.open(path, _APPEND | os.O_CREAT, 0o600)
+        os.fchmod(descriptor, 0o600)  # whatever the umask took away
+        return descriptor, True
+
+    def _forget_before(self, month: str) -> None:
+        """Housekeeping once a month: it may fail without harm."""
+        with suppress(OSError):
+            for name in os.listdir(self._directory):
+                is_ours = name.startswith(_PREFIX) and name.endswith(_SUFFIX)
+                if is_ours and name.removeprefix(_PREFIX).removesuffix(_SUFFIX) < month:
+                    os.unlink(os.path.join(self._directory, name))
+
+
+def _encoded(line: AuditLine) -> bytes:
+    content = msgspec.json.encode(line) + b"\n"
+    if len(content) > MOST_LINE_BYTES:
+        shorter = msgspec.structs.replace(line, args={"omitted_bytes": len(msgspec.json.encode(line.args))})
+        content = msgspec.json.encode(shorter) + b"\n"
+    return content
+
+
+def _months_before(month: str, count: int) -> str:
+    """The first month that is kept."""
+    year, number = int(month[:4]), int(month[5:])
+    years, rest = divmod(year * 12 + number - 1 - count, 12)
+    return f"{years:04}-{rest + 1:02}"
+
+
+def _complain(trouble: OSError) -> None:
+    """One line on stderr; a call never fails because its audit line could not be written."""
+    why = errno.errorcode.get(trouble.errno or 0, "unknown")
+    line = f"handrail: the audit log could not be written ({why}); look at audit/ in the Handrail home.\n"
+    with suppress(OSError):
+        os.write(_STDERR, line.encode())

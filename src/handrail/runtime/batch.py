@@ -1,0 +1,127 @@
+"""One command for many targets: one loop, one result per target, nothing rolled back.
+
+A signal or the deadline ends it between two targets, and the answer says what was done by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_VALIDATION
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.payload import Answer
+from handrail.runtime.runtime import Runtime
+
+MOST_TARGETS = 1_000
+
+
+class ItemError(Answer, frozen=True, kw_only=True):
+    """Why one target failed, in the codes of the whole tool."""
+
+    code: str
+    retryable: bool
+    message: str
+
+
+class BatchItem(Answer, frozen=True, kw_only=True):
+    """What came of one target."""
+
+    target: str
+    ok: bool
+    error: ItemError | UnsetType = UNSET
+
+
+class BatchSummary(Answer, frozen=True, kw_only=True):
+    """`total` counts the targets that were attempted."""
+
+    total: int
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+class BatchResult(Answer, frozen=True, kw_only=True):
+    """Every attempted target in the order it was given, and those that were not attempted."""
+
+    items: list[BatchItem]
+    summary: BatchSummary
+    skipped: list[str]
+
+
+def targets_of(asked: Sequence[str], param: str) -> tuple[str, ...]:
+    """The targets without doubles, in the order they were given.
+
+    Raises Fault E_VALIDATION when there is none, or more than one call may take.
+    """
+    targets = tuple(dict.fromkeys(asked))
+    if targets and len(targets) <= MOST_TARGETS:
+        return targets
+    expected = f"1 to {MOST_TARGETS} of them"
+    problem = {"param": param, "problem": f"names {len(targets)} targets", "expected": expected}
+    raise Fault(
+        E_VALIDATION,
+        f"{param} names {len(targets)} targets; expected {expected}.",
+        details={"problems": [problem]},
+    )
+
+
+def run_batch(
+    rt: Runtime,
+    targets: Sequence[str],
+    act: Callable[[str], None],
+    *,
+    what: str,
+    continue_on_error: bool,
+) -> BatchResult:
+    """Do it to each target in turn; `act` raises Fault where it cannot.
+
+    Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
+    """
+    items: list[BatchItem] = []
+    stopped = ""
+    with rt.interruptions.deferred():
+        for target in targets:
+            stopped = rt.interruptions.asked()
+            if stopped or (items and not items[-1].ok and not continue_on_error):
+                break
+            items.append(_attempted(target, act))
+            rt.progress.tell(len(items), len(targets), what)
+    result = _result(items, list(targets[len(items) :]))
+    if stopped:
+        raise _ended(result, is_deadline=stopped == "deadline")
+    return result
+
+
+def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
+    try:
+        act(target)
+    except Fault as fault:
+        error = ItemError(code=fault.kind.native, retryable=fault.kind.is_retryable, message=fault.message)
+        return BatchItem(target=target, ok=False, error=error)
+    return BatchItem(target=target, ok=True)
+
+
+def _result(items: list[BatchItem], skipped: list[str]) -> BatchResult:
+    succeeded = sum(item.ok for item in items)
+    return BatchResult(
+        items=items,
+        summary=BatchSummary(
+            total=len(items), succeeded=succeeded, failed=len(items) - succeeded, skipped=len(skipped)
+        ),
+        skipped=skipped,
+    )
+
+
+def _ended(result: BatchResult, *, is_deadline: bool) -> Fault:
+    summary = result.summary
+    why = "The deadline passed" if is_deadline else "A signal ended the call"
+    details: dict[str, Json] = {**msgspec.to_builtins(result), "committed": summary.succeeded > 0}
+    return Fault(
+        E_TIMEOUT if is_deadline else E_INTERRUPTED,
+        f"{why} after {summary.total} of {summary.total + summary.skipped} targets; what is done stays done.",
+        details=details,
+        hint="Run the command again with --dry-run: it shows what is left.",
+    )

@@ -1,0 +1,140 @@
+"""`session.delete`: remove sessions for good. Dangerous: shown first, then done with a token and the word."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_NOT_FOUND,
+    E_VALIDATION,
+    SESSION_NOT_FOUND,
+)
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.shape import Shape
+from handrail.contract.store_facts import RemovalPlan, SessionToRemove
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quoted
+from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+
+_LEFTOVERS = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
+"""What removes nothing but blobs that no session names any more."""
+
+
+class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
+    """Which sessions go."""
+
+    ids: Annotated[list[str], Meta(description="Session ids.")]
+    continue_on_error: (
+        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+    ) = UNSET
+
+
+class DeletedSessions(BatchResult, frozen=True, kw_only=True):
+    """What came of each session, and how much room there is now."""
+
+    bytes_freed: int
+
+
+def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
+    """Show or remove. Tokens of a removed session are answered with TOKEN_UNKNOWN_NODE from then on.
+
+    Raises Fault E_VALIDATION without ids, E_NOT_FOUND when no id is known, and what the gate raises.
+    """
+    ids = targets_of(request.ids, "ids")
+
+    def resolve() -> Plan:
+        return _plan(ids, _found(rt, ids))
+
+    def write(_: Plan) -> DeletedSessions:
+        return _deleted(rt, ids, request.continue_on_error is True)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
+    sound = [SessionId(one) for one in ids if is_session_id(one)]
+    return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
+
+
+def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
+    obstacle = None
+    if not found:
+        obstacle = Fault(
+            E_NOT_FOUND,
+            "None of these sessions is in this store.",
+            details={"resource": "session", "id": ", ".join(ids)[:200]},
+            next_call=NextCall(operation="session.list", params={}),
+        )
+    size = sum(one.bytes for one in found.values())
+    return Plan(
+        action="delete sessions",
+        changes=tuple(_change(one, found.get(one)) for one in ids),
+        targets=ids,
+        versions={one: found[one].head_digest if one in found else "absent" for one in ids},
+        blast_radius=f"Whole histories: {len(found)} of {len(ids)} named sessions, {size} bytes. "
+        "This cannot be undone.",
+        obstacle=obstacle,
+    )
+
+
+def _change(session_id: str, found: SessionToRemove | None) -> Change:
+    if found is None:
+        after: dict[str, Any] = {"reason": "no such session in this store"}
+        return Change(action="none", resource="session", id=session_id, after=after)
+    before = {"size_bytes": found.bytes, "head": found.head_digest}
+    return Change(action="delete", resource="session", id=session_id, before=before)
+
+
+def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> DeletedSessions:
+    keeper = rt.keeper()
+    found = _found(rt, ids)
+    freed: list[int] = []
+
+    def act(session_id: str) -> None:
+        session = found.get(session_id)
+        if session is None:
+            raise Fault(
+                SESSION_NOT_FOUND,
+                f"There is no session {quoted(session_id)} in this store.",
+                details={"session_id": session_id[:128]},
+            )
+        if not keeper.remove_session(session):
+            raise refusal("target_changed")
+        freed.append(session.bytes)
+
+    result = run_batch(rt, ids, act, what="sessions deleted", continue_on_error=continue_on_error)
+    swept = keeper.remove(_LEFTOVERS).bytes_freed if freed else 0
+    return DeletedSessions(**msgspec.structs.asdict(result), bytes_freed=sum(freed) + swept)
+
+
+OPERATION = Operation(
+    name="session.delete",
+    effect="dangerous",
+    summary="Delete sessions with their whole history, for good.",
+    input=DeleteSessions,
+    output=DeletedSessions,
+    perform=delete_sessions,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        E_NOT_FOUND.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "KEYRING_INVALID",
+        "SESSION_LOCKED",
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

@@ -1,0 +1,188 @@
+"""`preferences.set`: how far agents may go on their own, from now on. Gated: shown first."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_IO,
+    E_VALIDATION,
+    INVARIANT_VIOLATION,
+)
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.shape import Shape
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
+from handrail.engine.history import History
+from handrail.engine.plans.writing import planned
+from handrail.engine.preferences import changed
+from handrail.runtime.find_session import find_session
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.show_preferences import (
+    ShownPreferences,
+    baseline_of,
+    global_preferences,
+    session_preferences,
+)
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+
+_GLOBAL = "global"
+
+
+class SetPreferences(GatedInput, frozen=True, kw_only=True):
+    """Where, and what changes; what is left out stays."""
+
+    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
+        UNSET
+    )
+    autonomy: Annotated[Autonomy, Meta(description="How far to go without the user.")] | UnsetType = UNSET
+    risk_policy: Annotated[RiskPolicy, Meta(description="How much risk to take.")] | UnsetType = UNSET
+
+
+def set_preferences(rt: Runtime, request: SetPreferences) -> DryRun | Success:
+    """Show or keep the change.
+
+    Raises Fault E_VALIDATION when nothing is asked for, SESSION_NOT_FOUND, and what the gate raises.
+    """
+    wanted = _wanted(request)
+    if request.session is UNSET:
+        return _set_globally(rt, request, wanted)
+    return _set_in_session(rt, request, request.session, wanted)
+
+
+def _wanted(request: SetPreferences) -> PreferencesDelta:
+    delta = PreferencesDelta(
+        autonomy=None if request.autonomy is UNSET else request.autonomy,
+        risk_policy=None if request.risk_policy is UNSET else request.risk_policy,
+    )
+    if delta != PreferencesDelta():
+        return delta
+    expected = "autonomy or riskPolicy"
+    raise Fault(
+        E_VALIDATION,
+        "Nothing is asked for: give --autonomy, --risk-policy or both.",
+        details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
+    )
+
+
+def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
+    def resolve() -> Plan:
+        held = global_preferences(rt.settings.of())
+        before = Preferences(autonomy=held.autonomy, risk_policy=held.risk_policy)
+        return _plan(_GLOBAL, before, wanted, f"{held.source}:{before.autonomy}:{before.risk_policy}")
+
+    def write(_: Plan) -> ShownPreferences:
+        rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy)
+        return global_preferences(rt.settings.of())
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _set_in_session(
+    rt: Runtime, request: SetPreferences, named: str, wanted: PreferencesDelta
+) -> DryRun | Success:
+    session = find_session(rt, named)
+
+    def resolve() -> Plan:
+        history = session.history
+        return _plan(history.session_id, baseline_of(history), wanted, _version(history))
+
+    def write(plan: Plan) -> ShownPreferences:
+        return session_preferences(_recorded(rt, session, wanted, plan).history)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _version(history: History) -> str:
+    """Bound is the baseline, not the head: a run that goes on meanwhile changes nothing here."""
+    return "none" if history.baseline is None else str(history.baseline.index)
+
+
+def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
+    after = changed(before, wanted)
+    scope = "new sessions" if place == _GLOBAL else "the session from its next step on"
+    change = Change(
+        action="none" if before == after and version != "none" else "update",
+        resource="preferences",
+        id=place,
+        before=_told(before),
+        after=_told(after),
+    )
+    return Plan(
+        action="set preferences",
+        changes=(change,),
+        targets=(place,),
+        versions={place: version},
+        blast_radius=f"How agents act in {scope}; nothing that was done is changed.",
+    )
+
+
+def _told(preferences: Preferences) -> dict[str, Any]:
+    return msgspec.structs.asdict(preferences)
+
+
+def _recorded(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Plan) -> Session:
+    """The change as an event of the session: a later node takes it over.
+
+    Raises Fault E_CONFLICT when somebody else set them meanwhile.
+    """
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (current, witness):
+            if _version(current.history) != plan.versions[current.history.session_id]:
+                raise refusal("target_changed")
+            committed = commit(rt, witness, current, partial(_events, current.history, wanted))
+        if committed is not None:
+            return committed
+        session = current
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept moving under this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedEvent]:
+    name = f"{history.session_id}_{history.head}"
+    change = PreferencesChanged(
+        change_id=f"prf_{name}",
+        source="user",
+        operation="preferences.set",
+        delta=wanted,
+        effective=changed(baseline_of(history), wanted),
+    )
+    return [planned(f"preferences_changed:{name}", Scope(), change)]
+
+
+OPERATION = Operation(
+    name="preferences.set",
+    effect="gated",
+    summary="Set how far agents may go on their own: in new sessions, or in one session.",
+    input=SetPreferences,
+    output=ShownPreferences,
+    perform=set_preferences,
+    shape=Shape(
+        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_CONFIG.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

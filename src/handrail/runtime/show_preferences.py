@@ -1,0 +1,87 @@
+"""`preferences.show`: what new sessions begin with, or what holds in one session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.payload import Answer
+from handrail.contract.shape import Shape
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.engine.events import Preferences
+from handrail.engine.history import History
+from handrail.engine.preferences import DEFAULT_PREFERENCES
+from handrail.ports import Settings
+from handrail.runtime.find_session import find_session
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+
+class ShowPreferences(Input, frozen=True, kw_only=True):
+    """Whose preferences."""
+
+    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
+        UNSET
+    )
+
+
+class ShownPreferences(Answer, frozen=True, kw_only=True):
+    """The preferences in one place, and whether somebody chose them."""
+
+    scope: Literal["global", "session"]
+    session_id: str | None
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+    source: Literal["user", "default"]
+    takes_effect: str
+
+
+def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences:
+    """Raises Fault SESSION_NOT_FOUND, and E_CONFIG when the settings cannot be read."""
+    if request.session is UNSET:
+        return global_preferences(rt.settings.of())
+    return session_preferences(find_session(rt, request.session).history)
+
+
+def global_preferences(settings: Settings) -> ShownPreferences:
+    is_chosen = settings.autonomy is not None or settings.risk_policy is not None
+    return ShownPreferences(
+        scope="global",
+        session_id=None,
+        autonomy=settings.autonomy or DEFAULT_PREFERENCES.autonomy,
+        risk_policy=settings.risk_policy or DEFAULT_PREFERENCES.risk_policy,
+        source="user" if is_chosen else "default",
+        takes_effect="In sessions that begin from now on; running ones keep theirs.",
+    )
+
+
+def session_preferences(history: History) -> ShownPreferences:
+    held = baseline_of(history)
+    return ShownPreferences(
+        scope="session",
+        session_id=history.session_id,
+        autonomy=held.autonomy,
+        risk_policy=held.risk_policy,
+        source="default" if history.baseline is None else "user",
+        takes_effect="At the next step of each run; the pending one keeps what it began with.",
+    )
+
+
+def baseline_of(history: History) -> Preferences:
+    return DEFAULT_PREFERENCES if history.baseline is None else history.baseline.preferences
+
+
+OPERATION = Operation(
+    name="preferences.show",
+    effect="read",
+    summary="Show how far agents may go on their own: in new sessions, or in one session.",
+    input=ShowPreferences,
+    output=ShownPreferences,
+    perform=show_preferences,
+    shape=Shape(
+        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
+    ),
+    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", E_CONFIG.code),
+)

@@ -1,0 +1,27 @@
+"""How far a long piece of work is, on stderr, now and then; nothing for calls that are over at once."""
+
+from __future__ import annotations
+
+import time
+
+from handrail.surfaces.cli.process import Process
+
+PATIENCE_SECONDS = 2.0
+"""Nobody wonders before; after the first line the next one comes when as much time has passed again."""
+
+
+class TerminalProgress:
+    """`ports.Progress` for the person, or the log, behind stderr."""
+
+    def __init__(self, process: Process, *, is_quiet: bool) -> None:
+        self._process = process
+        self._is_quiet = is_quiet
+        self._due = time.monotonic() + PATIENCE_SECONDS
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        if self._is_quiet or now < self._due:
+            return
+        self._due = now + PATIENCE_SECONDS
+        share = f"{done} of {total}" if total else str(done)
+        self._process.tell(f"handrail: {what}: {share}\n".encode())

@@ -1,0 +1,137 @@
+"""Secrets by name and by value: every spelling is found, and nothing else is touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.parse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handrail.contract.redaction import REDACTED, Secrets, is_secret_name, without_named_secrets
+
+SECRET = 'pass"wörd/+=&17'
+
+
+def spelled(secret: bytes) -> list[bytes]:
+    """The spellings, made by other libraries."""
+    text = secret.decode()
+    return [
+        secret,
+        secret.hex().encode(),
+        secret.hex().upper().encode(),
+        base64.b64encode(secret),
+        base64.urlsafe_b64encode(secret),
+        base64.urlsafe_b64encode(secret).rstrip(b"="),
+        urllib.parse.quote(text, safe="").encode(),
+        json.dumps(text, ensure_ascii=False)[1:-1].encode(),
+    ]
+
+
+@pytest.mark.parametrize("form", spelled(SECRET.encode()))
+def test_every_spelling_of_a_registered_secret_is_replaced(form: bytes) -> None:
+    secrets = Secrets()
+    secrets.register(SECRET.encode())
+
+    assert secrets.redacted(b"before " + form + b" after") == b"before [redacted] after"
+
+
+def test_lower_case_percent_signs_count_too() -> None:
+    secrets = Secrets()
+    secrets.register(b"abc/def/ghi")
+
+    assert secrets.redacted(b"abc%2fdef%2fghi") == REDACTED.encode()
+
+
+def test_a_secret_inside_a_longer_secret_does_not_leave_a_rest() -> None:
+    secrets = Secrets()
+    secrets.register(b"12345678")
+    secrets.register(b"12345678-and-more")
+
+    assert secrets.redacted(b"12345678-and-more") == REDACTED.encode()
+
+
+def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
+    secrets = Secrets()
+    secrets.register(b"step")
+
+    assert secrets.redacted(b"the next step") == b"the next step"
+
+
+def test_without_a_secret_nothing_changes() -> None:
+    assert Secrets().redacted_json({"a": ["b", 1, None, 2.5, True]}) == {"a": ["b", 1, None, 2.5, True]}
+
+
+def test_names_and_values_of_a_document_are_redacted() -> None:
+    secrets = Secrets()
+    secrets.register(b"hunter2-hunter2")
+
+    assert secrets.redacted_json({"hunter2-hunter2": ["x hunter2-hunter2", 7]}) == {
+        REDACTED: [f"x {REDACTED}", 7]
+    }
+
+
+def test_the_registry_does_not_show_what_it_holds() -> None:
+    secrets = Secrets()
+    secrets.register(b"hunter2-hunter2")
+
+    assert "hunter2" not in repr(secrets)
+
+
+@given(st.binary(min_size=8, max_size=40), st.binary(max_size=30))
+def test_no_secret_survives_wherever_it_stands(secret: bytes, around: bytes) -> None:
+    secrets = Secrets()
+    secrets.register(secret)
+
+    cleaned = secrets.redacted(around + secret.hex().encode() + around)
+
+    assert secret.hex().encode() not in cleaned
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "dbPassword",
+        "PASSWD",
+        "client_secret",
+        "authToken",
+        "token",
+        "Authorization",
+        "cookie",
+        "Set-Cookie",
+        "apiKey",
+        "api_key",
+        "api-key",
+        "privateKey",
+        "private_key",
+        "credentials",
+    ],
+)
+def test_a_telling_name_is_known(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize("name", ["notes", "key", "keyring", "path", "session_id", "pass", "author"])
+def test_an_ordinary_name_is_not(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"password": "x"}, {"password": REDACTED}),
+        ({"a": [{"apiKey": "x", "b": "y"}]}, {"a": [{"apiKey": REDACTED, "b": "y"}]}),
+        ({"secret": {"inner": ["x", 3]}}, {"secret": {"inner": [REDACTED, 3]}}),
+        ({"tokens": 12, "max_tokens": 3}, {"tokens": 12, "max_tokens": 3}),
+        ({"ackToken": "ak1"}, {"ackToken": "ak1"}),
+        ({"context": {"ackToken": "x"}}, {"context": {"ackToken": REDACTED}}),
+        ("password", "password"),
+    ],
+)
+def test_texts_under_telling_names_are_hidden_and_our_own_tokens_pass(
+    value: object, expected: object
+) -> None:
+    assert without_named_secrets(value) == expected

@@ -1,0 +1,152 @@
+"""The audit log on disk: private, whole lines, one file a month, never a reason to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from handrail.contract.redaction import Secrets
+from handrail.host.audit import MOST_LINE_BYTES, AuditFiles
+from handrail.ports import AuditLine
+
+LINE = AuditLine(
+    at="2027-03-15T08:00:00.000Z",
+    tool="handrail cli",
+    version="1.2.3",
+    command="run start",
+    args={"workflowId": "wr.small_change"},
+    account="someone",
+    workspace="/project",
+    effect="create",
+)
+FIELDS = [
+    "at",
+    "tool",
+    "version",
+    "command",
+    "args",
+    "account",
+    "workspace",
+    "effect",
+    "dry_run",
+    "code",
+    "exit",
+    "duration_ms",
+    "targets_count",
+    "token_fingerprint",
+    "request_id",
+]
+
+
+def lines_in(home: str, month: str = "2027-03") -> list[str]:
+    return (Path(home) / "audit" / f"audit-{month}.jsonl").read_text(encoding="utf-8").splitlines()
+
+
+def at(month: str) -> AuditLine:
+    return msgspec.structs.replace(LINE, at=f"{month}-15T08:00:00.000Z")
+
+
+def test_each_record_is_one_line_with_every_field(home: str) -> None:
+    audit = AuditFiles(home, Secrets())
+
+    audit.record(LINE, 12)
+    audit.record(msgspec.structs.replace(LINE, code="E_CONFLICT", exit=6), 12)
+
+    first, second = (json.loads(line) for line in lines_in(home))
+    assert list(first) == FIELDS
+    assert (first["code"], second["code"], second["exit"]) == (None, "E_CONFLICT", 6)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
+def test_folder_and_file_are_private_whatever_the_umask(home: str) -> None:
+    before = os.umask(0)
+    try:
+        AuditFiles(home, Secrets()).record(LINE, 12)
+    finally:
+        os.umask(before)
+
+    assert stat.S_IMODE(os.stat(f"{home}/audit").st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(f"{home}/audit/audit-2027-03.jsonl").st_mode) == 0o600
+
+
+def test_a_line_never_grows_beyond_what_one_write_keeps_whole(home: str) -> None:
+    long = msgspec.structs.replace(LINE, args={"to": "x" * 10_000})
+
+    AuditFiles(home, Secrets()).record(long, 12)
+
+    (line,) = lines_in(home)
+    assert len(line) < MOST_LINE_BYTES
+    assert json.loads(line)["args"] == {"omitted_bytes": 10_009}
+
+
+def test_registered_secrets_do_not_reach_the_file(home: str) -> None:
+    secrets = Secrets()
+    secrets.register(b"hunter2-hunter2")
+
+    AuditFiles(home, secrets).record(msgspec.structs.replace(LINE, workspace="/x/hunter2-hunter2"), 12)
+
+    assert json.loads(lines_in(home)[0])["workspace"] == "/x/[redacted]"
+
+
+def test_files_of_long_ago_go_when_a_month_begins(home: str) -> None:
+    audit = AuditFiles(home, Secrets())
+    for month in ("2026-02", "2026-03", "2026-12"):
+        audit.record(at(month), 120)
+    (Path(home) / "audit" / "notes.txt").write_text("mine", encoding="utf-8")
+
+    audit.record(at("2027-03"), 12)
+
+    kept = sorted(os.listdir(f"{home}/audit"))
+    assert kept == ["audit-2026-03.jsonl", "audit-2026-12.jsonl", "audit-2027-03.jsonl", "notes.txt"]
+
+
+def test_a_log_that_cannot_be_written_is_one_line_on_stderr_and_no_failure(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "audit").write_text("in the way", encoding="utf-8")
+
+    AuditFiles(str(tmp_path), Secrets()).record(LINE, 12)
+
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert "could not be written (ENOTDIR)" in told
+
+
+def test_a_link_in_place_of_the_file_is_not_followed(home: str, tmp_path: Path) -> None:
+    AuditFiles(home, Secrets()).record(at("2027-02"), 12)
+    target = tmp_path / "elsewhere"
+    os.symlink(target, f"{home}/audit/audit-2027-03.jsonl")
+
+    AuditFiles(home, Secrets()).record(LINE, 12)
+
+    assert not target.exists()
+
+
+def test_lines_of_many_processes_stay_whole(home: str) -> None:
+    script = (
+        "import sys, msgspec\n"
+        "from handrail.contract.redaction import Secrets\n"
+        "from handrail.host.audit import AuditFiles\n"
+        "from tests.host.test_audit import LINE\n"
+        "audit = AuditFiles(sys.argv[1], Secrets())\n"
+        "line = msgspec.structs.replace(LINE, command=sys.argv[2] * 500)\n"
+        "for _ in range(50):\n"
+        "    audit.record(line, 12)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, home, letter], env=environment) for letter in "abcd"
+    ]
+
+    statuses = [one.wait(60) for one in running]
+
+    commands = [json.loads(line)["command"] for line in lines_in(home)]
+    assert statuses == [0, 0, 0, 0]
+    assert sorted(commands) == sorted(letter * 500 for letter in "abcd" for _ in range(50))
