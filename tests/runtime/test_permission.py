@@ -140,3 +140,13 @@ def test_a_start_whose_workflow_changed_after_the_preview_is_refused(runtime: Ru
     )
 
     assert refused(runtime, "run.start", **START, confirm=token).details["reason"] == "target_changed"
+
+
+def test_under_a_ceiling_of_writing_a_dangerous_call_is_refused(runtime: Runtime) -> None:
+    session_id = answered(runtime, "run.start", **START)["session"]["sessionId"]
+    allow(runtime, "write")
+
+    failure = refused(runtime, "session.delete", ids=[session_id], dangerous=True, dryRun=True)
+
+    assert (failure.kind.code, failure.details["needed"]) == ("E_FORBIDDEN", "dangerous")
+    assert answered(runtime, "run.start", **START)["pending"]["stepId"] == "first"

@@ -36,6 +36,7 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
 
     Raises Fault KEYRING_INVALID, and what the gate raises.
     """
+
     def resolve() -> Plan:
         rt.keys.signing_key(CONFIRM)  # the confirm token of the very first call makes the keyring
         return _plan(rt.keys.facts())

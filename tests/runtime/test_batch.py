@@ -1,0 +1,136 @@
+"""Many targets, one answer: order, doubles, failures, and an end in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal
+
+import msgspec
+import pytest
+
+from handrail.contract.catalogue import E_NOT_FOUND, SESSION_LOCKED
+from handrail.contract.outcome import Fault
+from handrail.runtime.batch import MOST_TARGETS, BatchResult, run_batch, targets_of
+from handrail.runtime.runtime import Runtime
+
+
+class Asked:
+    """Interruptions that a test times by the number of targets done."""
+
+    def __init__(self, why: Literal["signal", "deadline"], after: int) -> None:
+        self._why = why
+        self._left = after
+        self.is_deferred = False
+
+    def deferred(self) -> AbstractContextManager[None]:
+        @contextmanager
+        def scope() -> Iterator[None]:
+            self.is_deferred = True
+            yield
+            self.is_deferred = False
+
+        return scope()
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        assert self.is_deferred
+        self._left -= 1
+        return "" if self._left >= 0 else self._why
+
+
+def ran(
+    rt: Runtime, targets: str, failing: str = "", *, goes_on: bool = True
+) -> tuple[BatchResult, list[str]]:
+    """One letter per target; those in `failing` fail."""
+    done: list[str] = []
+
+    def act(target: str) -> None:
+        if target in failing:
+            raise Fault(SESSION_LOCKED if target.isupper() else E_NOT_FOUND, f"{target} cannot be done.")
+        done.append(target)
+
+    result = run_batch(rt, tuple(targets), act, what="letters", continue_on_error=goes_on)
+    return result, done
+
+
+@pytest.mark.parametrize(
+    ("targets", "failing", "goes_on", "done", "tally"),
+    [
+        ("abc", "", True, "abc", (3, 3, 0, 0)),
+        ("cab", "a", True, "cb", (3, 2, 1, 0)),
+        ("abc", "a", False, "", (1, 0, 1, 2)),
+        ("abc", "b", False, "a", (2, 1, 1, 1)),
+        ("abc", "c", False, "ab", (3, 2, 1, 0)),
+        ("a", "a", True, "", (1, 0, 1, 0)),
+    ],
+)
+def test_the_tally_adds_up_and_the_order_is_kept(
+    runtime: Runtime, targets: str, failing: str, goes_on: bool, done: str, tally: tuple[int, int, int, int]
+) -> None:
+    result, acted = ran(runtime, targets, failing, goes_on=goes_on)
+
+    summary = result.summary
+    assert "".join(acted) == done
+    assert (summary.total, summary.succeeded, summary.failed, summary.skipped) == tally
+    assert "".join([item.target for item in result.items] + result.skipped) == targets
+
+
+def test_a_failed_item_says_why_and_whether_to_try_again(runtime: Runtime) -> None:
+    result, _ = ran(runtime, "aB", "aB")
+
+    first, second = msgspec.to_builtins(result)["items"]
+    assert first == {
+        "target": "a",
+        "ok": False,
+        "error": {"code": "E_NOT_FOUND", "retryable": False, "message": "a cannot be done."},
+    }
+    assert (second["error"]["code"], second["error"]["retryable"]) == ("E_TIMEOUT", True)
+
+
+def test_an_item_that_went_well_has_no_error_key(runtime: Runtime) -> None:
+    result, _ = ran(runtime, "a")
+
+    assert msgspec.to_builtins(result)["items"] == [{"target": "a", "ok": True}]
+
+
+@pytest.mark.parametrize(("why", "code"), [("signal", "E_INTERRUPTED"), ("deadline", "E_TIMEOUT")])
+def test_an_end_between_two_targets_tells_both_lists(
+    runtime: Runtime, why: Literal["signal", "deadline"], code: str
+) -> None:
+    interrupted = msgspec.structs.replace(runtime, interruptions=Asked(why, after=2))
+
+    with pytest.raises(Fault) as raised:
+        ran(interrupted, "abcd", "b")
+
+    details = raised.value.details
+    assert raised.value.kind.code == code
+    assert [(item["target"], item["ok"]) for item in details["items"]] == [("a", True), ("b", False)]
+    assert (details["skipped"], details["committed"]) == (["c", "d"], True)
+    assert details["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 2}
+
+
+def test_an_end_before_the_first_target_committed_nothing(runtime: Runtime) -> None:
+    interrupted = msgspec.structs.replace(runtime, interruptions=Asked("signal", after=0))
+
+    with pytest.raises(Fault) as raised:
+        ran(interrupted, "ab")
+
+    assert raised.value.details["committed"] is False
+
+
+def test_a_signal_during_the_last_target_changes_nothing_about_the_answer(runtime: Runtime) -> None:
+    result, _ = ran(msgspec.structs.replace(runtime, interruptions=Asked("signal", after=2)), "ab")
+
+    assert result.summary.succeeded == 2
+
+
+def test_doubles_go_and_the_order_stays() -> None:
+    assert targets_of(["b", "a", "b", "c", "a"], "ids") == ("b", "a", "c")
+
+
+@pytest.mark.parametrize("asked", [[], [str(number) for number in range(MOST_TARGETS + 1)]])
+def test_no_target_and_too_many_are_refused(asked: list[str]) -> None:
+    with pytest.raises(Fault) as raised:
+        targets_of(asked, "ids")
+
+    assert raised.value.kind.code == "E_VALIDATION"

@@ -1,0 +1,144 @@
+"""Deleting sessions on a real disk: shown first, done once, never a session that grew meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.runtime.asked import answered, refused
+
+
+@pytest.fixture
+def rt(home: str) -> Runtime:
+    return build_runtime({}, home=home)
+
+
+def started(rt: Runtime, key: str) -> Any:
+    return answered(rt, "run.start", workflowId="wr.small_change", requestId=key)
+
+
+def session(rt: Runtime, key: str) -> str:
+    session_id: str = started(rt, key)["session"]["sessionId"]
+    return session_id
+
+
+def stored(rt: Runtime) -> set[str]:
+    return {item["id"] for item in answered(rt, "session.list")["items"]}
+
+
+def token_of(rt: Runtime, *ids: str, **more: Any) -> str:
+    shown = answered(rt, "session.delete", ids=list(ids), dangerous=True, dryRun=True, **more)
+    token: str = shown["confirm_token"]
+    return token
+
+
+def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime) -> None:
+    first, second = session(rt, "a"), session(rt, "b")
+
+    preview = answered(rt, "session.delete", ids=[second, first], dangerous=True, dryRun=True)["preview"]
+
+    assert preview["targets"] == [second, first]
+    assert [change["action"] for change in preview["changes"]] == ["delete", "delete"]
+    assert all(change["before"]["size_bytes"] > 0 for change in preview["changes"])
+    assert stored(rt) == {first, second}
+
+
+def test_the_token_and_the_word_remove_exactly_what_was_shown(rt: Runtime) -> None:
+    first, second = session(rt, "a"), session(rt, "b")
+
+    done = answered(rt, "session.delete", ids=[first], dangerous=True, confirm=token_of(rt, first))
+
+    assert done["items"] == [{"target": first, "ok": True}]
+    assert done["summary"] == {"total": 1, "succeeded": 1, "failed": 0, "skipped": 0}
+    assert done["bytes_freed"] > 0
+    assert stored(rt) == {second}
+
+
+def test_a_token_of_a_removed_session_is_answered_as_unknown(rt: Runtime) -> None:
+    reply = started(rt, "a")
+    name = reply["session"]["sessionId"]
+    answered(rt, "session.delete", ids=[name], dangerous=True, confirm=token_of(rt, name))
+
+    assert refused(rt, "run.continue", ackToken=reply["ackToken"]).kind.code == "TOKEN_UNKNOWN_NODE"
+
+
+@pytest.mark.parametrize("given", [{"dryRun": True}, {}, {"dangerous": False}])
+def test_without_the_word_nothing_is_shown_or_removed(rt: Runtime, given: dict[str, Any]) -> None:
+    name = session(rt, "a")
+
+    failure = refused(rt, "session.delete", ids=[name], **given)
+
+    assert (failure.kind.exit_status, failure.details["missing"]) == (5, "dangerous")
+    assert failure.next_call is not None
+    assert failure.next_call.params == {"ids": [name], "dangerous": True, "dryRun": True}
+
+
+def test_a_token_without_the_word_stays_good(rt: Runtime) -> None:
+    name = session(rt, "a")
+    token = token_of(rt, name)
+    refused(rt, "session.delete", ids=[name], confirm=token)
+
+    answered(rt, "session.delete", ids=[name], dangerous=True, confirm=token)
+
+    assert stored(rt) == set()
+
+
+def test_a_session_that_grew_since_the_preview_stays(rt: Runtime) -> None:
+    reply = started(rt, "a")
+    name = reply["session"]["sessionId"]
+    token = token_of(rt, name)
+    answered(rt, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "more"})
+
+    failure = refused(rt, "session.delete", ids=[name], dangerous=True, confirm=token)
+
+    assert failure.details["reason"] == "target_changed"
+    assert stored(rt) == {name}
+
+
+def test_another_set_of_targets_needs_another_token(rt: Runtime) -> None:
+    first, second = session(rt, "a"), session(rt, "b")
+
+    failure = refused(rt, "session.delete", ids=[first, second], dangerous=True, confirm=token_of(rt, first))
+
+    assert failure.details["reason"] == "arguments_changed"
+
+
+def test_unknown_ids_among_known_ones_are_shown_as_none_and_fail_alone(rt: Runtime) -> None:
+    name = session(rt, "a")
+    ids = ["ses_000000000000", "nonsense", name]
+
+    preview = answered(rt, "session.delete", ids=ids, dangerous=True, dryRun=True)["preview"]
+    token = token_of(rt, *ids, continueOnError=True)
+    done = answered(rt, "session.delete", ids=ids, dangerous=True, continueOnError=True, confirm=token)
+
+    assert [change["action"] for change in preview["changes"]] == ["none", "none", "delete"]
+    assert [item["ok"] for item in done["items"]] == [False, False, True]
+    assert done["items"][0]["error"]["code"] == "E_NOT_FOUND"
+
+
+def test_a_dangerous_batch_stops_at_the_first_failure_by_default(rt: Runtime) -> None:
+    name = session(rt, "a")
+    ids = ["ses_000000000000", name]
+
+    done = answered(rt, "session.delete", ids=ids, dangerous=True, confirm=token_of(rt, *ids))
+
+    assert (done["summary"]["failed"], done["skipped"]) == (1, [name])
+    assert stored(rt) == {name}
+
+
+def test_only_unknown_ids_are_not_found_and_none_is_invalid(rt: Runtime) -> None:
+    unknown = refused(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
+    none = refused(rt, "session.delete", ids=[], dangerous=True, dryRun=True)
+
+    assert (unknown.kind.exit_status, none.kind.exit_status) == (3, 2)
+
+
+def test_the_same_id_twice_is_one_target(rt: Runtime) -> None:
+    name = session(rt, "a")
+
+    preview = answered(rt, "session.delete", ids=[name, name], dangerous=True, dryRun=True)["preview"]
+
+    assert (preview["total"], preview["targets"]) == (1, [name])

@@ -1,0 +1,168 @@
+"""What a person decides once: preferences for new sessions and for one, and a new signing key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.contract.tokens.confirm import fingerprint
+from handrail.runtime.runtime import Runtime
+from tests.conftest import FixedKeys, GivenSettings
+from tests.runtime.asked import answered, refused
+
+START = {"workflowId": "project.three_steps"}
+
+
+def confirmed(rt: Runtime, operation: str, **params: Any) -> Any:
+    token = answered(rt, operation, **params, dryRun=True)["confirm_token"]
+    return answered(rt, operation, **params, confirm=token)
+
+
+def in_force(rt: Runtime, session_id: str) -> dict[str, str]:
+    held: dict[str, str] = answered(rt, "session.show", sessionId=session_id)["runs"][0]["preferences"]
+    return held
+
+
+def test_nobody_chose_so_the_careful_ones_hold(runtime: Runtime) -> None:
+    shown = answered(runtime, "preferences.show")
+
+    assert (shown["autonomy"], shown["risk_policy"], shown["source"]) == ("guided", "conservative", "default")
+
+
+def test_a_dry_run_shows_before_and_after_and_keeps_nothing(runtime: Runtime) -> None:
+    shown = answered(runtime, "preferences.set", riskPolicy="balanced", dryRun=True)["preview"]
+
+    (change,) = shown["changes"]
+    assert change["before"] == {"autonomy": "guided", "risk_policy": "conservative"}
+    assert change["after"] == {"autonomy": "guided", "risk_policy": "balanced"}
+    assert answered(runtime, "preferences.show")["risk_policy"] == "conservative"
+
+
+def test_global_preferences_become_the_baseline_of_sessions_that_begin_later(runtime: Runtime) -> None:
+    before = answered(runtime, "run.start", **START, requestId="a")["session"]["sessionId"]
+    confirmed(runtime, "preferences.set", autonomy="full_auto_stop_on_user_deps")
+
+    after = answered(runtime, "run.start", **START, requestId="b")["session"]["sessionId"]
+
+    assert in_force(runtime, before)["autonomy"] == "guided"
+    assert in_force(runtime, after)["autonomy"] == "full_auto_stop_on_user_deps"
+    assert answered(runtime, "preferences.show", session=after)["source"] == "user"
+
+
+def test_a_later_change_of_the_global_ones_leaves_a_running_session_alone(runtime: Runtime) -> None:
+    confirmed(runtime, "preferences.set", riskPolicy="balanced")
+    reply = answered(runtime, "run.start", **START)
+    confirmed(runtime, "preferences.set", riskPolicy="aggressive")
+
+    answered(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "x"})
+
+    assert in_force(runtime, reply["session"]["sessionId"])["risk_policy"] == "balanced"
+
+
+def test_what_a_start_asks_for_beats_the_global_ones(runtime: Runtime) -> None:
+    confirmed(runtime, "preferences.set", riskPolicy="balanced")
+
+    reply = answered(runtime, "run.start", **START, preferences={"riskPolicy": "aggressive"})
+
+    assert in_force(runtime, reply["session"]["sessionId"])["risk_policy"] == "aggressive"
+
+
+def test_preferences_of_a_session_take_effect_at_its_next_step(runtime: Runtime) -> None:
+    reply = answered(runtime, "run.start", **START)
+    session_id = reply["session"]["sessionId"]
+
+    set_to = confirmed(runtime, "preferences.set", session=session_id, autonomy="full_auto_never_stop")
+    pending = in_force(runtime, session_id)
+    answered(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "x"})
+
+    assert (set_to["scope"], set_to["autonomy"]) == ("session", "full_auto_never_stop")
+    assert pending["autonomy"] == "guided"
+    assert in_force(runtime, session_id)["autonomy"] == "full_auto_never_stop"
+    assert answered(runtime, "preferences.show")["autonomy"] == "guided"
+
+
+def test_a_run_that_goes_on_does_not_spoil_the_token(runtime: Runtime) -> None:
+    reply = answered(runtime, "run.start", **START)
+    call = {"session": reply["session"]["sessionId"], "riskPolicy": "balanced"}
+    token = answered(runtime, "preferences.set", **call, dryRun=True)["confirm_token"]
+    answered(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "x"})
+
+    assert answered(runtime, "preferences.set", **call, confirm=token)["risk_policy"] == "balanced"
+
+
+@pytest.mark.parametrize("is_global", [True, False])
+def test_somebody_who_was_faster_is_not_overwritten(runtime: Runtime, is_global: bool) -> None:
+    reply = answered(runtime, "run.start", **START)
+    place = {} if is_global else {"session": reply["session"]["sessionId"]}
+    token = answered(runtime, "preferences.set", **place, riskPolicy="balanced", dryRun=True)["confirm_token"]
+    confirmed(runtime, "preferences.set", **place, riskPolicy="aggressive")
+
+    failure = refused(runtime, "preferences.set", **place, riskPolicy="balanced", confirm=token)
+
+    assert failure.details["reason"] == "target_changed"
+
+
+def test_the_same_again_is_shown_as_nothing_to_do(runtime: Runtime) -> None:
+    confirmed(runtime, "preferences.set", riskPolicy="balanced")
+
+    preview = answered(runtime, "preferences.set", riskPolicy="balanced", dryRun=True)["preview"]
+
+    assert preview["unchanged"] is True
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({}, "E_VALIDATION"),
+        ({"autonomy": "wild"}, "VALIDATION_ERROR"),
+        ({"session": "ses_000000000000", "autonomy": "guided"}, "SESSION_NOT_FOUND"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_at_the_dry_run(
+    runtime: Runtime, params: dict[str, Any], code: str
+) -> None:
+    assert refused(runtime, "preferences.set", **params, dryRun=True).kind.code == code
+
+
+def test_settings_are_kept_by_the_port_alone(runtime: Runtime) -> None:
+    confirmed(runtime, "preferences.set", autonomy="full_auto_never_stop")
+
+    assert isinstance(runtime.settings, GivenSettings)
+    assert runtime.settings.settings.autonomy == "full_auto_never_stop"
+
+
+def test_after_one_rotation_older_tokens_work_and_after_two_they_do_not(runtime: Runtime) -> None:
+    reply = answered(runtime, "run.start", **START)
+    state = {"stateToken": reply["stateToken"]}
+
+    first = confirmed(runtime, "keys.rotate")
+    answered(runtime, "run.continue", **state)
+    shown = answered(runtime, "keys.rotate", dryRun=True)["preview"]
+    second = confirmed(runtime, "keys.rotate")
+
+    assert first["stops_working"].startswith("None")
+    assert shown["changes"][0]["after"]["stops_working"] == second["stops_working"]
+    assert "before the last rotation" in second["stops_working"]
+    assert refused(runtime, "run.continue", **state).kind.code == "TOKEN_BAD_SIGNATURE"
+
+
+def test_a_rotation_by_somebody_else_spoils_the_token(runtime: Runtime) -> None:
+    token = answered(runtime, "keys.rotate", dryRun=True)["confirm_token"]
+    confirmed(runtime, "keys.rotate")
+
+    failure = refused(runtime, "keys.rotate", confirm=token)
+
+    assert failure.details["reason"] == "target_changed"
+
+
+def test_a_rotation_refused_at_the_last_moment_leaves_the_token_used(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = answered(runtime, "keys.rotate", dryRun=True)["confirm_token"]
+    monkeypatch.setattr(FixedKeys, "rotate", lambda *_: False)
+
+    failure = refused(runtime, "keys.rotate", confirm=token)
+
+    assert failure.details["reason"] == "target_changed"
+    assert runtime.confirmed.is_used(fingerprint(token))
