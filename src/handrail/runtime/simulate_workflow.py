@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.strict_json import decode_json
 from handrail.contract.vocabulary import Autonomy
 from handrail.contract.wording import quoted
 from handrail.engine.simulation.regression import RegressionCase, record, replay
-from handrail.engine.simulation.report import ALL_MODES, Limits, Report
-from handrail.engine.simulation.simulate import simulate
+from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
+from handrail.engine.simulation.simulate import simulated
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.examined_workflows import WorkflowChoice, chosen_workflow
 from handrail.runtime.find_run import find_run
-from handrail.runtime.operation import Operation
+from handrail.runtime.operation import Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import Pinned
 
@@ -110,9 +111,29 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
         return _recorded(rt, request, request.record)
     pinned = chosen_workflow(rt, request)
     if request.replay is not UNSET:
-        found = _replayed(pinned, _case(request.replay))
-    else:
-        found = _walked(pinned, request)
+        return _judged(_replayed(pinned, _case(request.replay)), request)
+    *_, report = _walks(rt, pinned, request)
+    assert isinstance(report, Report), "the report comes last"
+    return _judged(_walked(pinned, report), request)
+
+
+def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
+    """Each mode as soon as it is walked, then the whole; recording and replaying have nothing before it."""
+    if request.record is not UNSET or request.replay is not UNSET:
+        yield Success(data=msgspec.to_builtins(simulate_workflow(rt, request)))
+        return
+    pinned = chosen_workflow(rt, request)
+    for walked in _walks(rt, pinned, request):
+        match walked:
+            case ModeWalked():
+                yield StreamItem(type="mode", data=_mode_row(walked))
+            case Report() as report:
+                yield Success(data=msgspec.to_builtins(_judged(_walked(pinned, report), request)))
+            case never:
+                assert_never(never)
+
+
+def _judged(found: Simulation, request: SimulateWorkflow) -> Simulation:
     if found.ok or request.report_only is True:
         return found
     raise Fault(
@@ -123,10 +144,27 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
     )
 
 
-def _walked(pinned: Pinned, request: SimulateWorkflow) -> Simulation:
+def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[ModeWalked | Report]:
     modes = ALL_MODES if request.mode is UNSET else (request.mode,)
     limits = Limits() if request.max_paths is UNSET else Limits(max_paths=request.max_paths)
-    report = simulate(pinned.workflow, limits, modes)
+    for count, walked in enumerate(simulated(pinned.workflow, limits, modes), 1):
+        rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
+        yield walked
+
+
+def _mode_row(walked: ModeWalked) -> dict[str, Any]:
+    problems = [WalkProblem(**msgspec.structs.asdict(one)) for one in walked.problems]
+    return {
+        "mode": walked.mode,
+        "coverage": {"reached": walked.coverage.reached, "total": walked.coverage.total},
+        "paths": walked.paths,
+        "completed": walked.completed,
+        "truncated": walked.truncated,
+        "problems": msgspec.to_builtins(problems),
+    }
+
+
+def _walked(pinned: Pinned, report: Report) -> Simulation:
     # What the limits kept the walks from reaching is not known to be dead.
     has_dead_steps = bool(report.dead_steps) and not report.truncated
     return Simulation(
@@ -226,6 +264,7 @@ OPERATION = Operation(
     input=SimulateWorkflow,
     output=Simulation,
     perform=simulate_workflow,
+    stream=stream_simulation,
     shape=Shape(
         levels={
             "minimal": (

@@ -66,6 +66,17 @@ class SimulationProblem(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     message: str
 
 
+class ModeWalked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the walks of one mode showed."""
+
+    mode: Autonomy
+    coverage: Coverage
+    paths: int
+    completed: int
+    truncated: bool
+    problems: tuple[SimulationProblem, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What all the walks showed. The same workflow and limits give the same report."""
 

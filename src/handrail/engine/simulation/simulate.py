@@ -13,6 +13,7 @@ from handrail.engine.simulation.report import (
     DeadStep,
     Limits,
     LoopEnds,
+    ModeWalked,
     PromptSize,
     Report,
 )
@@ -26,14 +27,32 @@ def simulate(
     workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
 ) -> Report:
     """Walk the workflow and report what was reached, what was not, and what would go wrong."""
+    *_, report = simulated(workflow, limits, modes)
+    assert isinstance(report, Report), "the report comes last"
+    return report
+
+
+def simulated(
+    workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
+) -> Iterator[ModeWalked | Report]:
+    """The same, mode by mode: each as soon as it is walked, then the report on all of them."""
     short = clipped(workflow, limits.max_loop_iterations)
     paths = input_paths(short, limits.max_loop_iterations)
     contexts, possible = starts(short, limits.max_loop_iterations, limits.max_starts)
     walks = {mode: Walks(short, mode, limits, paths) for mode in modes}
-    for taken in walks.values():
+    total = sum(1 for _ in _leaves(workflow.steps))
+    for mode, taken in walks.items():
         for context in contexts:
             taken.take(context)
-    return _report(workflow, walks, len(contexts), possible)
+        yield ModeWalked(
+            mode=mode,
+            coverage=Coverage(reached=len(taken.texts), total=total),
+            paths=taken.paths_taken,
+            completed=taken.completed,
+            truncated=taken.truncated,
+            problems=tuple(taken.problems),
+        )
+    yield _report(workflow, walks, len(contexts), possible)
 
 
 def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: int, possible: int) -> Report:

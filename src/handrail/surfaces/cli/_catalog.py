@@ -122,7 +122,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--max-paths", "value": "MAX-PATHS", "choices": (), "is_required": False, "environment": "", "text": "Walks per mode; default 2000."},
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
-        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail workflow simulate wr.small_change --compact", "handrail workflow simulate --record SESSION_ID --format raw"),
         "errors": ("VALIDATION_ERROR", "WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND", "SESSION_NOT_FOUND", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "REQUEST_TOO_LARGE", "E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },

@@ -118,7 +118,7 @@ COMMANDS: dict[str, Command] = {
             {"name": "maxPaths", "flag": "--max-paths", "kind": "int", "value": "MAX-PATHS", "position": 0, "required": False, "choices": (), "least": 1, "most": 100000, "is_plural": False},
             {"name": "reportOnly", "flag": "--report-only", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
-        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": True,
         "raw": "case",
         "raw_when": ("record", ""),

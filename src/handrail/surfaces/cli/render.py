@@ -9,6 +9,7 @@ import msgspec
 from handrail.contract.cli_envelope import encode_document, encode_line, payload_of, stream_summary, to_cli
 from handrail.contract.lafs_envelope import to_lafs
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
+from handrail.surfaces.cli.human import human_text
 from handrail.surfaces.cli.output import Output
 from handrail.surfaces.cli.spelling import command_line
 from handrail.surfaces.cli.text import text_of
@@ -38,7 +39,7 @@ def render(
             document = _document(outcome, call, output, is_compact=output.is_compact)
             return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))
         case "text":
-            text = text_of(payload_of(outcome), columns)
+            text = human_text(payload_of(outcome), columns)
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
             return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))

@@ -32,7 +32,7 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     pending = reply.get("pending")
     if isinstance(pending, dict):
         lines += [
-            f"Step: {_line(pending['title'])} ({_line(pending['stepId'])})",
+            f"Step: {one_line(pending['title'])} ({one_line(pending['stepId'])})",
             "",
             *_lines(pending["prompt"]),
             "",
@@ -40,9 +40,12 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     else:
         lines += ["The workflow is complete.", ""]
     lines += _blocked(reply)
-    lines += [f"Warning: {_line(warning['message'])}" for warning in reply.get("warnings", [])]
+    lines += [f"Warning: {one_line(warning['message'])}" for warning in reply.get("warnings", [])]
     for entry in reply.get("recap", {}).get("entries", []):
-        lines += [f"Notes of {_line(entry['title'])}:", *(_INDENT + line for line in _lines(entry["notes"]))]
+        lines += [
+            f"Notes of {one_line(entry['title'])}:",
+            *(_INDENT + line for line in _lines(entry["notes"])),
+        ]
     calls = [
         *_options(pending),
         ("When done", reply.get("ackToken") and {"ackToken": reply["ackToken"]}),
@@ -56,16 +59,16 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     ]
     session = reply.get("session")
     if isinstance(session, dict):
-        rows.append(("Session", _line(session["sessionId"])))
-    return lines + _aligned(rows)
+        rows.append(("Session", one_line(session["sessionId"])))
+    return lines + as_aligned(rows)
 
 
 def _blocked(reply: dict[str, Json]) -> list[str]:
     """Why the step was not accepted, and an example of what would be."""
     lines = []
     for blocker in reply.get("blockers", []):
-        lines.append(f"Blocked: {_line(blocker['message'])}")
-        lines += [f"{_INDENT}Fix: {_line(blocker['suggestedFix'])}"] if blocker.get("suggestedFix") else []
+        lines.append(f"Blocked: {one_line(blocker['message'])}")
+        lines += [f"{_INDENT}Fix: {one_line(blocker['suggestedFix'])}"] if blocker.get("suggestedFix") else []
     if reply.get("example"):
         lines += [
             "Example of an artifact that is accepted:",
@@ -77,7 +80,7 @@ def _blocked(reply: dict[str, Json]) -> list[str]:
 def _options(pending: Json) -> list[tuple[str, Json]]:
     """The calls that answer a choice, one per option."""
     choices = pending.get("choices", []) if isinstance(pending, dict) else []
-    return [(f"To choose {_line(choice['label'])}", {"ackToken": choice["token"]}) for choice in choices]
+    return [(f"To choose {one_line(choice['label'])}", {"ackToken": choice["token"]}) for choice in choices]
 
 
 def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:
@@ -87,20 +90,23 @@ def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:
     if shown:
         table = [[name.upper() for name in shown]]
         table += [
-            [_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items
+            [as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items
         ]
-        lines = _table(table)
+        lines = as_table(table)
     else:
         lines = [line for item in items for line in (*_value(item), "")]
     count = payload.get("count", len(items))
     lines += ["", f"{count} shown."]
     cursor = payload.get("next_cursor")
     if cursor:
-        lines.append(f"More with --cursor {_line(cursor)}")
+        lines.append(f"More with --cursor {one_line(cursor)}")
     return lines
 
 
-def _table(rows: list[list[str]]) -> list[str]:
+def as_table(rows: list[list[str]]) -> list[str]:
+    """Columns as wide as their widest cell."""
+    if not rows:
+        return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
@@ -113,7 +119,7 @@ def _value(value: Json) -> list[str]:
         case list():
             return [line for inner in value for line in _item(inner)]
         case _:
-            return _lines(_cell(value, is_whole=True))
+            return _lines(as_cell(value, is_whole=True))
 
 
 def _object(value: dict[str, Json]) -> list[str]:
@@ -121,9 +127,9 @@ def _object(value: dict[str, Json]) -> list[str]:
     lines = []
     for key, inner in value.items():
         if _is_short(inner):
-            lines.append(f"{_line(key) + ':':<{width + 1}} {_cell(inner)}")
+            lines.append(f"{one_line(key) + ':':<{width + 1}} {as_cell(inner)}")
         else:
-            lines += [f"{_line(key)}:", *(_INDENT + line for line in _value(inner))]
+            lines += [f"{one_line(key)}:", *(_INDENT + line for line in _value(inner))]
     return lines
 
 
@@ -132,7 +138,8 @@ def _item(value: Json) -> list[str]:
     return [f"- {first}", *(_INDENT + line for line in rest)]
 
 
-def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+def as_aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Names in one column, values in the next."""
     width = max((len(label) for label, _ in rows), default=0) + 1
     return [f"{label + ':':<{width}} {value}" for label, value in rows]
 
@@ -144,14 +151,15 @@ def _is_short(value: Json) -> bool:
     return not isinstance(value, str) or "\n" not in value
 
 
-def _cell(value: Json, *, is_whole: bool = False) -> str:
+def as_cell(value: Json, *, is_whole: bool = False) -> str:
+    """A value in a few words; a text whole, or on one line."""
     match value:
         case None:
             return "-"
         case bool():
             return "yes" if value else "no"
         case str():
-            return _clean(value) if is_whole else _line(value)
+            return _clean(value) if is_whole else one_line(value)
         case dict() | list() if not value:
             return "-"
         case _:
@@ -162,7 +170,8 @@ def _lines(text: str) -> list[str]:
     return _clean(text).split("\n")
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Outside text on one line, with nothing that a terminal would obey."""
     return _clean(text).replace("\n", " ")
 
 

@@ -27,7 +27,7 @@ def answer_call(
 ) -> Rendered:
     """What the tool answers to these arguments; trouble is an answer too, also a defect of this surface."""
     try:
-        return _answer(runtime, tools, tool, arguments, mvi)
+        return _without_secrets(runtime, _answer(runtime, tools, tool, arguments, mvi))
     except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
         incident = runtime.incidents.record(traceback.format_exc())
         failure = Failure(
@@ -36,6 +36,15 @@ def answer_call(
             details={"incident": incident} if incident else {},
         )
         return render(tools, tool, {}, failure)
+
+
+def _without_secrets(runtime: Runtime, answer: Rendered) -> Rendered:
+    """Whatever this process has read as a secret never reaches a client."""
+    return msgspec.structs.replace(
+        answer,
+        text=runtime.secrets.redacted_text(answer.text),
+        structured=runtime.secrets.redacted_json(answer.structured),
+    )
 
 
 def _answer(
