@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.canonical import digest
 from handrail.engine.checks import MOST_ISSUES, Check
-from handrail.engine.events import Artifact, CapabilityObserved, DivergenceRecorded
+from handrail.engine.events import Artifact, CapabilityObserved, CapabilityProvenance, DivergenceRecorded
 from handrail.engine.gates import through_gates
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.note_rules import broken_rules
@@ -255,35 +255,43 @@ def _rules(step: Step, notes: str) -> tuple[list[Reason], list[Check]]:
 
 
 def _observed(step: Step, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
-    """What the agent saw of its own abilities; a probe step makes the observation a strong one."""
+    """What the agent saw of its own abilities; trying it in a probe step is strong, a claim stays a claim."""
     return tuple(
         CapabilityObserved(
             capability=seen.capability,
             status=seen.status,
-            provenance="probe_step" if seen.capability == step.capability else seen.provenance,
+            provenance=_provenance(step, seen),
             summary=fitting(seen.summary),
         )
         for seen in _all_of(artifacts, CAPABILITY_OBSERVATION, Observation)
     )
 
 
+def _provenance(step: Step, seen: Observation) -> CapabilityProvenance:
+    is_tried = seen.provenance != "manual_claim"
+    return "probe_step" if is_tried and seen.capability == step.capability else seen.provenance
+
+
 def _capability_reasons(
     workflow: CompiledWorkflow, step: Step, observed: tuple[CapabilityObserved, ...]
 ) -> list[Reason]:
-    """A probe of a required capability must end in `available`."""
+    """A probe of a required capability must end in `available`, and by trying it: a claim opens nothing."""
     if not step.capability or workflow.capabilities.get(step.capability) != "required":
         return []
     seen = [fact for fact in observed if fact.capability == step.capability]
-    if not seen or seen[-1].status == "available":
+    if not seen:
         return []  # nothing seen at all is the missing artifact, which the contract reports
+    is_claim = seen[-1].provenance == "manual_claim"
+    if seen[-1].status == "available" and not is_claim:
+        return []
     pointer = CapabilityPointer(capability=step.capability)
-    if seen[-1].status == "unknown":
+    if seen[-1].status == "unknown" or is_claim:
         return [
             Reason(
                 name="capability_missing:required_capability_unknown",
                 pointer=pointer,
                 message=f"Whether {step.capability} works is still unknown, and this workflow needs it.",
-                fix="Try it once and report available or unavailable.",
+                fix="Try it once and report available or unavailable, with provenance probe_step.",
             )
         ]
     return [
