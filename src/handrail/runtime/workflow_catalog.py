@@ -45,8 +45,9 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
         source = read_workflow(entry.content).workflow if entry.is_usable else None
         if source is not None:
             return entry, source
-    if named:
-        raise _invalid(named[0])
+    broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
+    if broken:
+        raise _invalid(broken[0])
     near = nearest(workflow_id, [entry.id for entry in catalog.entries if entry.is_usable])
     raise Fault(
         WORKFLOW_NOT_FOUND,
@@ -54,6 +55,14 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
         details={"workflow_id": workflow_id[:128], "did_you_mean": near},
         next_call=NextCall(operation="workflow.list", params={}),
     )
+
+
+def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
+    """Whether an unusable file, which is listed under its file name, was meant to have this id."""
+    if entry.is_usable:
+        return False
+    document = _document(entry.content)
+    return isinstance(document, dict) and document.get("id") == workflow_id
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
@@ -104,11 +113,16 @@ def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) ->
 
 
 def _is_foreign(content: bytes) -> bool:
-    try:
-        document = decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
-    except Fault:
-        return False
+    document = _document(content)
     return isinstance(document, dict) and is_foreign(document)
+
+
+def _document(content: bytes) -> Any:
+    """The JSON of a file; None when it is none."""
+    try:
+        return decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+    except Fault:
+        return None
 
 
 def _invalid(entry: CatalogEntry) -> Fault:
