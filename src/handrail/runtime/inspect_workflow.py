@@ -82,6 +82,9 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     name: str
     description: str
     kind: str
+    id_status: str
+    suggested_id: str = ""
+    """Of a legacy id: the one it should get."""
     version: str
     source_kind: str
     workflow_hash: str
@@ -115,6 +118,8 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspectio
         name=source.name,
         description=source.description,
         kind=source.kind,
+        id_status=entry.id_status,
+        suggested_id=entry.suggested_id,
         version=source.version,
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,

@@ -79,7 +79,7 @@ def test_an_inspection_shows_titles_and_who_confirms() -> None:
     }
 
     assert workflow_text({"workflow": workflow, "project": "/project"}) == (
-        "wr.fix: Fix [workflow, bundled, version 2]\n"
+        "wr.fix: Fix [workflow, bundled, namespaced, version 2]\n"
         "Fixes things.\n"
         "2 steps, workflowHash sha256:ab\n"
         "1. Look (a)\n"

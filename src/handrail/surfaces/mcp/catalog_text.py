@@ -30,7 +30,7 @@ def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
 def workflow_text(inspected: dict[str, Any]) -> str:
     """The answer of inspect_workflow."""
     workflow = inspected["workflow"]
-    facts = [workflow[key] for key in ("kind", "sourceKind") if key in workflow]
+    facts = _naming(workflow)
     if workflow.get("version"):
         facts.append(f"version {one_line(workflow['version'])}")
     lines = [f"{workflow['id']}: {one_line(workflow['name'])}{_bracketed(facts)}"]
@@ -132,16 +132,19 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    facts = [row[key] for key in ("kind", "sourceKind", "idStatus") if key in row]
-    if "suggestedId" in row:
-        facts.append(f"better id {row['suggestedId']}")
-    yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(facts)}"
+    yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(_naming(row))}"
     if row.get("description"):
         yield f"  {one_line(row['description'])}"
     for held in row.get("inputs", ()):
         yield f"  input {_input(held)}"
     for problem in row.get("problems", ()):
         yield "  problem: " + "; ".join(f"{key} {one_line(str(value))}" for key, value in problem.items())
+
+
+def _naming(workflow: dict[str, Any]) -> list[str]:
+    """What it is, where it came from, and whether its id should be another one."""
+    facts = [workflow[key] for key in ("kind", "sourceKind", "idStatus") if key in workflow]
+    return [*facts, f"better id {workflow['suggestedId']}"] if "suggestedId" in workflow else facts
 
 
 def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
