@@ -9,6 +9,7 @@ import msgspec
 from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
+from handrail.contract.json_trouble import refused_value
 from handrail.contract.outcome import Fault, Json
 from handrail.engine.inputs import InputProblem, problems_of_change
 from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone
@@ -71,7 +72,7 @@ def check_context(context: dict[str, Any]) -> None:
     forbidden = sorted(key for key in context if key in _FORBIDDEN_KEYS)
     if forbidden:
         raise _refused([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
-    size = len(canonical_bytes(context))
+    size = _canonical_size(("context",), context)
     if size > CONTEXT_LIMIT_BYTES:
         raise Fault(
             CONTEXT_BUDGET_EXCEEDED,
@@ -138,8 +139,9 @@ def _artifact_problems(artifacts: list[dict[str, Any]]) -> list[dict[str, Json]]
         kind = body.get("kind")
         if not isinstance(kind, str) or not kind or len(kind) > 128:
             expected = "the kind of artifact that the step asks for"
-            problems.append({"param": f"{param}.kind", "problem": "missing", "expected": expected})
-        size = len(canonical_bytes(body))
+            problem = "not a text of 1 to 128 characters" if kind else "missing"
+            problems.append({"param": f"{param}.kind", "problem": problem, "expected": expected})
+        size = _canonical_size(("output", "artifacts", str(place)), body)
         total += size
         if size > ARTIFACT_LIMIT_BYTES:
             problem = f"{size} bytes are more than {ARTIFACT_LIMIT_BYTES}"
@@ -148,6 +150,19 @@ def _artifact_problems(artifacts: list[dict[str, Any]]) -> list[dict[str, Json]]
         problem = f"{total} bytes together are more than {ARTIFACTS_LIMIT_BYTES}"
         problems.append({"param": "output.artifacts", "problem": problem, "expected": "fewer of them"})
     return problems
+
+
+def _canonical_size(path: tuple[str, ...], value: Json) -> int:
+    """How many RFC 8785 bytes a part of the call has.
+
+    Raises Fault E_VALIDATION that names the place in the whole call, not in the part.
+    """
+    try:
+        return len(canonical_bytes(value))
+    except Fault:
+        for name in reversed(path):
+            value = {name: value}
+        raise refused_value(value) from None
 
 
 def _input_digest(

@@ -50,7 +50,7 @@ def wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
     """The token is genuine, but reading and advancing differ, so its purpose is never guessed."""
     kind = kind_of(claims)
     message = (
-        f"A {kind} token was sent as {_field(expected)}; nothing was done. "
+        f"{'An' if kind == 'ack' else 'A'} {kind} token was sent as {_field(expected)}; nothing was done. "
         f"Send it as {LAYOUTS[kind].field}, or send the {_field(expected)} of the same reply."
     )
     details = {"token_kind": kind, "session_id": claims.session_id, "found": f"a {kind} token"}
