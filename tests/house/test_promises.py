@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import Source, check_planted, plant, python_files, syntax
+from tests.house.normative_sentences import binding_sentences, headings
+from tests.house.tree import ROOT, Source, check_planted, plant, python_files, syntax
+from tests.journeys.promises import execution, resumption_pack, sentences
 from tests.journeys.promises.manifest import PROMISES
 
 PROMISED = {promise.id for promise in PROMISES}
@@ -17,6 +19,8 @@ MARK = "pytest.mark.promise"
 
 def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
     """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
+    if MARK not in source.text:
+        return  # reading the syntax of every test takes seconds
     for node in ast.walk(syntax(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for decorator in node.decorator_list:
@@ -83,3 +87,62 @@ def test_a_promise_is_one_sentence_in_our_words() -> None:
     wrong = [promise.id for promise in PROMISES if not promise.says.endswith(".") or "MUST" in promise.says]
 
     assert wrong == []
+
+
+SPECIFICATIONS = {"EXEC": "001*.txt", "PACK": "002*.txt"}
+SENTENCES = {"EXEC": sentences.EXEC, "PACK": sentences.PACK}
+LEAST = {"EXEC": 50, "PACK": 50}
+"""Fewer would mean that the reading of the sentences broke."""
+
+
+def specification(name: str) -> str:
+    found = list((Path(ROOT).parent / "shared" / "spec").glob(SPECIFICATIONS[name]))
+    if not found:
+        pytest.skip(f"the text of {name} is not beside this repository")
+    return found[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SPECIFICATIONS)
+def test_every_binding_sentence_is_answered(name: str) -> None:
+    bound = {sentence.key: sentence.text for sentence in binding_sentences(name, specification(name))}
+
+    answered = SENTENCES[name]
+
+    assert len(bound) >= LEAST[name]
+    assert {key: text for key, text in bound.items() if key not in answered} == {}
+    assert set(answered) - set(bound) == set(), "these sentences are not in the specification"
+
+
+def test_every_heading_of_the_execution_contract_has_promises_or_a_reason() -> None:
+    places = {promise.source.removeprefix("EXEC, ") for promise in execution.PROMISES}
+
+    found = headings(specification("EXEC"))
+
+    assert [place for place in found if place not in places and place not in sentences.EXEC_PLACES] == []
+    assert (places | set(sentences.EXEC_PLACES)) - set(found) == set(), "these headings are not in EXEC"
+    assert places & set(sentences.EXEC_PLACES) == set(), "a heading with rows needs no other answer"
+
+
+def test_the_places_of_the_pack_are_its_headings() -> None:
+    found = headings(specification("PACK"))
+
+    assert [
+        row.id for row in resumption_pack.PROMISES if row.source.removeprefix("PACK, ") not in found
+    ] == []
+
+
+def test_sentences_are_answered_by_promises_that_exist() -> None:
+    answers = [*sentences.EXEC.values(), *sentences.PACK.values(), *sentences.EXEC_PLACES.values()]
+
+    named = {name for answer in answers if isinstance(answer, tuple) for name in answer}
+
+    assert named - PROMISED == set()
+    assert all(answer for answer in answers)
+
+
+def test_examples_and_other_sections_do_not_move_the_numbers() -> None:
+    text = "# One\nA must b. C may d: e never f.\n```\nmust not count\n```\n## Two\n- MUST g.\n"
+
+    keys = [(held.key, held.text) for held in binding_sentences("EXEC", text)]
+
+    assert keys == [("One #1", "A must b."), ("One #2", "e never f."), ("Two #1", "- MUST g.")]

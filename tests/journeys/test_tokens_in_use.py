@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -9,6 +14,8 @@ from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys
 from tests.journeys.conversation import advance, answer, refusal, start
+from tests.journeys.doors import events_of
+from tests.journeys.test_runs import commits
 
 
 def changed(token: str, *places: int) -> str:
@@ -166,3 +173,123 @@ def test_a_continue_without_any_token_says_what_is_missing(runtime: Runtime) -> 
     assert failure.kind.code == "CONTEXT_MISSING"
     assert failure.next_call is not None
     assert failure.next_call.operation == "session.resume"
+
+
+@pytest.mark.promise("tokens.opaque")
+def test_every_next_token_is_handed_out_and_none_shows_anything_of_the_run(runtime: Runtime) -> None:
+    first = start(runtime, goal="secret goal", context={"ticket": "AUTH-1234"})
+    second = advance(runtime, first)
+
+    for reply in (first, second):
+        tokens = [reply["stateToken"], reply["ackToken"], reply["checkpointToken"]]
+        assert all(re.fullmatch(r"(st|ak|ck)1[0-9a-hjkmnp-tv-z]{20,53}", token) for token in tokens)
+        assert reply["nextCall"]["params"] == {"ackToken": reply["ackToken"]}
+        for shown in ("first", "second", "three_steps", "AUTH", reply["session"]["runId"]):
+            assert shown not in "".join(tokens)
+
+
+@pytest.mark.promise("tokens.checked")
+@pytest.mark.parametrize(
+    ("made", "code"),
+    [
+        (lambda token: "ak2" + changed(token, 30)[3:], "TOKEN_UNSUPPORTED_VERSION"),
+        (lambda token: changed(token, 10, 30), "TOKEN_BAD_SIGNATURE"),
+        (lambda token: "ak1" + "0" * (len(token) - 3), "TOKEN_BAD_SIGNATURE"),
+        (lambda token: token[:30], "TOKEN_INVALID_FORMAT"),
+        (lambda token: token + token[3:], "TOKEN_INVALID_FORMAT"),
+        (lambda token: "the token of step 3", "TOKEN_INVALID_FORMAT"),
+        (lambda token: "", "TOKEN_INVALID_FORMAT"),
+        (lambda token: "ak1" + "é" * 53, "TOKEN_INVALID_FORMAT"),
+    ],
+)
+def test_a_token_that_is_not_ours_is_refused_by_its_own_code(
+    runtime: Runtime, made: Callable[[str], str], code: str
+) -> None:
+    first = start(runtime)
+
+    failure = refusal(runtime, "run.continue", ackToken=made(first["ackToken"]))
+
+    assert failure.kind.code == code
+    assert commits(runtime) == 1
+
+
+@pytest.mark.promise("tokens.crypto")
+def test_a_token_is_authenticated_by_hmac_sha256_of_its_kind_and_payload(runtime: Runtime) -> None:
+    """Read by hand: the last 26 characters are 130 bits of a MAC, in Crockford base32."""
+    first = start(runtime)
+    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+    key = runtime.keys.signing_key("workflow")
+
+    for name, kind in (("stateToken", "state"), ("ackToken", "ack"), ("checkpointToken", "checkpoint")):
+        body, end = first[name][3:-26], first[name][-26:]
+        signed = f"handrail.token\0{kind}\x001\0{body}".encode()
+        bits = int.from_bytes(hmac.new(key, signed, hashlib.sha256).digest(), "big") >> 126
+        assert end == "".join(alphabet[bits >> 5 * place & 31] for place in range(25, -1, -1))
+
+
+@pytest.mark.promise("checkpoint.handle")
+@pytest.mark.parametrize("field", ["stateToken", "ackToken"])
+def test_only_an_unchanged_checkpoint_token_makes_a_checkpoint(runtime: Runtime, field: str) -> None:
+    first = start(runtime)
+
+    other_kind = refusal(runtime, "run.checkpoint", checkpointToken=first[field], output={})
+    altered = refusal(
+        runtime, "run.checkpoint", checkpointToken=changed(first["checkpointToken"], 8, 9), output={}
+    )
+    missing = refusal(runtime, "run.checkpoint", stateToken=first["stateToken"], output={})
+
+    assert other_kind.kind.code == "TOKEN_SCOPE_MISMATCH"
+    assert altered.kind.code == "TOKEN_BAD_SIGNATURE"
+    assert missing.kind.code == "VALIDATION_ERROR"
+    assert commits(runtime) == 1
+
+
+@pytest.mark.promise("checkpoint.replay")
+def test_a_repeated_checkpoint_adds_no_node_edge_or_output(runtime: Runtime) -> None:
+    first = start(runtime)
+    call = {"checkpointToken": first["checkpointToken"], "output": {"notesMarkdown": "half"}}
+
+    replies = [answer(runtime, "run.checkpoint", **call) for _ in range(100)]
+
+    assert all(reply == replies[0] for reply in replies)
+    kinds = [event["kind"] for event in events_of(runtime, first)]
+    assert (kinds.count("node_created"), kinds.count("edge_created")) == (2, 1)
+    assert kinds.count("node_output_appended") == 1
+
+
+@pytest.mark.promise("checkpoint.scope")
+def test_a_checkpoint_token_works_at_its_own_node_of_its_own_run(runtime: Runtime) -> None:
+    first = start(runtime)
+    second = advance(runtime, first)
+    beside = start(runtime, session=first["session"]["sessionId"])
+    elsewhere = start(runtime)
+
+    for other in (second, beside, elsewhere):
+        failure = refusal(
+            runtime,
+            "run.checkpoint",
+            checkpointToken=first["checkpointToken"],
+            stateToken=other["stateToken"],
+            output={"notesMarkdown": "x"},
+        )
+        assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
+    own = answer(
+        runtime,
+        "run.checkpoint",
+        checkpointToken=first["checkpointToken"],
+        stateToken=first["stateToken"],
+        output={"notesMarkdown": "x"},
+    )
+    assert own["pending"] == first["pending"]
+    assert own["session"] == first["session"]
+
+
+@pytest.mark.promise("tokens.scope")
+def test_an_ack_of_one_run_is_refused_with_the_state_of_another_of_the_same_session(runtime: Runtime) -> None:
+    first = start(runtime)
+    beside = start(runtime, session=first["session"]["sessionId"])
+
+    failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], stateToken=beside["stateToken"])
+
+    assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
+    assert commits(runtime) == 2

@@ -1,0 +1,94 @@
+"""Every kind of bad input at every operation, through MCP and the command line; one table of cases."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.bad_calls import BAD_CALLS, CLI, MCP, BadCall, Scene, right_call, spoiled_call
+from tests.journeys.conversation import answer, refusal, start
+from tests.journeys.doors import TOOL_OF, command, tool_call
+from tests.journeys.test_runs import commits
+
+
+def scene_of(runtime: Runtime) -> Scene:
+    first = start(runtime)
+    beside = start(runtime, session=first["session"]["sessionId"])
+    return Scene(first=first, beside=beside, elsewhere=start(runtime))
+
+
+@pytest.mark.promise("errors.corrected-call")
+@pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
+def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, runtime: Runtime) -> None:
+    scene = scene_of(runtime)
+    before = commits(runtime)
+
+    told = tool_call(runtime, TOOL_OF[bad.operation], **spoiled_call(bad, scene))
+    offered = told.structured["details"]["next_call"]
+
+    assert (told.is_error, told.structured["code"]) == (True, bad.code)
+    assert bad.place in json.dumps(told.structured, ensure_ascii=False)
+    assert len(json.dumps(told.structured)) < 8_192
+    assert commits(runtime) == before
+    assert (offered is not None) == (MCP in bad.offers)
+    if offered is not None:
+        assert not tool_call(runtime, offered["tool"], **offered["params"]).is_error
+    assert not tool_call(runtime, TOOL_OF[bad.operation], **right_call(bad.operation, scene)).is_error
+
+
+@pytest.mark.promise("errors.corrected-call")
+@pytest.mark.parametrize("bad", BAD_CALLS, ids=lambda bad: bad.id)
+def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
+    bad: BadCall, tmp_path: Path
+) -> None:
+    runtime = memory_runtime()
+    scene = scene_of(runtime)
+    before = commits(runtime)
+
+    status, document = sent(runtime, tmp_path, bad.operation, spoiled_call(bad, scene))
+    error = document["error"]
+    next_command = error["details"]["next_command"]
+
+    assert error["details"].get("domain_code", error["code"]) == (bad.cli_code or bad.code)
+    assert status in (2, 3, 6)
+    assert (bad.cli_place or bad.place) in json.dumps(error, ensure_ascii=False)
+    assert len(json.dumps(error)) < 8_192
+    assert commits(runtime) == before
+    assert (next_command is not None) == (CLI in bad.offers)
+    if next_command is not None:
+        assert command(runtime, *shlex.split(next_command)[1:])[0] == 0
+    assert sent(runtime, tmp_path, bad.operation, right_call(bad.operation, scene))[0] == 0
+
+
+def sent(
+    runtime: Runtime, folder: Path, operation: str, params: dict[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    """The call on the command line, its params as a JSON file."""
+    (folder / "call.json").write_text(json.dumps(params), encoding="utf-8")
+    return command(runtime, *operation.split("."), "--input", f"@{folder / 'call.json'}")
+
+
+@pytest.mark.promise("errors.as-data")
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", 1 + 2j, {7: "a key that is a number"}])
+def test_context_that_is_not_json_is_refused_from_python_too(runtime: Runtime, value: Any) -> None:
+    first = start(runtime)
+
+    for operation, params in (
+        ("run.start", {"workflowId": "project.three_steps"}),
+        ("run.continue", {"ackToken": first["ackToken"]}),
+    ):
+        failure = refusal(runtime, operation, **params, context={"a": value})
+        assert failure.kind.code == "E_VALIDATION"
+        assert "/context/a" in failure.message
+    assert answer(runtime, "run.continue", ackToken=first["ackToken"])["pending"]["stepId"] == "second"
+
+
+def test_the_table_covers_every_operation_that_agents_have() -> None:
+    assert {bad.operation for bad in BAD_CALLS} == set(TOOL_OF) - {"session.start"}
+    assert len({bad.id for bad in BAD_CALLS}) == len(BAD_CALLS)
