@@ -409,4 +409,14 @@ PROMISES = (
         "EXEC, Export/import bundles (resumable) (normative)",
         "Tokens are not in a bundle, and those of the source do not act on a copy.",
     ),
+    Promise(
+        "bundle.versioned",
+        "EXEC, Bundle format (recommended)",
+        "A bundle tells its version, is the same bytes every time, and a later version is refused.",
+    ),
+    Promise(
+        "bundle.contents",
+        "EXEC, Required bundle contents (normative)",
+        "A bundle holds events, snapshots, outputs and pinned workflows: all that going on needs.",
+    ),
 )

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 Answered: TypeAlias = tuple[str, ...] | str
 
-BUNDLES = "Bundles have no journey yet: no surface exports or imports a session."
 READING = "About how to read the specification."
 AGENT = "Binds the agent; what we owe it are the tokens and the refusals of the rows on tokens and input."
 HISTORY = "Tells what its authors did or will do, not what a user gets."
@@ -69,14 +68,14 @@ EXEC: dict[str, Answered] = {
     "What the Agent Must and Must Not Do #1": AGENT,
     "What the Agent Must and Must Not Do #2": ("agent.no-state",),
     "UI guidance (avoid “confusing soup”) #1": ("sessions.boundaries",),
-    "Export/import bundles (resumable) (normative) #1": BUNDLES,
-    "Bundle format (recommended) #1": BUNDLES,
-    "Bundle format (recommended) #2": BUNDLES,
-    "Required bundle contents (normative) #1": BUNDLES,
-    "Required bundle contents (normative) #2": BUNDLES,
+    "Export/import bundles (resumable) (normative) #1": ("bundle.resumable",),
+    "Bundle format (recommended) #1": ("bundle.versioned",),
+    "Bundle format (recommended) #2": ("bundle.versioned",),
+    "Required bundle contents (normative) #1": ("bundle.contents",),
+    "Required bundle contents (normative) #2": ("bundle.tokens-stay",),
     "Enforcement on `continue_workflow` #1": ("gaps.never-stop",),
-    "Are tokens portable across export/import? #1": BUNDLES,
-    "Are tokens portable across export/import? #2": BUNDLES,
+    "Are tokens portable across export/import? #1": ("bundle.resumable", "bundle.tokens-stay"),
+    "Are tokens portable across export/import? #2": ("bundle.contents",),
 }
 
 PACK: dict[str, Answered] = {
@@ -175,11 +174,7 @@ EXEC_PLACES: dict[str, Answered] = {
     "`continue_workflow` request": ("continue.advances",),
     "`continue_workflow` response (example)": ("replies.fields",),
     "`checkpoint_workflow` request (example)": ("checkpoint.keeps-the-step",),
-    "Local-only dashboard and sharing": CONSOLE,
-    "Export/import bundles (resumable) (normative)": BUNDLES,
-    "Bundle format (recommended)": BUNDLES,
-    "Required bundle contents (normative)": BUNDLES,
-    "Integrity and conflicts (recommended behavior)": BUNDLES,
+    "Local-only dashboard and sharing": ("bundle.round-trip",),
     "Replacing File-Based Docs with Dashboard Artifacts (Optional)": CONSOLE,
     "How explicit output contracts can work": ("contracts.declared", "contracts.by-reference"),
     "Appendix A: Example dashboard artifacts for `mr-review-workflow` (illustrative)": READING,
@@ -189,7 +184,7 @@ EXEC_PLACES: dict[str, Answered] = {
     "Output contracts & enforcement (normative)": ("blocked.retry",),
     "FAQ": READING,
     "How is `stateToken` “opaque”?": ("tokens.opaque",),
-    "Are tokens portable across export/import?": BUNDLES,
+    "Are tokens portable across export/import?": ("bundle.tokens-stay",),
     "Is `ackToken` enough? What about loops and confirmations?": ("loops.decided",),
     "Do we need `workflowId` on `continue_workflow`?": ("continue.advances",),
     "If sessions are “demoted”, do we still need session tools?": ("tools.closed-set",),
