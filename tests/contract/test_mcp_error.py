@@ -142,3 +142,12 @@ def test_text_that_no_reader_can_hold_is_replaced_in_the_call_line() -> None:
     assert text_lines(failure(E_NOT_FOUND, next_call=call))[-1] == (
         'resume_session {"query":"a\ufffdé","n":"1152921504606846976"}'
     )
+
+
+def test_a_character_that_hides_is_an_escape_in_the_call_line() -> None:
+    call = NextCall(operation="session.resume", params={"query": "a\u202eb\u2028c\U000e0041"})
+
+    line = text_lines(failure(E_NOT_FOUND, next_call=call))[-1]
+
+    assert line == r'resume_session {"query":"a\u202eb\u2028c\udb40\udc41"}'
+    assert json.loads(line.removeprefix("resume_session ")) == call.params

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import unicodedata
 
 import pytest
 
-from handrail.contract.wording import quoted
+from handrail.contract.wording import in_sight, quoted
 
 QUOTED: list[tuple[str, str]] = [
     ("", '""'),
@@ -57,3 +58,15 @@ def test_a_token_is_shortened_to_its_kind(token: str) -> None:
 )
 def test_ordinary_words_are_not_taken_for_tokens(text: str) -> None:
     assert quoted(text) == f'"{text}"'
+
+
+def test_json_text_keeps_its_meaning_and_hides_nothing() -> None:
+    hiding = {"Cc", "Cf", "Zl", "Zp"}
+    suspects = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in hiding]
+    document = {"text": "".join(suspects), "plain": "Größe 🎏"}
+
+    shown = in_sight(json.dumps(document, ensure_ascii=False))
+
+    assert json.loads(shown) == document
+    assert [f"U+{ord(one):04X}" for one in suspects if one in shown] == []
+    assert "Größe 🎏" in shown

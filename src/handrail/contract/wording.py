@@ -21,6 +21,8 @@ _HIDDEN = re.compile(
     "\U000e0000-\U000e0fff]+"
 )
 
+_ESCAPED_IN_JSON = re.compile(f"{_HIDDEN.pattern}|[\u2028\u2029]")
+
 # A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
 _TOKEN = re.compile(r"(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}", re.IGNORECASE)
 
@@ -36,3 +38,13 @@ def quoted(text: str) -> str:
     if len(clean) > LONGEST_QUOTE or len(text) > _LOOKED_AT:
         clean = clean[: LONGEST_QUOTE - 1] + "…"
     return f'"{clean}"'
+
+
+def in_sight(json_text: str) -> str:
+    """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
+    return _ESCAPED_IN_JSON.sub(_escapes, json_text)
+
+
+def _escapes(match: re.Match[str]) -> str:
+    units = match.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
