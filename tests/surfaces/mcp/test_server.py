@@ -106,6 +106,36 @@ def test_an_unknown_tool_is_a_protocol_error(runtime: Runtime, era: str, name: s
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_cursor_that_nobody_gave_out_is_refused(runtime: Runtime, era: str) -> None:
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.list_tools(cursor="c" * 200)
+            assert caught.value.code == mcp_types.INVALID_PARAMS
+            assert caught.value.message == "All tools are on one page; send no cursor."
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_unknown_method_is_quoted_short_and_visible(runtime: Runtime, era: str) -> None:
+    class Unheard(mcp_types.Request[mcp_types.RequestParams, str]):
+        method: str = "x\u202e" * 100
+        params: mcp_types.RequestParams = mcp_types.RequestParams()
+
+    async def test() -> None:
+        async with connected(build_server(runtime), era) as client:
+            with pytest.raises(MCPError) as caught:
+                await client.session.send_request(Unheard(), mcp_types.EmptyResult)
+            assert caught.value.code == mcp_types.METHOD_NOT_FOUND
+            assert caught.value.message.startswith('There is no method "x\ufffdx\ufffd')
+            assert len(caught.value.message) < 160
+            assert caught.value.data is None
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ERAS)
 def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(runtime: Runtime, era: str) -> None:
     async def test() -> None:
         async with connected(build_server(runtime), era) as client:

@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -80,8 +80,12 @@ def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "s
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def list_tools(
-        _: ServerRequestContext[Any], __: mcp_types.PaginatedRequestParams | None
+        _: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
+        if params is not None and params.cursor is not None:
+            raise MCPError(
+                code=mcp_types.INVALID_PARAMS, message="All tools are on one page; send no cursor."
+            )
         return listed
 
     async def call_tool(
@@ -95,7 +99,7 @@ def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "s
         )
         return _result(rendered, results)
 
-    return Server(
+    server: Server[Any] = Server(
         "handrail",
         version=__version__,
         title="Handrail",
@@ -104,6 +108,8 @@ def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "s
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(_refuse_briefly)
+    return server
 
 
 async def _serve(server: Server[Any]) -> None:
@@ -211,6 +217,17 @@ def _result(rendered: Rendered, results: Results) -> mcp_types.CallToolResult:
         structured_content=None if results == "text" else rendered.structured,
         is_error=rendered.is_error,
     )
+
+
+async def _refuse_briefly(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
+    """The library repeats the name of an unknown method whole, however long it is and whatever it hides."""
+    try:
+        return await call_next(ctx)
+    except MCPError as trouble:
+        if trouble.code != mcp_types.METHOD_NOT_FOUND:
+            raise
+        message = f"There is no method {quoted(ctx.method)} here; use one of the declared capabilities."
+        raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
 
 
 def _unknown_tool(name: str, known: list[str]) -> MCPError:
