@@ -5,6 +5,7 @@ Run as `python -m tests.referees.http_server`; ends when stdin closes.
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import sys
@@ -15,11 +16,51 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handrail.surfaces.mcp.over_http import HttpDoor, loopback_authorities
 from handrail.surfaces.mcp.server import build_server
 from handrail.wiring import build_runtime
 from tests.referees.fixture_server import build_fixture_server
+
+TAP = os.environ.get("HANDRAIL_REFEREE_TAP", "")
+"""A file that keeps every request with its answer; empty keeps nothing."""
+
+
+class Tapped:
+    """An app whose requests and answers are written down, one line each."""
+
+    def __init__(self, app: ASGIApp, path: str) -> None:
+        self._app = app
+        self._path = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        sent, heard = bytearray(), bytearray()
+        statuses: list[int] = []
+
+        async def receive_and_keep() -> Message:
+            message = await receive()
+            sent.extend(message.get("body", b""))
+            return message
+
+        async def send_and_keep(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            heard.extend(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive_and_keep, send_and_keep)
+        finally:
+            entry = {
+                "status": statuses[0] if statuses else 599,
+                "sent": sent.decode("utf-8", "replace"),
+                "heard": heard.decode("utf-8", "replace"),
+            }
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
 
 
 def build_app(port: int) -> Starlette:
@@ -46,9 +87,14 @@ def main() -> None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.bind(("127.0.0.1", 0))
     port = listening.getsockname()[1]
+    app: ASGIApp = build_app(port)
     server = uvicorn.Server(
         uvicorn.Config(
-            build_app(port), log_level="warning", lifespan="on", timeout_graceful_shutdown=1, ws="none"
+            Tapped(app, TAP) if TAP else app,
+            log_level="warning",
+            lifespan="on",
+            timeout_graceful_shutdown=1,
+            ws="none",
         )
     )
 

@@ -103,7 +103,7 @@ def _port(stdout: IO[bytes]) -> int:
 
 
 def journey() -> list[dict[str, Any]]:
-    """One run with a block and its retry, then trouble. A call without `tool` is the last reply's next call."""
+    """One run with a block and its retry, then trouble. Without `tool` it is the last reply's next call."""
     return [
         {"tool": "inspect_workflow", "arguments": {"workflowId": WORKFLOW["id"], "part": "steps"}},
         {

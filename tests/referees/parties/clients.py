@@ -1,4 +1,4 @@
-"""Other people's clients walk one journey over stdin and stdout and over HTTP, and must all hear the same bytes."""
+"""Other people's clients walk one journey through both doors, and must all hear the same bytes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _checks(client: Client, place: Place, target: dict[str, Any]) -> list[Check]
         "speaks " + client.protocol: "" if heard["protocol"] == client.protocol else heard["protocol"],
         "lists the tools in order": "" if heard["tools"] == names else str(heard["tools"]),
         "start, continue, blocked, retry, complete": "; ".join(problems),
-        "the same bytes as every other client": _difference(place, heard["told"]),
+        "the same bytes as every other client": difference(place, heard["told"]),
     }
     return [
         Check(name=f"{client.label}: {name}", status="failed" if detail else "passed", detail=detail)
@@ -106,7 +106,7 @@ def _interpreter(client: Client) -> str:
     return python_party("mcp-1") if client is PYTHON_1 else sys.executable
 
 
-def _difference(place: Place, told: list[dict[str, Any]]) -> str:
+def difference(place: Place, told: list[dict[str, Any]]) -> str:
     """Member order included: an agent reads bytes. The first client leaves its answers for the others."""
     written = [json.dumps(answer, ensure_ascii=False) for answer in told]
     path = os.path.join(place.folder, "first-told.json")

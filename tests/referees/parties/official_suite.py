@@ -1,4 +1,4 @@
-"""The official conformance suite, both revisions, against the product and against its fixtures on our adapter."""
+"""The official suite, both revisions, against the product and against its fixtures on our adapter."""
 
 from __future__ import annotations
 
