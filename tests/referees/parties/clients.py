@@ -53,7 +53,7 @@ def visit(clients: list[Client], place: Place, address: str) -> list[Report]:
     reports = []
     for door, target in doors.items():
         checks = [check for client in clients for check in _checks(client, place, target)]
-        party, version = clients[0].party, _version(clients[0])
+        party, version = clients[0].party, version_of(clients[0])
         reports.append(Report(party=party, version=version, target=door, checks=judged(checks, {})))
     return reports
 
@@ -123,7 +123,7 @@ def difference(place: Place, told: list[dict[str, Any]]) -> str:
     )
 
 
-def _version(client: Client) -> str:
+def version_of(client: Client) -> str:
     if client.script.endswith(".mjs"):
         package = "sdk" if client is TYPESCRIPT_1 else "client"
         path = os.path.join(node_modules(), "@modelcontextprotocol", package, "package.json")
