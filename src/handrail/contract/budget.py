@@ -102,7 +102,7 @@ def _largest(stage: _Stage, limits: Sequence[_Limit]) -> _Candidate:
 
 
 def _stages(success: Success, shape: Shape | None, budget: Budget) -> Iterator[_Stage]:
-    if success.page is not None:
+    if success.page is not None and not success.page.is_whole:
         yield from _page_stages(success, success.page, budget)
     elif isinstance(success.data, dict):  # a plain array has no place for a mark, so it is never cut
         yield from _payload_stages(success, shape, budget)

@@ -29,6 +29,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     has_more: bool = False
     total: int | None = None
     truncated: bool = False
+    is_whole: bool = False
+    """The payload speaks about exactly these rows, so a budget refuses the page instead of cutting it."""
     next_cursor: str | None = None
     """Minted after disclosure, when the last item that is really sent is known."""
 

@@ -11,7 +11,7 @@ from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quoted
 from handrail.engine.history import Run
-from handrail.projections.overview import latest_run
+from handrail.projections.overview import imported_from, latest_run
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, read_session
 
@@ -26,13 +26,20 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 def find_run(rt: Runtime, text: str) -> FoundRun:
     """The run that the text names. A run id does not say its session, so sessions are read, newest first.
 
-    Raises Fault SESSION_NOT_FOUND.
+    A session imported as new has the runs of its source; where both are here, the source is meant, and
+    the copy answers to its own session id. Raises Fault SESSION_NOT_FOUND.
     """
+    copied: FoundRun | None = None
     for session in _sessions(rt, text):
         run_id = latest_run(session.history) if is_session_id(text) else RunId(text)
         run = session.history.runs.get(run_id) if run_id is not None else None
-        if run is not None:
+        if run is None:
+            continue
+        if imported_from(session.history) in ("", session.history.session_id) or is_session_id(text):
             return FoundRun(session=session, run=run)
+        copied = copied or FoundRun(session=session, run=run)
+    if copied is not None:
+        return copied
     raise Fault(
         SESSION_NOT_FOUND,
         f"No session of this store has the run {quoted(text)}.",

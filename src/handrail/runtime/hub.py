@@ -152,6 +152,8 @@ def _with_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Out
     """Mint the cursor last: only now is it known which item is the last one sent."""
     if not isinstance(outcome, Success) or outcome.page is None or not outcome.page.has_more:
         return outcome
+    if outcome.page.style != "cursor":
+        return outcome
     claims = CursorClaims(
         operation=called.name,
         scope=list_scope(called, request),

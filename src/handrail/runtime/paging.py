@@ -37,7 +37,7 @@ def page_of(
 ) -> Page:
     """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
     limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
-    after = _after(runtime, called, request)
+    after = place_before(runtime, called, request)
     window: list[_T] = []
     has_more = False
     for item in items:
@@ -55,7 +55,8 @@ def page_of(
     )
 
 
-def _after(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
+def place_before(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
+    """The sort key of the last row of the page before; None on the first page."""
     if request.cursor is msgspec.UNSET:
         return None
     return read_cursor(

@@ -31,8 +31,10 @@ _MODULES = {
     "store.verify": "handrail.runtime.verify_store",
     "store.du": "handrail.runtime.store_usage",
     "store.selftest": "handrail.runtime.selftest_store",
+    "session.events": "handrail.runtime.list_events",
     "session.export": "handrail.runtime.export_session",
     "session.import": "handrail.runtime.import_session",
+    "ledger.show": "handrail.runtime.show_ledger",
     "lafs.check": "handrail.runtime.check_lafs",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.engine.events import EVENT_KINDS
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
 from handrail.surfaces.cli.command_rows.spellings import CURSOR, LIMIT
 
@@ -20,6 +21,22 @@ SESSION_ROWS = (
         operation="session.show",
         spellings=(SESSION,),
         examples=("handrail session show SESSION_ID --compact",),
+    ),
+    Row(
+        path="session events",
+        operation="session.events",
+        spellings=(
+            SESSION,
+            Spelling(field="after", value="INDEX"),
+            Spelling(field="kinds", kind="choices", choices=EVENT_KINDS, value="KIND,KIND"),
+            LIMIT,
+            CURSOR,
+        ),
+        columns=("eventIndex", "kind", "at"),
+        examples=(
+            "handrail session events SESSION_ID --after 10 --compact",
+            "handrail session events SESSION_ID --kinds gap_recorded,advance_recorded --compact",
+        ),
     ),
     Row(
         path="session resume",

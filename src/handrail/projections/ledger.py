@@ -1,0 +1,310 @@
+"""The context ledger of a run: what each accepted change did to objective, constraints and the rest. Pure.
+
+One pass over the run's events. An entry is never changed by what follows it, so neither is its checksum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from handrail.contract.canonical import digest
+from handrail.contract.ids import NodeId, RunId, event_id
+from handrail.contract.ledger import ContextDelta, LedgerEntry, ListChange
+from handrail.contract.outcome import Json
+from handrail.engine.events import (
+    AdvanceRecorded,
+    Blocked,
+    ContextSet,
+    DecisionTraceAppended,
+    DivergenceRecorded,
+    EdgeCreated,
+    EventBody,
+    GapRecorded,
+    NodeCreated,
+    NodeOutputAppended,
+    ObservationRecorded,
+    PreferencesChanged,
+    RunStarted,
+    decode_event,
+)
+from handrail.engine.folding import StoredRecord
+from handrail.engine.inherited import merged
+from handrail.engine.navigate import ExitedLoop
+from handrail.engine.state import Running, State, step_key
+
+Listed = dict[str, Json]
+"""One list of the view: id to value, in the order in which they came."""
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds at a node because of its line of ancestors; a node without a change shares its parent's."""
+
+    context: dict[str, Any] = {}
+    preferences: dict[str, str] = {}
+    artifacts: Listed = {}
+    gaps: tuple[GapRecorded, ...] = ()
+
+
+class _Point(msgspec.Struct, frozen=True, kw_only=True):
+    """A node of the run."""
+
+    kind: str
+    state: State
+    index: int
+    parent: NodeId | None
+
+
+class _View(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ledger says at one moment."""
+
+    objective: str = ""
+    constraints: Listed = {}
+    references: Listed = {}
+    open_issues: Listed = {}
+    state: Listed = {}
+
+
+def ledger_entries(
+    records: Iterable[StoredRecord], run_id: RunId, anchors: Sequence[int], workflow_name: str
+) -> Iterator[LedgerEntry]:
+    """One entry per accepted change of a run. `anchors` are the indexes of the events that open them."""
+    opening = set(anchors)
+    walk = _Walk(workflow_name)
+    anchor: tuple[StoredRecord, EventBody] | None = None
+    version = 0
+    for record in records:
+        event = decode_event(record.body)
+        if event.scope.run_id != run_id:
+            walk.observe(event)
+            continue
+        if record.index in opening:
+            if anchor is not None:
+                yield _entry(anchor, version, walk.closed())
+            anchor, version = (record, event), version + 1
+        walk.take(event, record.index)
+    if anchor is not None:
+        yield _entry(anchor, version, walk.closed())
+
+
+def _entry(anchor: tuple[StoredRecord, EventBody], version: int, delta: ContextDelta) -> LedgerEntry:
+    record, event = anchor
+    return LedgerEntry(
+        entry_id=event_id(record.digest),
+        version=version,
+        timestamp=event.at,
+        operation=_operation(event),
+        context_delta=delta,
+    )
+
+
+def _operation(event: EventBody) -> str:
+    match event.data:
+        case RunStarted():
+            return "run.start"
+        case AdvanceRecorded():
+            return "run.continue"
+        case NodeCreated():
+            return "run.checkpoint"
+        case PreferencesChanged(operation=operation):
+            return operation
+        case _:
+            raise AssertionError("an event of this kind opens no entry")
+
+
+class _Walk:
+    """The state of the pass: one line per node, and the view as the last entry left it."""
+
+    def __init__(self, workflow_name: str) -> None:
+        self._workflow_name = workflow_name
+        self._seen: dict[str, str] = {}
+        self._objective = ""
+        self._sources: Listed = {}
+        self._lines: dict[NodeId, _Line] = {}
+        self._points: dict[NodeId, _Point] = {}
+        self._children: dict[NodeId, list[NodeId]] = {}
+        self._blocked: dict[NodeId, Blocked] = {}
+        self._tip: NodeId | None = None
+        self._decisions: list[ListChange] = []
+        self._told = _View()
+
+    def observe(self, event: EventBody) -> None:
+        """A fact about the session; what was known when the run began counts."""
+        if isinstance(event.data, ObservationRecorded):
+            self._seen[event.data.key] = event.data.value
+
+    def take(self, event: EventBody, index: int) -> None:
+        node_id = event.scope.node_id
+        match event.data:
+            case RunStarted() as started:
+                self._objective = self._seen.get("goal") or self._workflow_name
+                workflow = {"id": started.workflow_id, "hash": started.workflow_hash}
+                self._sources = {"workflow": workflow}
+                if "git_head_sha" in self._seen:
+                    self._sources["git_head_sha"] = self._seen["git_head_sha"]
+            case NodeCreated() as created if node_id is not None:
+                self._create(node_id, created, index)
+            case AdvanceRecorded() as answered if node_id is not None:
+                self._answer(node_id, answered)
+            case EdgeCreated(cause="non_tip_advance", from_node_id=parent, to_node_id=child):
+                self._decide(f"fork.{child}", {"from": parent, "to": child})
+            case _ if node_id in self._lines:
+                self._record(node_id, event, index)
+            case _:
+                pass
+
+    def closed(self) -> ContextDelta:
+        """What changed since the last entry."""
+        before, after = self._told, self._view()
+        decisions, self._decisions, self._told = tuple(self._decisions), [], after
+        return ContextDelta(
+            objective=UNSET if after.objective == before.objective else after.objective,
+            constraints=_changes(before.constraints, after.constraints),
+            references=_changes(before.references, after.references),
+            decisions=decisions,
+            open_issues=_changes(before.open_issues, after.open_issues),
+            state=UNSET if after.state == before.state else after.state,
+        )
+
+    def _create(self, node_id: NodeId, created: NodeCreated, index: int) -> None:
+        parent = created.parent_node_id
+        self._lines[node_id] = _Line() if parent is None else self._lines[parent]
+        self._points[node_id] = _Point(
+            kind=created.node_kind, state=created.state, index=index, parent=parent
+        )
+        if parent is not None:
+            self._children.setdefault(parent, []).append(node_id)
+        self._tip = node_id  # the newest node is a leaf with the highest index: the preferred tip
+
+    def _answer(self, node_id: NodeId, answered: AdvanceRecorded) -> None:
+        outcome = answered.outcome
+        if isinstance(outcome, Blocked):
+            self._blocked[outcome.to_node_id] = outcome
+        elif outcome.option_id:
+            step = _step(self._points[node_id].state)
+            self._decide(f"choice.{outcome.to_node_id}", {"step": step, "option": outcome.option_id})
+
+    def _record(self, node_id: NodeId, event: EventBody, index: int) -> None:
+        line = self._lines[node_id]
+        match event.data:
+            case ContextSet(context=delta):
+                line = msgspec.structs.replace(line, context=merged(line.context, delta))
+            case NodeOutputAppended(artifact=artifact) if artifact is not None:
+                if self._points[node_id].kind != "blocked_attempt":
+                    held = {"kind": artifact.kind, "digest": artifact.digest}
+                    kept = line.artifacts | {f"artifact.{artifact.kind}": held}
+                    line = msgspec.structs.replace(line, artifacts=kept)
+            case PreferencesChanged(effective=effective, change_id=change_id, source=source):
+                chosen: dict[str, str] = msgspec.to_builtins(effective)
+                if line.preferences and chosen != line.preferences:
+                    self._decide(f"preferences.{change_id}", {"source": source, **chosen})
+                line = msgspec.structs.replace(line, preferences=chosen)
+                self._tip = self._newest_leaf(node_id)
+            case GapRecorded() as gap:
+                line = msgspec.structs.replace(line, gaps=(*line.gaps, gap))
+            case DivergenceRecorded() as told:
+                self._decide(f"divergence.{index}", _divergence(told))
+            case DecisionTraceAppended(entries=entries):
+                for entry in entries:
+                    if isinstance(entry, ExitedLoop):
+                        self._decide(f"loop.{node_id}.{entry.loop_id}", _loop_exit(entry))
+            case _:
+                pass
+        self._lines[node_id] = line
+
+    def _newest_leaf(self, node_id: NodeId) -> NodeId:
+        """Touching a node makes the leaves below it preferred; the one created last is first among them."""
+        leaves, waiting = [], [node_id]
+        while waiting:
+            current = waiting.pop()
+            below = self._children.get(current, [])
+            waiting += below
+            if not below:
+                leaves.append(current)
+        return max(leaves, key=lambda leaf: (self._points[leaf].index, leaf))
+
+    def _decide(self, identifier: str, value: Json) -> None:
+        self._decisions.append(ListChange(action="append", id=identifier, value=value))
+
+    def _view(self) -> _View:
+        assert self._tip is not None, "an accepted change leaves at least one node"
+        tip, point = self._tip, self._points[self._tip]
+        line = self._lines[tip]
+        open_gaps = _open(line.gaps)
+        return _View(
+            objective=self._objective,
+            constraints=_constraints(line),
+            references=self._sources | line.artifacts,
+            open_issues=open_gaps | self._blockers(tip),
+            state=_state(tip, point, open_gaps),
+        )
+
+    def _blockers(self, tip: NodeId) -> Listed:
+        blocked = self._blocked.get(tip)
+        if blocked is None:
+            return {}
+        return {
+            f"blocker.{tip}.{number}": {"code": blocker.code, "message": blocker.message}
+            for number, blocker in enumerate(blocked.blockers, 1)
+        }
+
+
+def _divergence(told: DivergenceRecorded) -> Listed:
+    return {"reason": told.reason, "summary": told.summary, "step": told.related_step_id}
+
+
+def _loop_exit(entry: ExitedLoop) -> Listed:
+    return {"loop": entry.loop_id, "iterations": entry.iterations, "reason": entry.reason}
+
+
+def _constraints(line: _Line) -> Listed:
+    """What the context names as constraints, and the preferences in force."""
+    given = line.context.get("constraints", [])
+    if isinstance(given, dict):
+        named = {f"context.{key}": value for key, value in given.items()}
+    else:
+        values = given if isinstance(given, list) else [given]
+        named = {f"context.{digest(value).removeprefix('sha256:')[:16]}": value for value in values}
+    return named | {f"preference.{name}": value for name, value in line.preferences.items()}
+
+
+def _open(gaps: Sequence[GapRecorded]) -> Listed:
+    settled = {gap.resolves_gap_id for gap in gaps}
+    return {
+        gap.gap_id: {"severity": gap.severity, "reason": gap.reason, "summary": gap.summary}
+        for gap in gaps
+        if gap.gap_id not in settled and not gap.resolves_gap_id and gap.severity != "info"
+    }
+
+
+def _state(tip: NodeId, point: _Point, open_gaps: Listed) -> Listed:
+    state = {"status": _status(point, open_gaps), "nodeId": tip}
+    return state | ({"stepId": _step(point.state)} if isinstance(point.state, Running) else {})
+
+
+def _status(point: _Point, open_gaps: Listed) -> str:
+    if not isinstance(point.state, Running):
+        return "complete_with_gaps" if open_gaps else "complete"
+    return "blocked" if point.kind == "blocked_attempt" else "in_progress"
+
+
+def _step(state: State) -> str:
+    return step_key(state) if isinstance(state, Running) else ""
+
+
+def _changes(before: Listed, after: Listed) -> tuple[ListChange, ...]:
+    """Nothing leaves a list except by its own `remove`; an id that is held takes the new value."""
+    gone = [
+        ListChange(action="remove", id=name, value=value)
+        for name, value in before.items()
+        if name not in after
+    ]
+    come = [
+        ListChange(action="append", id=name, value=value)
+        for name, value in after.items()
+        if name not in before or before[name] != value
+    ]
+    return (*gone, *come)
