@@ -48,3 +48,24 @@ def in_sight(json_text: str) -> str:
 def _escapes(match: re.Match[str]) -> str:
     units = match.group().encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+
+
+def visible(text: str) -> str:
+    """Outside text of any length for people's eyes: lines stay, nothing hides, reorders or carries a token.
+
+    What joins or colours an emoji stays, because it is seen.
+    """
+    told = _HIDDEN.sub(_marked, text.replace("\r\n", "\n"))
+    return _TOKEN.sub(r"\1…", told)
+
+
+def _marked(hidden: re.Match[str]) -> str:
+    around = (
+        hidden.string[hidden.start() - 1 : hidden.start()] + hidden.string[hidden.end() : hidden.end() + 1]
+    )
+    is_emoji = hidden[0] in _EMOJI_PARTS and not around[:1].isascii()
+    kept = "".join(character for character in hidden[0] if character in "\n\t")
+    return hidden[0] if is_emoji or kept == hidden[0] else kept or "\ufffd"
+
+
+_EMOJI_PARTS = ("\ufe0f", "\ufe0e", "\u200d", "\ufe0f\u200d")

@@ -16,14 +16,24 @@ from handrail.contract.shape import Shape
 from handrail.engine.bundles.document import Bundle, Producer, Salvage
 from handrail.engine.bundles.writing import bundle_of
 from handrail.engine.events import decode_event
+from handrail.engine.folding import fold
 from handrail.ports import Health, Loaded, Record
+from handrail.projections.report.markdown import markdown_report
+from handrail.projections.report.page import report_page
+from handrail.projections.report.story import story_of
 from handrail.runtime.find_session import find_records
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.workflows.compiled import decode_compiled
 
-ExportedAs: TypeAlias = Literal["bundle"]
+ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]
 
-MEDIA_TYPES: dict[ExportedAs, str] = {"bundle": "application/json"}
+MEDIA_TYPES: dict[ExportedAs, str] = {
+    "bundle": "application/json",
+    "markdown": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+}
+PRODUCER = f"handrail {__version__}"
 
 
 class ExportSession(Input, frozen=True, kw_only=True):
@@ -44,12 +54,12 @@ class ExportSession(Input, frozen=True, kw_only=True):
 
 
 class ExportedSession(Answer, frozen=True, kw_only=True):
-    """The export. `content` is the bundle itself, or the text of the report."""
+    """The export. `content` is the bundle itself, or the text of the report; only a bundle has an id."""
 
     session_id: str
     exported_as: ExportedAs = msgspec.field(name="as")
     media_type: str
-    bundle_id: str
+    bundle_id: str = ""
     event_count: int
     health: str
     is_salvage: bool
@@ -78,6 +88,8 @@ def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
                 is_salvage=bundle.session.salvage is not None,
                 content=msgspec.to_builtins(bundle),
             )
+        case "markdown" | "html":
+            return _report(rt, session_id, loaded, exported_as)
         case never:
             assert_never(never)
 
@@ -92,12 +104,7 @@ def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: b
     is_damaged = health.state != "healthy"
 
     def content(ref: BlobRef) -> bytes | None:
-        try:
-            return rt.log.get_blob(ref)
-        except Fault as fault:
-            if is_salvage and fault.kind is STORE_CORRUPT:
-                return None
-            raise
+        return _content(rt, ref) if is_salvage else rt.log.get_blob(ref)
 
     return bundle_of(
         session_id,
@@ -117,6 +124,46 @@ def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record
         except Fault:
             return records[: record.index], Health(state="unknown_version", reason="unsupported_version")
     return records, health
+
+
+def _report(
+    rt: Runtime, session_id: SessionId, loaded: Loaded, exported_as: Literal["markdown", "html"]
+) -> ExportedSession:
+    """Of a damaged session, the part that is proven, under a banner that says so."""
+    records, health = _readable(loaded.records, loaded.health)
+    history = fold(session_id, records)
+    contents = {run.workflow_hash: _content(rt, BlobRef(run.workflow_hash)) for run in history.runs.values()}
+    story = story_of(
+        history,
+        {ref: decode_compiled(content) for ref, content in contents.items() if content is not None},
+        lambda ref: _text(_content(rt, ref)),
+        health=health.state,
+        health_detail=health.detail,
+    )
+    write = markdown_report if exported_as == "markdown" else report_page
+    return ExportedSession(
+        session_id=session_id,
+        exported_as=exported_as,
+        media_type=MEDIA_TYPES[exported_as],
+        event_count=len(records),
+        health=health.state,
+        is_salvage=health.state != "healthy",
+        content=write(story, exported_at=rt.clock.now(), producer=PRODUCER),
+    )
+
+
+def _content(rt: Runtime, ref: BlobRef) -> bytes | None:
+    """None where the store has lost it."""
+    try:
+        return rt.log.get_blob(ref)
+    except Fault as fault:
+        if fault.kind is STORE_CORRUPT:
+            return None
+        raise
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else content.decode()
 
 
 def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:

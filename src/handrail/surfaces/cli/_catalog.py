@@ -302,7 +302,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session export": {
         "path": "session export",
-        "usage": "handrail session export ID [--as bundle] [--salvage] [flags]",
+        "usage": "handrail session export ID [--as bundle|html|markdown] [--salvage] [flags]",
         "summary": "Export one session as a bundle that can be imported elsewhere, or as a report.",
         "operation": "session.export",
         "effect": "read",
@@ -310,7 +310,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the session."},
-            {"name": "--as", "value": "bundle", "choices": ("bundle",), "is_required": False, "environment": "", "text": "The form; default bundle, which can be imported."},
+            {"name": "--as", "value": "bundle|html|markdown", "choices": ("bundle", "html", "markdown"), "is_required": False, "environment": "", "text": "The form; default bundle, which can be imported."},
             {"name": "--salvage", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Of a damaged session, export the part that is proven, marked as such."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),

@@ -1,0 +1,63 @@
+"""Notes of agents and people: Markdown in, harmless HTML out. Pure.
+
+Raw HTML is shown as text, pictures become links, and links lead to web and mail addresses only.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from handrail.contract.wording import visible
+from handrail.projections.html.elements import Html
+
+_TAGS = frozenset(
+    {
+        *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a"),
+        *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+    }
+)
+_SCHEMES = frozenset({"http", "https", "mailto"})
+_HEADINGS_DOWN = 2
+"""The page has its own first two levels."""
+
+
+def notes_html(markdown: str) -> Html:
+    """The notes as they may stand in a page."""
+    parser, clean = _tools()
+    tokens = parser.parse(visible(markdown))
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + _HEADINGS_DOWN)}"
+        for place, inner in enumerate(token.children or ()):
+            if inner.type == "image":
+                token.children[place : place + 1] = _as_link(inner)
+    rendered = parser.renderer.render(tokens, parser.options, {})
+    return Html(
+        markup=clean(
+            rendered,
+            tags=set(_TAGS),
+            attributes={"a": {"href"}},
+            url_schemes=set(_SCHEMES),
+            link_rel="noopener noreferrer",
+        )
+    )
+
+
+@cache
+def _tools() -> tuple[Any, Any]:
+    """The parser costs a third of a second, and most calls show no notes."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - paid for by those who show notes
+    from nh3 import clean  # noqa: PLC0415 - as above
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser, clean
+
+
+def _as_link(image: Any) -> list[Any]:
+    """A picture would be fetched when the page is opened; a link waits for the reader."""
+    words = type(image)("text", "", 0)
+    words.content = f"[picture: {image.content or 'without a name'}]"
+    start = type(image)("link_open", "a", 1)
+    start.attrSet("href", str(image.attrGet("src") or ""))
+    return [start, words, type(image)("link_close", "a", -1)]

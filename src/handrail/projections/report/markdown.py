@@ -1,0 +1,131 @@
+"""The report as Markdown. Notes stand in quotes, so that they cannot pose as the report. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import visible
+from handrail.projections.graph_drawing import draw_run
+from handrail.projections.report.phrases import (
+    STATUS_WORDS,
+    banners,
+    branch_words,
+    kind_words,
+    moment_time,
+    preferences_words,
+    provenance,
+    standing,
+    status_of,
+    title_of,
+    trace_words,
+)
+from handrail.projections.report.story import Branch, Moment, RunStory, Story
+
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_SCHEME = re.compile(r"(?i)\b(javascript|vbscript|data|file):")
+_MARKS = re.compile(r"([\\`*_{}\[\]#+!|~])")
+_SPACES = re.compile(r"\s+")
+MOST_DRAWN = 400
+
+
+def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
+    """The whole report, ending in one line feed."""
+    lines = [f"# {_inline(title_of(story))}", "", f"Status: **{STATUS_WORDS[status_of(story)]}**", ""]
+    for _, text in banners(story):
+        lines += [f"> **Note:** {_inline(text)}", ""]
+    for run in story.runs:
+        lines += _run(story, run)
+    if not story.runs:
+        lines += ["Nothing was started in this session.", "", *_provenance(story, None)]
+    lines += ["---", "", f"Written by {_inline(producer)}, {moment_time(exported_at)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _run(story: Story, run: RunStory) -> Iterator[str]:
+    yield from (f"## {_inline(run.name)}", "", _inline(standing(run)), "")
+    if run.open_gaps:
+        yield from ("### Open gaps", "")
+        yield from (f"- **{gap.severity}**: {_inline(gap.summary)}" for gap in run.open_gaps)
+        yield ""
+    yield from ("### The way", "")
+    if run.omitted:
+        yield from (f"{run.omitted} earlier nodes are left out.", "")
+    for number, moment in enumerate(run.moments):
+        yield from _moment(moment, number + run.omitted)
+    drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", visible(run.labels[node.node_id])))
+    yield from ("### Map", "", *(f"    {line}" for line in drawn[:MOST_DRAWN]), "")
+    if run.artifacts:
+        yield from ("### Current outputs", "")
+        for held in run.artifacts:
+            checked = "checked against its contract" if held.is_validated else "not checked"
+            yield from (f"{_inline(held.kind)}, from {_inline(held.step_id)}, {checked}:", "")
+            yield from _json(held.body)
+    yield from (
+        "### Preferences and capabilities",
+        "",
+        f"- Preferences: {preferences_words(run.preferences)}",
+    )
+    yield from (f"- {seen.capability}: {seen.status} ({seen.provenance})" for seen in run.capabilities)
+    yield ""
+    yield from _provenance(story, run)
+
+
+def _moment(moment: Moment, number: int) -> Iterator[str]:
+    yield from (f"#### {number}. {_inline(kind_words(moment))}", "")
+    yield from (f"`{moment.node_id}`, {moment_time(moment.at)}", "")
+    facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
+    facts += ["This is a fork."] if moment.cause == "non_tip_advance" else []
+    facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
+    facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
+    facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
+    if moment.preferences is not None:
+        facts.append(f"Preferences from here: {preferences_words(moment.preferences)}")
+    facts += [_inline(trace_words(entry)) for entry in moment.trace]
+    yield from (f"- {fact}" for fact in facts)
+    if facts:
+        yield ""
+    if moment.notes:
+        yield from (*_quoted(moment.notes), "")
+    if moment.is_cut:
+        yield from ("The rest of these notes is no longer in the store.", "")
+    for body in moment.artifacts:
+        yield from _json(body)
+    for branch in moment.branches:
+        yield from _branch(branch)
+
+
+def _branch(branch: Branch) -> Iterator[str]:
+    yield from (f"{branch_words(branch)}:", "")
+    for moment in branch.moments:
+        words = _inline(_SPACES.sub(" ", moment.notes[:200]))
+        yield f"- {_inline(kind_words(moment))}{': ' + words if words else ''}"
+    yield ""
+
+
+def _provenance(story: Story, run: RunStory | None) -> Iterator[str]:
+    yield from ("### Provenance", "", "| what | value |", "|---|---|")
+    yield from (f"| {name} | {_inline(value)} |" for name, value in provenance(story, run))
+    yield ""
+
+
+def _quoted(text: str) -> list[str]:
+    """Every line begins with the mark of a quote, whatever it holds; tags and odd links are defused."""
+    calm = _SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", visible(text)))
+    return [f"> {line}".rstrip() for line in calm.split("\n")]
+
+
+def _json(body: Json) -> Iterator[str]:
+    """An indented block: nothing inside can end it, as a fence could be ended."""
+    text = msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+    yield from (f"    {line}" for line in visible(text).split("\n"))
+    yield ""
+
+
+def _inline(text: str) -> str:
+    """Outside text inside a line of the report: one line, and no mark of it means anything."""
+    calm = _SPACES.sub(" ", visible(text)).strip()
+    return _TAG.sub("&lt;", _MARKS.sub(r"\\\1", calm))

@@ -1,0 +1,238 @@
+"""The report as one HTML page: opens from the disk, runs nothing, fetches nothing. Pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.projections.html.elements import Child, Html, document, element, joined, style_sheet
+from handrail.projections.html.notes import notes_html
+from handrail.projections.html.rail import draw_rail, lay_out
+from handrail.projections.report.phrases import (
+    STATUS_WORDS,
+    banners,
+    branch_words,
+    kind_words,
+    moment_time,
+    preferences_words,
+    provenance,
+    standing,
+    status_of,
+    title_of,
+    trace_words,
+)
+from handrail.projections.report.story import Branch, Moment, RunStory, Story
+from handrail.projections.report.style import CSS
+
+LONG_NOTES = 3_000
+
+
+def report_page(story: Story, *, exported_at: str, producer: str) -> str:
+    """The whole page."""
+    body = element(
+        "main",
+        _header(story),
+        *(element("p", text, class_=f"banner {look}", role="note") for look, text in banners(story)),
+        *(_run(story, run) for run in story.runs),
+        None if story.runs else _nothing(story),
+        element(
+            "footer",
+            element("p", f"Written by {producer}, {moment_time(exported_at)}. Notes are quoted as data."),
+        ),
+    )
+    return document(element("html", _head(story), element("body", body), lang="en"))
+
+
+def _head(story: Story) -> Html:
+    digest = base64.b64encode(hashlib.sha256(CSS.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="referrer", content="no-referrer"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{title_of(story)} · Handrail"),
+        style_sheet(CSS),
+    )
+
+
+def _header(story: Story) -> Html:
+    status = status_of(story)
+    return element(
+        "header",
+        element(
+            "p", " · ".join(filter(None, ("Session report", story.session_id, story.branch))), class_="over"
+        ),
+        element("h1", title_of(story)),
+        _pill(status),
+    )
+
+
+def _pill(status: str) -> Html:
+    return element("span", STATUS_WORDS[status], class_=f"pill {status}")
+
+
+def _nothing(story: Story) -> Html:
+    return element(
+        "section",
+        element("p", "Nothing was started in this session."),
+        _provenance(story, None),
+    )
+
+
+def _run(story: Story, run: RunStory) -> Html:
+    return element(
+        "section",
+        element("h2", run.name),
+        element(
+            "p",
+            *(_pill(run.status), " ") if len(story.runs) > 1 else (),
+            standing(run),
+        ),
+        _open_gaps(run),
+        _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
+        element("h3", "The way"),
+        element("p", f"{run.omitted} earlier nodes are left out.", class_="small") if run.omitted else None,
+        element("ol", *_moments(run.moments, run), class_="way"),
+        _outputs(run),
+        element("h3", "In force at the tip"),
+        _facts(
+            [("Preferences", preferences_words(run.preferences))]
+            + [(seen.capability, f"{seen.status} ({seen.provenance})") for seen in run.capabilities]
+        ),
+        _provenance(story, run),
+    )
+
+
+def _open_gaps(run: RunStory) -> Child:
+    if not run.open_gaps:
+        return None
+    rows = [
+        element("li", element("strong", gap.severity), f": {gap.summary}", class_="gap")
+        for gap in run.open_gaps
+    ]
+    return joined(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
+
+
+def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
+    for moment in moments:
+        is_last = moment.node_id == run.graph.preferred_tip
+        yield element(
+            "li",
+            element("h4", kind_words(moment)),
+            element("p", moment_time(moment.at), " · ", element("code", moment.node_id), class_="small"),
+            _told(moment),
+            _notes(moment),
+            element("p", "The rest of these notes is no longer in the store.", class_="stop")
+            if moment.is_cut
+            else None,
+            *(_folded(f"Artifact {body.get('kind', '')}", _json(body)) for body in moment.artifacts),
+            _trace(moment),
+            *(_branch(branch) for branch in moment.branches),
+            class_=f"moment {moment.kind}{' last' if is_last else ''}",
+            id=moment.node_id,
+        )
+
+
+def _notes(moment: Moment) -> Child:
+    """Very long ones scroll in a box of their own, which the keyboard reaches too."""
+    if not moment.notes:
+        return None
+    if len(moment.notes) <= LONG_NOTES:
+        return element("div", notes_html(moment.notes), class_="notes", dir="auto")
+    return element(
+        "div",
+        notes_html(moment.notes),
+        class_="notes long",
+        dir="auto",
+        tabindex=0,
+        role="region",
+        aria_label=f"Notes of {moment.title}",
+    )
+
+
+def _told(moment: Moment) -> Child:
+    """What is out of the ordinary at a moment."""
+    rows: list[Html] = []
+    if moment.option_id:
+        rows.append(element("li", "Chosen: ", element("strong", moment.option_id)))
+    if moment.cause == "non_tip_advance":
+        rows.append(element("li", "A fork: the step before had gone on already."))
+    rows += [element("li", f"{one.code}: {one.message}", class_="stop") for one in moment.blockers]
+    rows += [element("li", f"Gap, {gap.severity}: {gap.summary}", class_="gap") for gap in moment.gaps]
+    rows += [
+        element("li", f"Left the instructions ({one.reason}): {one.summary}") for one in moment.divergences
+    ]
+    rows += [element("li", f"Capability {seen.capability}: {seen.status}") for seen in moment.capabilities]
+    if moment.preferences is not None:
+        rows.append(element("li", f"Preferences from here: {preferences_words(moment.preferences)}"))
+    return element("ul", *rows, class_="facts") if rows else None
+
+
+def _trace(moment: Moment) -> Child:
+    lines = [element("li", trace_words(entry)) for entry in moment.trace]
+    lines += [
+        element("li", f"Checked against {one.contract_ref or 'the rules of the step'}: {one.result}.")
+        for one in moment.validations
+    ]
+    return _folded("Why it went on here", element("ul", *lines, class_="facts")) if lines else None
+
+
+def _branch(branch: Branch) -> Html:
+    told = [
+        element(
+            "div",
+            element("h4", kind_words(moment)),
+            element("p", moment_time(moment.at), " · ", element("code", moment.node_id), class_="small"),
+            _told(moment),
+            _notes(moment),
+        )
+        for moment in branch.moments
+    ]
+    return _folded(branch_words(branch), element("div", *told, class_="aside-way"))
+
+
+def _map(run: RunStory) -> Html:
+    rail = lay_out(run.graph)
+    words = "Circle: step. Square: checkpoint. Triangle: blocked attempt. Dashed: left aside. Filled: now."
+    return joined(
+        element("figure", draw_rail(rail, lambda node_id: run.labels[node_id]), class_="map"),
+        element("p", words, class_="small"),
+        element("p", f"{rail.omitted} earlier nodes are left out.", class_="small") if rail.omitted else None,
+    )
+
+
+def _outputs(run: RunStory) -> Child:
+    if not run.artifacts:
+        return None
+    rows = [
+        _folded(
+            f"{held.kind}, from {held.step_id}, "
+            f"{'checked against its contract' if held.is_validated else 'not checked'}",
+            _json(held.body),
+        )
+        for held in run.artifacts
+    ]
+    return joined(element("h3", "Current outputs"), *rows)
+
+
+def _provenance(story: Story, run: RunStory | None) -> Html:
+    return _folded("Provenance", _facts(provenance(story, run)))
+
+
+def _facts(pairs: Iterable[tuple[str, str]]) -> Html:
+    inner = [part for name, value in pairs for part in (element("dt", name), element("dd", value))]
+    return element("dl", *inner)
+
+
+def _folded(summary: str, content: Html, *, is_open: bool = False) -> Html:
+    return element("details", element("summary", summary), content, open=is_open)
+
+
+def _json(body: Json) -> Html:
+    return element("pre", msgspec.json.format(msgspec.json.encode(body), indent=2).decode())

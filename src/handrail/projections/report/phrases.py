@@ -1,0 +1,139 @@
+"""The sentences of a report, the same in Markdown and in HTML. Pure."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from handrail.engine.events import Preferences
+from handrail.engine.navigate import (
+    DetectedNonTipAdvance,
+    EnteredLoop,
+    EvaluatedCondition,
+    ExitedLoop,
+    SelectedStep,
+    SkippedStep,
+    TraceEntry,
+)
+from handrail.engine.state import Running, step_key
+from handrail.projections.report.story import Branch, Moment, RunStory, Story
+
+STATUS_WORDS = {
+    "in_progress": "in progress",
+    "blocked": "blocked",
+    "complete": "complete",
+    "complete_with_gaps": "complete, with follow-ups",
+    "empty": "nothing started",
+}
+_KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
+_EXITS = {
+    "condition_false": "its condition no longer held",
+    "items_exhausted": "nothing was left to do in it",
+    "limit_reached": "it reached its limit",
+}
+
+
+def title_of(story: Story) -> str:
+    return story.goal or (story.runs[-1].name if story.runs else f"Session {story.session_id}")
+
+
+def status_of(story: Story) -> str:
+    return story.runs[-1].status if story.runs else "empty"
+
+
+def standing(run: RunStory) -> str:
+    """Where a run stands, in one sentence."""
+    match run.status:
+        case "in_progress":
+            return f"Waiting at: {run.pending}."
+        case "blocked":
+            return f"Blocked at: {run.pending}."
+        case "complete":
+            return "Every step was done."
+        case "complete_with_gaps":
+            left = "1 open gap is" if len(run.open_gaps) == 1 else f"{len(run.open_gaps)} open gaps are"
+            return f"Every step was passed; {left} left to follow up."
+        case never:
+            assert_never(never)
+
+
+def moment_time(at: str) -> str:
+    """To the minute; the log has the rest."""
+    return f"{at[:10]} {at[11:16]} UTC"
+
+
+def kind_words(moment: Moment) -> str:
+    words = _KINDS[moment.kind]
+    return f"{words}: {moment.title}" if words else moment.title
+
+
+def branch_words(branch: Branch) -> str:
+    """What was left beside the preferred way."""
+    count = len(branch.moments)
+    if all(moment.kind == "checkpoint" for moment in branch.moments):
+        return "Progress saved from here" if count == 1 else f"Progress saved from here, {count} times"
+    nodes = "1 node" if count == 1 else f"{count} nodes"
+    return f"Left aside from here: {nodes}, {STATUS_WORDS[branch.status]}"
+
+
+def banners(story: Story) -> list[tuple[str, str]]:
+    """What a reader must know before anything else: a word for its look, and the text."""
+    found = []
+    if story.health != "healthy":
+        found.append(
+            (
+                "alarm",
+                f"This session is damaged ({story.health}). What follows is the part that is proven, "
+                f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip(),
+            )
+        )
+    if story.imported is not None:
+        found.append(
+            (
+                "note",
+                f"Imported from session {story.imported.source_session_id} in bundle "
+                f"{story.imported.bundle_id}. Its notes were written elsewhere.",
+            )
+        )
+    return found
+
+
+def trace_words(entry: TraceEntry) -> str:
+    match entry:
+        case SelectedStep():
+            return f"Went to {step_key(Running(step_id=entry.step_id, loops=entry.loops))}."
+        case EvaluatedCondition():
+            return f"Condition {entry.condition_id} {'held' if entry.holds else 'did not hold'}."
+        case SkippedStep():
+            return f"Skipped {entry.step_id}, because {entry.condition_id} did not hold."
+        case EnteredLoop():
+            return f"Entered loop {entry.loop_id}, iteration {entry.iteration + 1}."
+        case ExitedLoop():
+            return f"Left loop {entry.loop_id} after {entry.iterations}, because {_EXITS[entry.reason]}."
+        case DetectedNonTipAdvance():
+            return f"Node {entry.node_id} had gone on before, so this is a fork."
+        case never:
+            assert_never(never)
+
+
+def preferences_words(preferences: Preferences) -> str:
+    return f"{preferences.autonomy}, {preferences.risk_policy}"
+
+
+def provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]]:
+    """Facts by which anyone can check where this came from."""
+    facts = [
+        ("Session", story.session_id),
+        ("Events", str(story.event_count)),
+        ("Chain digest", story.head_digest),
+    ]
+    if story.branch:
+        facts.append(("Branch", story.branch))
+    if story.head_sha:
+        facts.append(("Commit", story.head_sha))
+    if run is not None:
+        facts += [
+            ("Run", run.run.run_id),
+            ("Workflow", f"{run.run.workflow_id} ({run.run.source_kind}, {run.run.source_ref})"),
+            ("Workflow hash", run.run.workflow_hash),
+        ]
+    return facts

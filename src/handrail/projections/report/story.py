@@ -1,0 +1,230 @@
+"""What a report tells of a session: runs, the way each took, what was left beside it. Pure.
+
+The read model of both reports; neither looks anything up by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, NodeId, RunId
+from handrail.engine.events import (
+    CapabilityObserved,
+    DivergenceRecorded,
+    EdgeCause,
+    GapRecorded,
+    NodeKind,
+    Preferences,
+    SessionImported,
+    ValidationPerformed,
+)
+from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.navigate import TraceEntry, leaf_at
+from handrail.engine.preferences import preferences_at
+from handrail.engine.reasons import Blocker
+from handrail.engine.state import Running, State, step_key
+from handrail.projections.lineage import CurrentArtifact, capabilities_at, current_artifacts, open_gaps
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, status_at
+from handrail.workflows.compiled import CompiledWorkflow
+
+MOST_MOMENTS = 1_000
+"""Of one line; the newest are told."""
+
+WholeNotes = Callable[[BlobRef], str | None]
+"""Long notes by their digest; None where they are gone."""
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """One node: the step that was acknowledged on the way to it, and what was recorded there."""
+
+    node_id: NodeId
+    kind: NodeKind
+    step_id: str
+    title: str
+    at: str
+    notes: str = ""
+    is_cut: bool = False
+    """The whole of the notes is not in the store any more; an excerpt is shown."""
+    option_id: str = ""
+    cause: EdgeCause | None = None
+    artifacts: tuple[dict[str, Any], ...] = ()
+    blockers: tuple[Blocker, ...] = ()
+    gaps: tuple[GapRecorded, ...] = ()
+    divergences: tuple[DivergenceRecorded, ...] = ()
+    capabilities: tuple[CapabilityObserved, ...] = ()
+    validations: tuple[ValidationPerformed, ...] = ()
+    preferences: Preferences | None = None
+    """Set where they changed."""
+    trace: tuple[TraceEntry, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    """What was tried from here and left."""
+
+
+class Branch(msgspec.Struct, frozen=True, kw_only=True):
+    """A way that the preferred one did not take."""
+
+    status: RunStatus
+    moments: tuple[Moment, ...]
+
+
+class RunStory(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    run: Run
+    name: str
+    status: RunStatus
+    pending: str
+    """The title of the step that is waiting; empty when the run is done."""
+    moments: tuple[Moment, ...]
+    omitted: int
+    open_gaps: tuple[GapRecorded, ...]
+    artifacts: tuple[CurrentArtifact, ...]
+    capabilities: tuple[CapabilityObserved, ...]
+    preferences: Preferences
+    graph: RunGraph
+    labels: dict[NodeId, str]
+
+
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """The session."""
+
+    session_id: str
+    goal: str
+    branch: str
+    head_sha: str
+    event_count: int
+    head_digest: str
+    last_at: str
+    health: str
+    health_detail: str
+    imported: SessionImported | None
+    runs: tuple[RunStory, ...]
+
+
+def story_of(
+    history: History,
+    workflows: Mapping[str, CompiledWorkflow],
+    whole_notes: WholeNotes,
+    *,
+    health: str = "healthy",
+    health_detail: str = "",
+) -> Story:
+    """The story of a folded session; `workflows` holds the pinned ones that the store still has."""
+    return Story(
+        session_id=history.session_id,
+        goal=history.observations.get("goal", ""),
+        branch=history.observations.get("git_branch", ""),
+        head_sha=history.observations.get("git_head_sha", ""),
+        event_count=history.head,
+        head_digest=history.head_digest,
+        last_at=history.last_at,
+        health=health,
+        health_detail=health_detail,
+        imported=history.imported,
+        runs=tuple(
+            _Telling(history, run_id, workflows.get(run.workflow_hash), whole_notes).run_story()
+            for run_id, run in history.runs.items()
+            if run.first_node is not None
+        ),
+    )
+
+
+class _Telling:
+    """One run being told."""
+
+    def __init__(
+        self, history: History, run_id: RunId, workflow: CompiledWorkflow | None, whole_notes: WholeNotes
+    ) -> None:
+        self._history = history
+        self._run = history.runs[run_id]
+        self._workflow = workflow
+        self._whole_notes = whole_notes
+        self._graph = run_graph(history, run_id)
+        self._answers = {answer.to_node_id: answer for answer in history.advances.values()}
+
+    def run_story(self) -> RunStory:
+        tip = self._history.nodes[self._graph.preferred_tip]
+        path = path_to(self._history, tip.node_id)
+        kept = path[-MOST_MOMENTS:]
+        return RunStory(
+            run=self._run,
+            name=self._run.workflow_id if self._workflow is None else self._workflow.name,
+            status=self._graph.status,
+            pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
+            moments=tuple(self._moment(node) for node in kept),
+            omitted=len(path) - len(kept),
+            open_gaps=open_gaps(self._history, tip.node_id),
+            artifacts=current_artifacts(self._history, tip.node_id),
+            capabilities=tuple(capabilities_at(self._history, tip.node_id).values()),
+            preferences=preferences_at(self._history, tip.node_id),
+            graph=self._graph,
+            labels={node.node_id: self._label(node) for node in self._graph.nodes},
+        )
+
+    def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
+        notes = self._history.notes.get(node.node_id)
+        whole = notes.text if notes is not None else ""
+        is_cut = False
+        if notes is not None and notes.ref is not None:
+            stored = self._whole_notes(notes.ref)
+            whole, is_cut = (whole, True) if stored is None else (stored, False)
+        attached = attached_to(self._history, node.node_id)
+        answer = self._answers.get(node.node_id)
+        done = self._done(node)
+        return Moment(
+            node_id=node.node_id,
+            kind=node.kind,
+            step_id="" if done is None else step_key(done),
+            title="Started" if done is None else self._title(done),
+            at=node.at,
+            notes=whole,
+            is_cut=is_cut,
+            option_id="" if answer is None else answer.option_id,
+            cause=self._history.causes.get(node.node_id),
+            artifacts=tuple(held.artifact.body for held in attached.artifacts),
+            blockers=answer.blocked.blockers if answer is not None and answer.blocked is not None else (),
+            gaps=attached.gaps,
+            divergences=attached.divergences,
+            capabilities=attached.capabilities,
+            validations=attached.validations,
+            preferences=attached.preferences,
+            trace=attached.trace,
+            branches=self._branches(node) if with_branches else (),
+        )
+
+    def _branches(self, node: Node) -> tuple[Branch, ...]:
+        """Each child that the preferred path leaves aside, with all that follows it."""
+        aside = [
+            child for child in self._graph.children[node.node_id] if child not in self._graph.preferred_path
+        ]
+        return tuple(self._branch(child) for child in aside)
+
+    def _branch(self, root: NodeId) -> Branch:
+        nodes: list[Node] = []
+        waiting = [root]
+        while waiting and len(nodes) < MOST_MOMENTS:
+            current = waiting.pop()
+            nodes.append(self._history.nodes[current])
+            waiting += reversed(self._graph.children[current])
+        return Branch(
+            status=status_at(self._history, nodes[-1]),
+            moments=tuple(self._moment(node, with_branches=False) for node in nodes),
+        )
+
+    def _done(self, node: Node) -> Running | None:
+        """The step whose acknowledgement led to a node; None at the first one."""
+        state = None if node.parent is None else self._history.nodes[node.parent].state
+        return state if isinstance(state, Running) else None
+
+    def _title(self, state: State) -> str:
+        if not isinstance(state, Running):
+            return "Done"
+        return state.step_id if self._workflow is None else leaf_at(self._workflow, state).title
+
+    def _label(self, node: Node) -> str:
+        """What stands at a node: the step that waits there."""
+        what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
+        return what + self._title(node.state)
