@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -12,7 +13,22 @@ import pytest
 from handrail.contract.tokens.purpose_keys import purpose_key
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import AuditLine, Claim, FilePlace, KeyringFacts, SettingProblem, Settings, WorkflowFile
+from handrail.host.installation import LocalInstallation
+from handrail.ports import (
+    AuditLine,
+    Claim,
+    ClientServer,
+    FilePlace,
+    Handshake,
+    InstalledSkill,
+    KeyringFacts,
+    PlaceFacts,
+    ProgramFacts,
+    SettingProblem,
+    Settings,
+    WorkflowFile,
+)
+from handrail.runtime.release_readiness import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 
 
@@ -172,6 +188,56 @@ class KeptAudit:
         self.lines.append(line)
 
 
+class GivenInstallation(LocalInstallation):
+    """Packed files as they are; every fact about the machine is what a test says."""
+
+    def __init__(self) -> None:
+        super().__init__("/home-of-tests", {})
+        self.record: bytes | None = None
+        self.bytes_digest = "sha256:packed"
+        self.source: Literal["file", "environment"] = "file"
+        self.facts = ProgramFacts(
+            python="3.11.7",
+            package="/site-packages/handrail",
+            method="uv-tool",
+            on_path="/bin/handrail",
+            is_on_path=True,
+            git="/bin/git",
+        )
+        self.places: dict[str, PlaceFacts] = {}
+        self.audit_line: str | None = None
+        self.installed: list[InstalledSkill] = []
+        self.entries: list[ClientServer] = []
+        self.greeting = Handshake(protocol_version="2025-06-18", server_version="0.1.0")
+
+    def packed(self, name: str) -> bytes | None:
+        return self.record if name == RECORD_NAME else super().packed(name)
+
+    def digest(self) -> str:
+        return self.bytes_digest
+
+    def secret_source(self) -> Literal["file", "environment"]:
+        return self.source
+
+    def program(self) -> ProgramFacts:
+        return self.facts
+
+    def place(self, name: str) -> PlaceFacts:
+        return self.places.get(name) or PlaceFacts(path=f"{self.home()}/{name}", is_writable=True)
+
+    def last_audit_line(self) -> str | None:
+        return self.audit_line
+
+    def skills(self) -> Sequence[InstalledSkill]:
+        return self.installed
+
+    def client_servers(self, project: str) -> Sequence[ClientServer]:
+        return self.entries
+
+    def handshake(self) -> Handshake:
+        return self.greeting
+
+
 THREE_STEPS = b"""{
   "id": "project.three_steps", "name": "Three steps", "description": "A linear workflow for tests.",
   "steps": [
@@ -186,6 +252,7 @@ def memory_runtime() -> Runtime:
     """A runtime whose every answer is the same in every process."""
     library = GivenFiles()
     library.add(THREE_STEPS, "three_steps.json")
+    installation = GivenInstallation()
     return Runtime(
         log=MemoryLog(),
         keys=FixedKeys(),
@@ -198,6 +265,7 @@ def memory_runtime() -> Runtime:
         authored=KeptFiles(),
         settings=GivenSettings(),
         audit=KeptAudit(),
+        installation=lambda: installation,
     )
 
 

@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
 
 from handrail.runtime.operation import Operation
-from handrail.runtime.registry import operation
 from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.command_rows.row import GlobalFlag, Row, Spelling
 from handrail.surfaces.cli.commands import ROWS
+from handrail.surfaces.cli.own_operations import operation_of
 from handrail.surfaces.cli.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
-SHARED_ERRORS = ("E_USAGE", "E_VALIDATION", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR")
-"""Codes that every operation can answer with on the command line."""
+SHARED_ERRORS = (
+    "E_USAGE",
+    "E_VALIDATION",
+    "VALIDATION_ERROR",
+    "FORMAT_CONFLICT",
+    "FIELD_CONFLICT",
+    "FIELD_UNKNOWN",
+    "BUDGET_EXCEEDED",
+    "VERSION_UNSUPPORTED",
+    "REQUEST_TOO_LARGE",
+    "E_NOT_FOUND",
+    "E_FORBIDDEN",
+    "E_CONFIG",
+    "E_IO",
+    "E_TIMEOUT",
+    "E_INTERRUPTED",
+    "INTERNAL_ERROR",
+)
+"""Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
+settings of its output, a signal, a defect."""
 AUTHORISES = {
     "create": "--request-id or --confirm",
     "ack": "a token",
@@ -69,8 +88,13 @@ def global_help() -> tuple[ParamHelp, ...]:
     )
 
 
+def called_of(row: Row) -> Operation | None:
+    """The operation of a row; None for a command that is not one."""
+    return operation_of(row.operation) if row.operation else None
+
+
 def _command(row: Row) -> Command:
-    called = operation(row.operation) if row.operation else None
+    called = called_of(row)
     fields = _fields(called)
     return Command(
         path=row.path,
@@ -89,7 +113,7 @@ def _command(row: Row) -> Command:
 
 def _help(row: Row) -> CommandHelp:
     command = _command(row)
-    called = operation(row.operation) if row.operation else None
+    called = called_of(row)
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
     create = ("E_CONFIRMATION_REQUIRED",) if command["effect"] == "create" else ()
@@ -115,10 +139,14 @@ def _help(row: Row) -> CommandHelp:
         ),
         globals=command["globals"],
         examples=row.examples,
-        errors=()
-        if called is None
-        else tuple(dict.fromkeys((*called.errors, *create, *permission, *SHARED_ERRORS))),
+        errors=() if called is None else _errors(called, (*create, *permission), command["globals"]),
     )
+
+
+def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) -> tuple[str, ...]:
+    """Its own codes first; a shared one only where the flag that brings it is offered."""
+    shared = [code for code in SHARED_ERRORS if code != "BUDGET_EXCEEDED" or "--budget" in flags]
+    return tuple(dict.fromkeys((*called.errors, *create, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:

@@ -12,9 +12,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from handrail.contract.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
-from tools import cli_tables, reference_pages  # noqa: E402 - the line above makes `tools` importable
+from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
+from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 
 _HEAD = '''"""{title}
@@ -46,6 +48,10 @@ def generated_files() -> dict[str, str]:
         "schemas/mcp-tools.json": _json(definitions),
         "schemas/operations.json": _json(operation_schemas()),
         "schemas/workflow.schema.json": _json(workflow_json_schema()),
+        "schemas/contract.json": _json(cli_contract()),
+        "schemas/contract-ext.json": _json(cli_contract_extension()),
+        "src/handrail/packed/cli-reference.json": _json(cli_reference()),
+        **packed_files.copies(ROOT),
     }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from handrail.contract.outcome import Outcome, Success
     from handrail.contract.redaction import Secrets
     from handrail.contract.shape import Ask
+    from handrail.ports import Settings
     from handrail.runtime.operation import StreamItem
     from handrail.runtime.runtime import Runtime
     from handrail.surfaces.cli.parse import Parsed
@@ -86,7 +87,8 @@ def _doors(secrets: "Secrets") -> "Doors":
 
     return Doors(
         help_text=_help_text,
-        help_document=_help_document,
+        help_document=lambda words: _help_document(runtime, words),
+        settings=lambda parsed: _settings(runtime, parsed),
         answer=lambda *asked: _answer(runtime, *asked),
         stream=lambda *asked: _stream(runtime, *asked),
         serve=lambda parsed: _serve_mcp(parsed, secrets),
@@ -101,10 +103,16 @@ def _help_text(words: str) -> str:
     return help_text(words)
 
 
-def _help_document(words: str) -> "Success":
-    from handrail.surfaces.cli.help import help_document
+def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":
+    from handrail.surfaces.cli.reference import help_slice
 
-    return help_document(words)
+    return help_slice(runtime(), words)
+
+
+def _settings(runtime: "Callable[[], Runtime]", parsed: "Parsed") -> "Settings | None":
+    from handrail.surfaces.cli.call import output_settings
+
+    return output_settings(runtime(), parsed)
 
 
 def _answer(

@@ -1,6 +1,6 @@
 """The only file that knows which adapters exist."""
 
-# ruff: noqa: PLC0415 - what only operators of a store need is loaded when they ask for it
+# ruff: noqa: PLC0415 - what only operators of a store or of an installation need is loaded when they ask for it
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from handrail.host.authored_files import ProjectFiles
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.host.incidents import IncidentFiles
-from handrail.host.keyring import FileKeyring, secret_of_setting
+from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workspace import LocalWorkspace
-from handrail.ports import StoreKeeper, StoreProof
+from handrail.ports import Installation, StoreKeeper, StoreProof
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
 
@@ -44,7 +44,7 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     return Runtime(
         log=HotLog(FileLog(os.path.join(place, "data"))),
-        keys=FileKeyring(place, randomness, secret_of_setting(secret) if secret else None, known),
+        keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
         library=DirectoryLibrary(place),
@@ -57,7 +57,14 @@ def build_runtime(
         proof=lambda: _proof(place),
         audit=AuditFiles(place, known),
         secrets=known,
+        installation=lambda: _installation(place, environment),
     )
+
+
+def _installation(place: str, environment: Mapping[str, str]) -> Installation:
+    from handrail.host.installation import LocalInstallation
+
+    return LocalInstallation(place, environment)
 
 
 def _keeper(place: str) -> StoreKeeper:

@@ -312,7 +312,7 @@ def test_a_file_where_a_directory_should_be_is_a_named_fault(home: Path, keyring
 
 def test_an_override_takes_the_place_of_the_file(home: Path) -> None:
     secret = b"a secret of at least sixteen bytes"
-    keyring = FileKeyring(str(home), Dice(), override=secret)
+    keyring = FileKeyring(str(home), Dice(), setting=secret.decode())
 
     key = keyring.signing_key("continuation:aa:1")
 
@@ -323,7 +323,7 @@ def test_an_override_takes_the_place_of_the_file(home: Path) -> None:
 
 def test_an_override_is_not_rotated(home: Path) -> None:
     with pytest.raises(Fault) as raised:
-        FileKeyring(str(home), Dice(), override=b"x" * 16).rotate()
+        FileKeyring(str(home), Dice(), setting="x" * 16).rotate()
 
     check_invalid(raised, "overridden", home)
 

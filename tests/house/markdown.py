@@ -38,9 +38,11 @@ def fenced_blocks(text: str) -> list[Block]:
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Every line outside of fenced blocks, with its number."""
+    """Every line outside of fenced blocks and front matter, with its number."""
     is_fenced = False
-    for number, line in enumerate(text.splitlines(), start=1):
+    lines = text.splitlines()
+    matter = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
+    for number, line in enumerate(lines[matter:], start=matter + 1):
         if FENCE.match(line):
             is_fenced = not is_fenced
         elif not is_fenced:

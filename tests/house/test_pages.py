@@ -27,6 +27,7 @@ ALLOWED = re.compile(
     r"|docs/(?:tutorial|how-to|workflows|reference|explanation|decisions)/[a-z0-9-]+\.md"
     r"|(?:tests|bench)/README\.md"
     r"|skills/.+\.md"
+    r"|src/handrail/packed/.+\.md"
 )
 LIST_MARK = re.compile(r"^\s*(?:[-*]|[0-9]+\.)\s+")
 TWO_SENTENCES = re.compile(r"[a-z0-9)`\"][.?] +[A-Z`]")

@@ -54,14 +54,15 @@ class _Ring(msgspec.Struct, frozen=True, kw_only=True):
 class FileKeyring:
     """Implements ports.Keys over one file; follows a rotation by another process.
 
-    With an `override`, the secret that someone set in place of the file, the file is neither read nor made.
+    With a `setting`, the secret that someone set in place of the file, the file is neither read nor made. It
+    is read when a key is needed, so that what needs no key can still tell that the setting is wrong.
     """
 
     def __init__(
         self,
         home: str,
         randomness: Randomness,
-        override: bytes | None = None,
+        setting: str = "",
         secrets: Secrets | None = None,
     ) -> None:
         self._directory = os.path.join(home, "data", "keys")
@@ -69,18 +70,15 @@ class FileKeyring:
         self._randomness = randomness
         self._secrets = secrets or Secrets()
         self._ring: _Ring | None = None
+        self._setting = setting
         self._override: _Ring | None = None
-        if override is not None:
-            self._secrets.register(override)
-            self._override = _Ring(stamp=(), keys=(ring_key_of_secret(override),), derived={})
-            self._secrets.register(self._override.keys[0])
 
     def signing_key(self, purpose: str) -> bytes:
-        ring = self._override or self._current_ring() or self._create()
+        ring = self._overriding() or self._current_ring() or self._create()
         return _derived(ring, purpose)[0]
 
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
-        ring = self._override or self._current_ring()
+        ring = self._overriding() or self._current_ring()
         return () if ring is None else _derived(ring, purpose)
 
     def facts(self) -> KeyringFacts:
@@ -105,10 +103,19 @@ class FileKeyring:
         return True
 
     def _refuse_override(self) -> None:
-        if self._override is not None:
+        if self._setting:
             raise _invalid(
                 "overridden", "The keys come from AI_NATIVE_CLI_SECRET. Change that secret instead."
             )
+
+    def _overriding(self) -> _Ring | None:
+        if self._setting and self._override is None:
+            secret = secret_of_setting(self._setting)
+            key = ring_key_of_secret(secret)
+            self._secrets.register(secret)
+            self._secrets.register(key)
+            self._override = _Ring(stamp=(), keys=(key,), derived={})
+        return self._override
 
     def _create(self) -> _Ring:
         try:

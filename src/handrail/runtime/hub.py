@@ -39,17 +39,29 @@ def perform(
     measure: Callable[[Success], int] | None = None,
     caller: Caller = LIBRARY,
 ) -> Outcome:
+    """The outcome of one operation of the registry, by its name."""
+    return perform_operation(runtime, operation(name), params, ask, measure, caller)
+
+
+def perform_operation(
+    runtime: Runtime,
+    called: Operation,
+    params: dict[str, Json],
+    ask: Ask = DEFAULT_ASK,
+    measure: Callable[[Success], int] | None = None,
+    caller: Caller = LIBRARY,
+) -> Outcome:
     """The outcome of one operation, disclosed as asked. Never raises for trouble of any kind."""
     started_ms = runtime.clock.monotonic_ms()
 
     def work() -> Outcome:
-        called, request = _permitted(runtime, name, params, caller)
+        request = _permitted(runtime, called, params, caller)
         success = _as_success(called.perform(runtime, request))
         outcome = disclose(success, called.shape, ask, measure or _unmeasured)
         return _with_cursor(runtime, called, request, outcome)
 
-    outcome = _caught(runtime, name, params, work)
-    account(runtime, name, params, outcome, caller, started_ms)
+    outcome = _caught(runtime, called.name, params, work)
+    account(runtime, called, params, outcome, caller, started_ms)
     return outcome
 
 
@@ -58,13 +70,13 @@ def perform_stream(
 ) -> Iterator[StreamItem | Outcome]:
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
+    called = operation(name)
     lines: Iterator[StreamItem | Success] | None = None
 
     def next_line() -> StreamItem | Outcome:
         nonlocal lines
-        called = operation(name)
         if lines is None:
-            _, request = _permitted(runtime, name, params, caller)
+            request = _permitted(runtime, called, params, caller)
             assert called.stream is not None, f"{name} offers no stream"
             lines = iter(called.stream(runtime, request))
         return _disclosed_line(called, next(lines), ask)
@@ -73,28 +85,33 @@ def perform_stream(
     while isinstance(line, StreamItem):
         yield line
         line = _caught(runtime, name, params, next_line)
-    account(runtime, name, params, line, caller, started_ms)
+    account(runtime, called, params, line, caller, started_ms)
     yield line
 
 
 def account(
-    runtime: Runtime, name: str, params: dict[str, Json], outcome: Outcome, caller: Caller, started_ms: int
+    runtime: Runtime,
+    called: Operation,
+    params: dict[str, Json],
+    outcome: Outcome,
+    caller: Caller,
+    started_ms: int,
 ) -> None:
     """The audit line of a call, also of one that a signal ended."""
-    effect = effect_of(operation(name), params)
-    account_for(runtime, settings_or_defaults(runtime), caller, name, effect, params, outcome, started_ms)
+    effect = effect_of(called, params)
+    settings = settings_or_defaults(runtime)
+    account_for(runtime, settings, caller, called.name, effect, params, outcome, started_ms)
 
 
-def _permitted(runtime: Runtime, name: str, params: dict[str, Json], caller: Caller) -> tuple[Operation, Any]:
-    """The operation and its input, once they are valid and this caller may ask for them."""
-    called = operation(name)
+def _permitted(runtime: Runtime, called: Operation, params: dict[str, Json], caller: Caller) -> Any:
+    """The input, once it is valid and this caller may ask for it."""
     request = decode_input(called, params)
     effect = effect_of(called, params)
     if effect != "read":
         require_permission(runtime.settings.of(), effect)
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
-    return called, request
+    return request
 
 
 def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]) -> _T | Failure:

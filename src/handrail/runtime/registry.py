@@ -36,6 +36,8 @@ _MODULES = {
     "session.import": "handrail.runtime.import_session",
     "ledger.show": "handrail.runtime.show_ledger",
     "lafs.check": "handrail.runtime.check_lafs",
+    "self.context": "handrail.runtime.show_context",
+    "self.doctor": "handrail.runtime.examine_installation",
 }
 
 OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)

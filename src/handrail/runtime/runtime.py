@@ -17,6 +17,7 @@ from handrail.ports import (
     EventLog,
     EventReader,
     Incidents,
+    Installation,
     Interruptions,
     Keys,
     Progress,
@@ -72,8 +73,9 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
     settings: SettingsFiles
+    installation: Callable[[], Installation]
     keeper: Callable[[], StoreKeeper] = no_keeper
-    """Asked for when needed: most calls have no use for it."""
+    """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED

@@ -8,9 +8,10 @@ from typing import Any
 from handrail import main
 from handrail.contract.shape import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer, stream
+from handrail.surfaces.cli.call import answer, output_settings, stream
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
+from handrail.surfaces.cli.reference import help_slice
 from handrail.surfaces.cli.run import Doors, run
 from tests.conftest import KeptIncidents
 from tests.surfaces.cli.tool import Ran
@@ -43,7 +44,8 @@ def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[st
 
     doors = Doors(
         help_text=main._help_text,
-        help_document=main._help_document,
+        help_document=lambda words: help_slice(runtime, words),
+        settings=lambda parsed: output_settings(runtime, parsed),
         answer=operate,
         stream=lambda process, parsed, ask: stream(lambda: runtime, process, parsed, ask),
         serve=lambda _: 0,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from handrail import __version__
+from handrail.surfaces.cli import _table
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 
@@ -196,7 +197,7 @@ def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
     data = tool.data("run", "start", "--help", "--format", "json")
 
     assert [command["path"] for command in data["commands"]] == ["run start"]
-    assert data["commands"][0]["authorised_by"] == "--request-id or --confirm"
+    assert data["commands"][0]["authorised_by"] == "requestId"
     assert "--timeout" in [flag["name"] for flag in data["global_flags"]]
 
 
@@ -228,7 +229,7 @@ def test_every_problem_is_told_at_once(tool: Tool) -> None:
 
 def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
     assert tool.error("session")["details"]["commands"] == ["session list", "session show", "session resume"]
-    assert len(tool.error()["details"]["commands"]) == 20
+    assert tool.error()["details"]["commands"] == list(_table.COMMANDS)
 
 
 @pytest.mark.parametrize("envelope", ["cli", "lafs"])

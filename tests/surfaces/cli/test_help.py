@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.surfaces.cli import _catalog, _table
-from handrail.surfaces.cli.help import help_document, help_text
+from handrail.surfaces.cli.help import help_text
 from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import Tool
 
@@ -50,17 +50,6 @@ def test_a_group_s_help_lists_its_own_commands_only() -> None:
 
     assert "session show" in text
     assert "workflow list" not in text
-
-
-@pytest.mark.parametrize("words", ["", "session", "run start"])
-def test_the_document_holds_plain_json(words: str) -> None:
-    data: Any = help_document(words).data
-
-    assert data["tool"] == "handrail"
-    for command in data["commands"]:
-        assert command["examples"]
-        assert isinstance(command["params"], list)
-        assert "globals" not in command
 
 
 @pytest.mark.parametrize(("path", "example"), EXAMPLES)

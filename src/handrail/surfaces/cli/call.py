@@ -9,12 +9,13 @@ import msgspec
 from handrail.contract.named_fields import select_field
 from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
-from handrail.runtime.hub import account, perform, perform_stream
+from handrail.ports import Settings
+from handrail.runtime.hub import account, perform_operation, perform_stream
 from handrail.runtime.operation import StreamItem
 from handrail.runtime.permission import Caller
-from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.kept_files import kept_in_file
+from handrail.surfaces.cli.own_operations import operation_of
 from handrail.surfaces.cli.params import params_of
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Interrupted, Process
@@ -29,6 +30,8 @@ from handrail.surfaces.cli.shield import (
 from handrail.surfaces.cli.stopped import stopped
 
 TOOL = "handrail cli"
+SELF_DESCRIPTION = "self."
+"""Operations that must answer whatever state everything else is in."""
 
 
 def answer(
@@ -45,16 +48,16 @@ def answer(
     assert parsed.command is not None, "only a command is answered"
     params = params_of(parsed, process)
     runtime = _shielded(build_runtime(), process, parsed)
-    called = operation(parsed.command["operation"])
+    called = operation_of(parsed.command["operation"])
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
     try:
         if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
-            whole = perform(runtime, called.name, params, caller=caller)
+            whole = perform_operation(runtime, called, params, caller=caller)
             return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
-        outcome = perform(runtime, called.name, params, ask, measure, caller)
+        outcome = perform_operation(runtime, called, params, ask, measure, caller)
     except Interrupted as stop:
-        account(runtime, called.name, params, stopped(stop), caller, started_ms)
+        account(runtime, called, params, stopped(stop), caller, started_ms)
         raise
     if ask.field is None or not isinstance(outcome, Success):
         return outcome
@@ -75,6 +78,24 @@ def stream(
     params: dict[str, Json] = params_of(parsed, process)
     runtime = _shielded(build_runtime(), process, parsed)
     return perform_stream(runtime, parsed.command["operation"], params, ask, _caller(parsed))
+
+
+def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
+    """The settings that count for this call; None for a command that tells what is wrong with them.
+
+    Raises Fault E_CONFIG.
+    """
+    assert parsed.command is not None, "only a command is answered"
+    try:
+        project = runtime.workspace.project(str(parsed.options.get("project", "")))
+    except Fault:  # the operation itself says so, if it needs a project
+        project = ""
+    try:
+        return runtime.settings.of(project)
+    except Fault:
+        if parsed.command["operation"].startswith(SELF_DESCRIPTION):
+            return None
+        raise
 
 
 def _caller(parsed: Parsed) -> Caller:

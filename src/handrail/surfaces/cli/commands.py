@@ -10,8 +10,18 @@ from handrail.surfaces.cli.command_rows.household import HOUSEHOLD_ROWS
 from handrail.surfaces.cli.command_rows.ledger import LEDGER_ROWS
 from handrail.surfaces.cli.command_rows.own import OWN_ROWS
 from handrail.surfaces.cli.command_rows.run import RUN_ROWS
+from handrail.surfaces.cli.command_rows.self_description import SELF_DESCRIPTION_ROWS
 from handrail.surfaces.cli.command_rows.session import SESSION_ROWS
 from handrail.surfaces.cli.command_rows.store import STORE_ROWS
 from handrail.surfaces.cli.command_rows.workflow import WORKFLOW_ROWS
 
-ROWS = (*WORKFLOW_ROWS, *RUN_ROWS, *SESSION_ROWS, *LEDGER_ROWS, *STORE_ROWS, *HOUSEHOLD_ROWS, *OWN_ROWS)
+ROWS = (
+    *WORKFLOW_ROWS,
+    *RUN_ROWS,
+    *SESSION_ROWS,
+    *LEDGER_ROWS,
+    *STORE_ROWS,
+    *HOUSEHOLD_ROWS,
+    *SELF_DESCRIPTION_ROWS,
+    *OWN_ROWS,
+)

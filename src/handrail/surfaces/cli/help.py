@@ -1,11 +1,9 @@
-"""`--help`: text for people, or a document when JSON is asked for. Pure."""
+"""`--help`: text for people. As a document it is a slice of the reference. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail import __version__
-from handrail.contract.outcome import Json, Success
 from handrail.surfaces.cli import _catalog
 from handrail.surfaces.cli.parse import commands_under
 from handrail.surfaces.cli.rows import CommandHelp, ParamHelp
@@ -17,22 +15,6 @@ def help_text(words: str) -> str:
     """The help of a command, of a group, or of the tool."""
     entry = _catalog.COMMANDS.get(words)
     return _command_text(entry) if entry is not None else _group_text(words)
-
-
-def help_document(words: str) -> Success:
-    """The same as data."""
-    entry = _catalog.COMMANDS.get(words)
-    paths = [words] if entry is not None else commands_under(words)
-    entries = [_catalog.COMMANDS[path] for path in paths]
-    offered = {flag for one in entries for flag in one["globals"]}
-    return Success(
-        data={
-            "tool": TOOL,
-            "version": __version__,
-            "commands": [_entry_data(one) for one in entries],
-            "global_flags": [_described_data(flag) for flag in _catalog.GLOBALS if flag["name"] in offered],
-        }
-    )
 
 
 def _command_text(entry: CommandHelp) -> str:
@@ -93,15 +75,3 @@ def _told(described: ParamHelp) -> str:
     required = " Required." if described["is_required"] else ""
     environment = f" [env: {described['environment']}]" if described["environment"] else ""
     return described["text"] + required + environment
-
-
-def _entry_data(entry: CommandHelp) -> dict[str, Json]:
-    data: dict[str, Json] = {key: value for key, value in entry.items() if key not in ("params", "globals")}
-    data["examples"] = list(entry["examples"])
-    data["errors"] = list(entry["errors"])
-    data["params"] = [_described_data(one) for one in entry["params"]]
-    return data
-
-
-def _described_data(described: ParamHelp) -> dict[str, Json]:
-    return {**described, "choices": list(described["choices"])}

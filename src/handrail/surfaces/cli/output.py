@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
@@ -15,6 +15,9 @@ from handrail.contract.shape import Ask, Level, parse_budget, parse_fields
 from handrail.contract.wording import quoted
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.values import Problem, shown
+
+if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
+    from handrail.ports import Settings
 
 TIMEOUT_SECONDS = 30
 MOST_SECONDS = 3600
@@ -39,15 +42,24 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """By a flag, not by default: then `--help` and `--version` answer with a document."""
 
 
-def output_of(parsed: Parsed, environment: Mapping[str, str]) -> tuple[Output, list[Fault]]:
-    """The output, and what is wrong with the wish; the refusal is rendered with what was understood."""
+def output_of(
+    parsed: Parsed, environment: Mapping[str, str], settings: Settings | None = None
+) -> tuple[Output, list[Fault]]:
+    """The output, and what is wrong with the wish; the refusal is rendered with what was understood.
+
+    A flag beats the environment, which beats the settings (LAFS 5.2).
+    """
+    default_format = settings.output_format if settings is not None else ""
+    default_envelope = settings.output_envelope if settings is not None else ""
     troubles: list[Fault] = []
     chosen: Format = "json"
     try:
-        chosen = resolve_format(_flag_input(parsed.formats, environment)).format
+        chosen = resolve_format(_flag_input(parsed.formats, environment, default_format)).format
     except Fault as fault:
         troubles.append(fault)
-    envelope = parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or "cli"
+    envelope = (
+        parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or "cli"
+    )
     if envelope not in ("cli", "lafs"):
         troubles.append(_bad_setting("HANDRAIL_ENVELOPE", str(envelope), "cli or lafs"))
         envelope = "cli"
@@ -57,7 +69,7 @@ def output_of(parsed: Parsed, environment: Mapping[str, str]) -> tuple[Output, l
     output = Output(
         format=chosen,
         envelope=cast(Literal["cli", "lafs"], envelope),
-        is_compact="compact" in parsed.options or _SWITCH.get(compact, False),
+        is_compact="compact" in parsed.options or _compact(compact, settings),
         is_quiet="quiet" in parsed.options,
         mvi=cast(Level, parsed.options.get("mvi", "standard")),
         is_selected="field" in parsed.options or "fields" in parsed.options,
@@ -174,7 +186,14 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _flag_input(formats: Sequence[str], environment: Mapping[str, str]) -> FlagInput:
+def _compact(variable: str, settings: Settings | None) -> bool:
+    """The environment decides where it says something; `0` also against the settings."""
+    if variable:
+        return _SWITCH.get(variable, False)
+    return settings is not None and settings.is_compact
+
+
+def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default: str) -> FlagInput:
     """Flags may repeat; what counts is which formats they ask for. Unknown ones are the parser's problem."""
     asked = {FORMATS[name] for name in formats if name in FORMATS}
     return FlagInput(
@@ -182,6 +201,7 @@ def _flag_input(formats: Sequence[str], environment: Mapping[str, str]) -> FlagI
         json_flag="json" in asked,
         requested_format="raw" if "raw" in asked else None,
         environment=environment.get("HANDRAIL_FORMAT"),
+        user_default=default or None,
     )
 
 

@@ -35,6 +35,9 @@ from handrail.surfaces.cli.stopped import stopped
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
     from handrail.runtime.operation import StreamItem
 
+if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
+    from handrail.ports import Settings
+
 TOOL = "handrail"
 
 
@@ -43,6 +46,8 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
 
     help_text: Callable[[str], str]
     help_document: Callable[[str], Success]
+    settings: Callable[[Parsed], Settings | None]
+    """What people decided about output; None where a command must answer though the settings are broken."""
     answer: Callable[[Process, Parsed, Ask, Callable[[Success], int]], Outcome | str]
     """One operation; a string is the bare value of `--field`."""
     stream: Callable[[Process, Parsed, Ask], Iterator[StreamItem | Outcome]]
@@ -99,6 +104,8 @@ def _answer(
             return doors.serve(parsed) if effect == "server" else doors.demo(parsed)
         if process.stdout_was_closed and effect != "read":
             return _nowhere_to_answer()
+        # Only now: a line that cannot be understood does not say which project's settings would count.
+        caller.output, _ = output_of(parsed, environment, doors.settings(parsed))
         process.start_deadline(timeout_of(parsed, environment))
         if "stream" in parsed.options:
             return _streamed(process, caller, doors.stream(process, parsed, ask))

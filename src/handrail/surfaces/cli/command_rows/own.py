@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
 
+DEMO_FIELDS = (
+    *("session_id", "steps", "checks", "calls", "kills", "steps_done", "artifacts", "blocked", "events"),
+    *("lost", "doubled", "graph", "kept"),
+)
+"""What `handrail demo --format json` tells."""
+
 OWN_ROWS = (
     Row(
         path="lafs check",
@@ -36,6 +42,8 @@ OWN_ROWS = (
             ),
         ),
         output="protocol",
+        schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
+        needs=("mcp", "mcp_types", "anyio", "pydantic"),
         examples=("handrail mcp",),
     ),
     Row(
@@ -50,6 +58,7 @@ OWN_ROWS = (
             ),
         ),
         output="text",
+        schema=("demo_report", DEMO_FIELDS),
         also=("--format", "--json", "--human"),
         examples=("handrail demo", "handrail demo --format json"),
     ),

@@ -51,6 +51,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     output: OutputKind = "document"
     also: tuple[str, ...] = ()
     """Global flags that it takes beside those its output brings."""
+    schema: tuple[str, tuple[str, ...]] = ("", ())
+    """Of a command that is not one operation: the name of what it writes, and its fields."""
+    blast_radius: str = ""
+    """What can be lost or changed, in a sentence; empty: what its effect says of itself."""
+    needs: tuple[str, ...] = ()
+    """Dear modules that this command may import."""
+    mvi_tokens: int = 0
+    """What the minimal level costs at most, per item of a list; 0: the figure of every command."""
+    deprecated: str = ""
+    """What to use instead; empty: it is not deprecated."""
     examples: tuple[str, ...]
 
 

@@ -1,0 +1,84 @@
+"""Checks of what agents have of Handrail: the skill, the registration in their clients, the protocol."""
+
+from __future__ import annotations
+
+from handrail import __version__
+from handrail.contract.outcome import Json
+from handrail.contract.versions import version_key
+from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
+
+_UPGRADE = {
+    "uv-tool": "uv tool upgrade handrail",
+    "pipx": "pipx upgrade handrail",
+    "editable": "git pull",
+    "pip": "python -m pip install --upgrade handrail",
+}
+
+
+def mcp_registration(given: Examined) -> Finding:
+    entries = given.rt.installation().client_servers(given.project)
+    listed: list[Json] = [
+        {
+            "client": one.client,
+            "path": one.path,
+            "command": one.command,
+            "args": list(one.arguments),
+            "exists": one.command_exists,
+        }
+        for one in entries
+    ]
+    if not entries:
+        fix = 'Add {"command": "handrail", "args": ["mcp"]} to the MCP servers of your agent\'s client.'
+        return warned("No agent client here starts Handrail.", fix, entries=[])
+    gone = [one for one in entries if not one.command_exists]
+    if gone:
+        fix = f"Correct the command in {gone[0].path}."
+        return failed(f"{gone[0].client} would start a command that does not exist.", fix, entries=listed)
+    loose = [one for one in entries if not one.command.startswith("/")]
+    if loose:
+        fix = f"Write the whole path of the command in {loose[0].path}."
+        message = f"{loose[0].client} finds the command by PATH, which desktop clients often do not have."
+        return warned(message, fix, entries=listed)
+    return passed(f"{len(entries)} client entries start Handrail.", entries=listed)
+
+
+def mcp_protocol(given: Examined) -> Finding:
+    """A real handshake with a child; only when it is asked for by name."""
+    answer = given.rt.installation().handshake()
+    if answer.trouble:
+        return failed(answer.trouble, "Run handrail mcp in a terminal and read what it writes to stderr.")
+    facts = {"protocol_version": answer.protocol_version, "server_version": answer.server_version}
+    return passed(f"The server speaks revision {answer.protocol_version}.", **facts)
+
+
+def version_negotiation(given: Examined) -> Finding:
+    skills = given.rt.installation().skills()
+    running = version_key(__version__)
+    assert running is not None, "our own version reads"
+    for skill in skills:
+        needed = version_key(skill.min_version)
+        if needed is not None and running < needed:
+            method = given.rt.installation().program().method
+            fix = _UPGRADE.get(method, _UPGRADE["pip"])
+            message = (
+                f"The installed skill needs Handrail {skill.min_version} or newer; this is {__version__}."
+            )
+            return failed(message, fix, version=__version__, min_version=skill.min_version, path=skill.path)
+    lowest = [skill.min_version for skill in skills]
+    return passed(
+        "This version is what the installed skills expect.", version=__version__, min_versions=lowest
+    )
+
+
+def skill_sync(given: Examined) -> Finding:
+    installation = given.rt.installation()
+    skills = installation.skills()
+    listed: list[Json] = [
+        {"path": one.path, "version": one.version or None, "in_sync": one.is_packed_one} for one in skills
+    ]
+    different = [one for one in skills if not one.is_packed_one]
+    if different:
+        fix = f"Copy {installation.program().package}/packed/skill over {different[0].path}."
+        return warned("An installed skill differs from the one of this version.", fix, skills=listed)
+    message = "The installed skill is the one of this version." if skills else "No skill is installed here."
+    return passed(message, skills=listed)

@@ -1,0 +1,336 @@
+"""`handrail reference`: the whole tool as data, or the part that one question needs. Touches no store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
+from handrail.contract.kinds.exits import EXITS
+from handrail.contract.kinds.kind import Kind
+from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.payload import Answer
+from handrail.contract.shape import Shape
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.release_readiness import ReleaseReadiness, release_readiness
+from handrail.runtime.runtime import Runtime
+
+TOOL = "handrail"
+RISK_TIER = "T2"
+"""As SECURITY.md states it."""
+CATALOGUE_NAME = "cli-reference.json"
+
+_Name = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class ShowReference(Input, frozen=True, kw_only=True):
+    """Which part; nothing is the whole."""
+
+    command: Annotated[_Name, Meta(description="One command, by its words.")] | UnsetType = UNSET
+    domain: Annotated[_Name, Meta(description="The commands that begin with this word.")] | UnsetType = UNSET
+    schema: Annotated[_Name, Meta(description="One output type, with its JSON Schema.")] | UnsetType = UNSET
+
+
+class Selection(Answer, frozen=True, kw_only=True):
+    """What was asked for, and how much of it there is."""
+
+    kind: str
+    value: str
+    command_count: int
+    schema_count: int
+
+
+class ReferenceFlag(Answer, frozen=True, kw_only=True):
+    """A flag that means the same on every command that offers it."""
+
+    name: str
+    type: str
+    values: list[str] | None
+    minimum: int | None
+    maximum: int | None
+    applies_to: str
+    """In words; `global_flags` of each command says it exactly."""
+    env: str | None
+    description: str
+
+
+class ReferenceParam(Answer, frozen=True, kw_only=True):
+    """One flag or position of a command."""
+
+    name: str
+    flag: str | None
+    position: int | None
+    field: str
+    """Its place in the object that `--input` takes."""
+    type: str
+    kind: str
+    required: bool
+    multiple: bool
+    values: list[str] | None
+    minimum: int | None
+    maximum: int | None
+    sensitive: bool
+    description: str
+
+
+class ReferenceBatch(Answer, frozen=True, kw_only=True):
+    """How several targets are given, and whether the rest goes on after one failed."""
+
+    param: str | None
+    continue_on_error: bool
+
+
+class ReferenceBudget(Answer, frozen=True, kw_only=True):
+    """What the minimal level costs at most (LAFS 9.1)."""
+
+    level: str
+    per: str
+    tokens: int
+
+
+class ReferenceCommand(Answer, frozen=True, kw_only=True):
+    """One leaf of the command tree."""
+
+    path: str
+    type: str
+    effect: str
+    operation: str | None
+    tool: str | None
+    description: str
+    usage: str
+    params: list[ReferenceParam]
+    global_flags: list[str]
+    paging: str
+    default_sort: str | None
+    batch: ReferenceBatch | None
+    dangerous: bool
+    requires_confirmation: bool
+    authorised_by: str | None
+    blast_radius: str | None
+    output: str
+    raw: bool
+    stream: bool
+    verdict: bool
+    output_schema: str
+    dry_run_output_schema: str | None
+    mvi_budget: ReferenceBudget | None
+    needs: list[str]
+    errors: list[str]
+    examples: list[str]
+    deprecated: str | None
+
+
+class ReferenceSchema(Answer, frozen=True, kw_only=True):
+    """One output type; field names are dotted, as `--fields` takes them."""
+
+    shape: str
+    fields: list[str]
+    untrusted_fields: list[str]
+    key_style: str
+    json_schema: dict[str, Json] | UnsetType = UNSET
+
+
+class ReferenceCode(Answer, frozen=True, kw_only=True):
+    """One native code, and our own codes that travel under it."""
+
+    exit: int
+    retryable: bool
+    reserved: bool
+    native_codes: list[str]
+
+
+class Reference(Answer, frozen=True, kw_only=True):
+    """Everything an agent may rely on."""
+
+    tool: str
+    version: str
+    risk_tier: str
+    release_readiness: ReleaseReadiness
+    selection: Selection | UnsetType = UNSET
+    global_flags: list[ReferenceFlag]
+    commands: list[ReferenceCommand]
+    schemas: dict[str, ReferenceSchema]
+    exit_codes: dict[str, str]
+    error_codes: dict[str, ReferenceCode]
+
+
+def show_reference(rt: Runtime, request: ShowReference) -> Success:
+    """The whole, or one slice of it.
+
+    Raises Fault E_USAGE for two questions at once, E_NOT_FOUND with the nearest names.
+    """
+    asked = {
+        name: value
+        for name, value in (
+            ("command", request.command),
+            ("domain", request.domain),
+            ("schema", request.schema),
+        )
+        if isinstance(value, str)
+    }
+    if len(asked) > 1:
+        raise Fault(
+            E_USAGE,
+            "At most one of --command, --domain and --schema can be asked for.",
+            details={"usage": "handrail reference --command 'run start'"},
+        )
+    catalogue = _catalogue(rt)
+    head = {
+        "tool": TOOL,
+        "version": __version__,
+        "risk_tier": RISK_TIER,
+        "release_readiness": msgspec.to_builtins(release_readiness(rt.installation())),
+    }
+    if not asked:
+        return Success(data={**head, **_part(catalogue, catalogue["commands"], None)})
+    ((kind, value),) = asked.items()
+    return Success(data={**head, **_slice(catalogue, kind, value)})
+
+
+def help_slice(rt: Runtime, words: str) -> Success:
+    """What `--help --format json` says: the slice of a command or of a group, else the whole."""
+    if not words:
+        return show_reference(rt, ShowReference())
+    if any(one["path"] == words for one in _catalogue(rt)["commands"]):
+        return show_reference(rt, ShowReference(command=words))
+    return show_reference(rt, ShowReference(domain=words))
+
+
+def _catalogue(rt: Runtime) -> dict[str, Any]:
+    content = rt.installation().packed(CATALOGUE_NAME)
+    assert content is not None, "the catalogue is packed with the program; install it again"
+    found: dict[str, Any] = msgspec.json.decode(content)
+    return found
+
+
+def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
+    wanted = " ".join(value.split())
+    match kind:
+        case "command":
+            commands = [one for one in catalogue["commands"] if one["path"] == wanted]
+            known = [one["path"] for one in catalogue["commands"]]
+        case "domain":
+            commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]
+            known = sorted({one["path"].split()[0] for one in catalogue["commands"]})
+        case _:
+            commands = [one for one in catalogue["commands"] if wanted in _labels(one)]
+            known = list(catalogue["schemas"])
+    if wanted not in known:
+        raise Fault(
+            E_NOT_FOUND,
+            f"The reference has no {kind} {quoted(wanted)}.",
+            details={"resource": kind, "id": wanted[:128], "did_you_mean": nearest(wanted, known)},
+            hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
+            next_call=NextCall(operation=OPERATION.name, params={}),
+        )
+    part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
+    selection = {
+        "kind": kind,
+        "value": wanted,
+        "command_count": len(part["commands"]),
+        "schema_count": len(part["schemas"]),
+    }
+    return {"selection": selection, **part}
+
+
+def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str | None) -> dict[str, Any]:
+    """These commands with the flags, types and codes that they need; all of them without a value."""
+    flags = catalogue["global_flags"]
+    schemas = catalogue["schemas"]
+    natives = {kind.native for kind in KINDS.values()}
+    if value is not None:
+        offered = {flag for one in commands for flag in one["global_flags"]}
+        labels = {label for one in commands for label in _labels(one)}
+        flags = [flag for flag in flags if flag["name"] in offered]
+        schemas = {label: schema for label, schema in schemas.items() if label in labels}
+        natives = {KINDS[code].native for one in commands for code in one["errors"]}
+    return {
+        "global_flags": flags,
+        "commands": commands,
+        "schemas": schemas,
+        "exit_codes": _exit_codes(natives),
+        "error_codes": _error_codes(natives),
+    }
+
+
+def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
+    """One output type with its JSON Schema, and no commands: their slices name it."""
+    schema = catalogue["json_schemas"][label]
+    definitions = _reachable(schema, catalogue["definitions"])
+    described = {**catalogue["schemas"][label], "json_schema": {**schema, "$defs": definitions}}
+    return {
+        "global_flags": [],
+        "commands": [],
+        "schemas": {label: described},
+        "exit_codes": {},
+        "error_codes": {},
+    }
+
+
+def _reachable(schema: Json, definitions: dict[str, Json]) -> dict[str, Json]:
+    """The definitions that a schema needs, directly or through others."""
+    found: dict[str, Json] = {}
+    left = [schema]
+    while left:
+        match left.pop():
+            case dict() as node:
+                name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+                if name in definitions and name not in found:
+                    found[name] = definitions[name]
+                    left.append(definitions[name])
+                left += list(node.values())
+            case list() as nodes:
+                left += nodes
+            case _:
+                pass
+    return dict(sorted(found.items()))
+
+
+def _labels(command: dict[str, Any]) -> set[str]:
+    return {label for label in (command["output_schema"], command["dry_run_output_schema"]) if label}
+
+
+def _exit_codes(natives: set[str]) -> dict[str, Json]:
+    statuses = {0, *(KINDS[code].exit_status for code in natives)}
+    return {str(status): f"{row.meaning} {row.agent}" for status, row in EXITS.items() if status in statuses}
+
+
+def _error_codes(natives: set[str]) -> dict[str, Json]:
+    own: dict[str, list[str]] = {}
+    for kind in KINDS.values():
+        if kind.code != kind.native:
+            own.setdefault(kind.native, []).append(kind.code)
+    return {code: _error(KINDS[code], own.get(code, [])) for code in sorted(natives)}
+
+
+def _error(kind: Kind, own: list[str]) -> dict[str, Json]:
+    return {
+        "exit": kind.exit_status,
+        "retryable": kind.is_retryable,
+        "reserved": kind.is_reserved,
+        "native_codes": sorted(own),
+    }
+
+
+OPERATION = Operation(
+    name="self.reference",
+    effect="read",
+    summary="Describe every command, flag, output type, error code and exit status as data.",
+    input=ShowReference,
+    output=Reference,
+    perform=show_reference,
+    shape=Shape(
+        levels={
+            "minimal": ("tool", "version", "risk_tier", "release_readiness"),
+            "standard": None,
+            "full": None,
+        },
+        drop_order=("schemas", "error_codes", "global_flags"),
+        windows=("commands",),
+    ),
+)

@@ -1,0 +1,249 @@
+"""What `handrail reference` says of commands, flags and output types: `packed/cli-reference.json`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from handrail.contract.cli_envelope import PLACE_KEYS
+from handrail.contract.payload import Payload
+from handrail.runtime.operation import Operation
+from handrail.runtime.write_gate import DryRun
+from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.command_rows.row import Row
+from handrail.surfaces.cli.commands import ROWS
+from handrail.surfaces.cli.rows import Command, CommandHelp, Param
+from tools import cli_tables
+
+DEEPEST_FIELD = 3
+DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
+PAGE_FIELDS = ("items", "count", *(key for key in PLACE_KEYS if key in ("next_cursor", "has_more")))
+_TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
+_AUTHORISED_BY = {"create": "requestId", "gated": "confirm", "dangerous": "dangerous and confirm"}
+_APPLIES_TO = {
+    "every": "every command",
+    "calls": "commands that make calls, the server included",
+    "answers": "commands that answer with a document",
+    "queries": "commands that only read",
+    "gated": "commands that change something after a preview",
+}
+"""In words; `global_flags` of each command says it exactly."""
+_BLAST_RADIUS = {
+    "create": "Adds something new; nothing is changed or overwritten.",
+    "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
+    "gated": "Changes exactly what the preview lists.",
+    "dangerous": "Removes what the preview lists; it cannot be undone.",
+    "server": "Whatever its clients ask for, through the same gates.",
+    "scratch": "A scratch directory, which is removed again.",
+}
+
+
+def cli_reference() -> dict[str, Any]:
+    """Commands sorted by path, global flags, and the output types they name."""
+    schemas = _Schemas()
+    helped = cli_tables.command_help()
+    commands = [_command(row, helped[row.path], schemas) for row in ROWS]
+    return {
+        "global_flags": [_global_flag(flag.flag) for flag in GLOBAL_FLAGS],
+        "commands": sorted(commands, key=lambda one: one["path"]),
+        "schemas": dict(sorted(schemas.described.items())),
+        "json_schemas": dict(sorted(schemas.json_schemas.items())),
+        "definitions": schemas.definitions(),
+    }
+
+
+class _Schemas:
+    """The output types seen so far, each under one label."""
+
+    def __init__(self) -> None:
+        self.described: dict[str, Any] = {}
+        self.json_schemas: dict[str, Any] = {}
+        self._sources: dict[str, Any] = {}
+        self._types: list[type[Any]] = []
+
+    def label_of(self, called: Operation) -> str:
+        """The label of what an operation answers with."""
+        label = _snake(called.output.__name__)
+        source = (called.output, called.item)
+        assert self._sources.setdefault(label, source) == source, f"two output types are called {label}"
+        fields = _fields_of(called.output)
+        untrusted = [_placed(called, name) for name in called.shape.untrusted]
+        schema = self._ref(called.output)
+        if called.item is not None:
+            fields = [*PAGE_FIELDS, *fields, *(f"items.{name}" for name in _fields_of(called.item))]
+            schema = _page_schema(schema, self._ref(called.item))
+        self._add(label, fields, untrusted, called.output, schema)
+        return label
+
+    def plain(self, kind: type[Any]) -> str:
+        """The label of a type that several operations answer with."""
+        label = _snake(kind.__name__)
+        self._add(label, _fields_of(kind), [], kind, self._ref(kind))
+        return label
+
+    def listed(self, label: str, fields: tuple[str, ...]) -> str:
+        """The label of what is written by something that is not one of our types."""
+        self.described[label] = _described(fields, [], "snake_case")
+        self.json_schemas[label] = {"type": "object", "properties": {name: {} for name in fields}}
+        return label
+
+    def definitions(self) -> dict[str, Any]:
+        return dict(
+            sorted(msgspec.json.schema_components(self._types, ref_template="#/$defs/{name}")[1].items())
+        )
+
+    def _add(self, label: str, fields: list[str], untrusted: list[str], kind: type[Any], schema: Any) -> None:
+        style = "camelCase" if issubclass(kind, Payload) else "snake_case"
+        self.described[label] = _described(fields, untrusted, style)
+        self.json_schemas[label] = schema
+
+    def _ref(self, kind: type[Any]) -> dict[str, Any]:
+        self._types.append(kind)
+        (ref,), _ = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+        return ref
+
+
+def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]:
+    command = cli_tables.commands()[row.path]
+    called = cli_tables.called_of(row)
+    effect = command["effect"]
+    is_previewed = "--dry-run" in command["globals"]
+    return {
+        "path": row.path,
+        "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
+        "effect": effect,
+        "operation": row.operation or None,
+        "tool": (called.tool if called is not None else "") or None,
+        "description": helped["summary"],
+        "usage": helped["usage"],
+        "params": [
+            _param(param, one["text"]) for param, one in zip(command["params"], helped["params"], strict=True)
+        ],
+        "global_flags": list(command["globals"]),
+        "paging": "cursor" if any(param["name"] == "cursor" for param in command["params"]) else "none",
+        "default_sort": helped["sort"] or None,
+        "batch": _batch(command),
+        "dangerous": effect == "dangerous",
+        "requires_confirmation": effect in ("gated", "dangerous"),
+        "authorised_by": command["params"][0]["name"] if effect == "ack" else _AUTHORISED_BY.get(effect),
+        "blast_radius": row.blast_radius or _BLAST_RADIUS.get(effect),
+        "output": row.output,
+        "raw": bool(row.raw),
+        "stream": "--stream" in command["globals"],
+        "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
+        "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
+        "dry_run_output_schema": schemas.plain(DryRun) if is_previewed else None,
+        "mvi_budget": _mvi_budget(row, called),
+        "needs": list(row.needs),
+        "errors": list(helped["errors"]),
+        "examples": list(row.examples),
+        "deprecated": row.deprecated or None,
+    }
+
+
+def _param(param: Param, text: str) -> dict[str, Any]:
+    values = list(param["choices"])
+    is_bounded = param["kind"] == "int"
+    return {
+        "name": param["flag"].removeprefix("--") or param["name"],
+        "flag": param["flag"] or None,
+        "position": param["position"] or None,
+        "field": param["name"],
+        "type": _TYPES.get(param["kind"], "string"),
+        "kind": param["kind"],
+        "required": param["required"],
+        "multiple": param["is_plural"],
+        "values": values or None,
+        "minimum": param["least"] if is_bounded else None,
+        "maximum": param["most"] if is_bounded and param["most"] != cli_tables.NO_LIMIT else None,
+        "sensitive": param["kind"] == "token",
+        "description": text,
+    }
+
+
+def _global_flag(name: str) -> dict[str, Any]:
+    flag = next(one for one in GLOBAL_FLAGS if one.flag == name)
+    return {
+        "name": name,
+        "type": _TYPES.get(flag.kind, "string"),
+        "values": list(flag.choices) or None,
+        "minimum": flag.least or None,
+        "maximum": flag.most or None,
+        "applies_to": _APPLIES_TO[flag.on],
+        "env": flag.environment or None,
+        "description": flag.text,
+    }
+
+
+def _batch(command: Command) -> dict[str, Any] | None:
+    """The plural parameter of a command that acts on several targets in one call."""
+    if "--continue-on-error" not in command["globals"]:
+        return None
+    plural = next((param for param in command["params"] if param["is_plural"]), None)
+    named = None if plural is None else plural["flag"] or plural["value"]
+    return {"param": named, "continue_on_error": command["effect"] != "dangerous"}
+
+
+def _mvi_budget(row: Row, called: Operation | None) -> dict[str, Any] | None:
+    """LAFS 9.1: what the minimal level may cost, so that a caller can plan for it."""
+    if called is None:
+        return None
+    per = "answer" if called.item is None else "item"
+    return {"level": "minimal", "per": per, "tokens": row.mvi_tokens or DEFAULT_MVI_TOKENS[per]}
+
+
+def _page_schema(wrapper: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
+    """A list as it is sent: the rows and where the page stands, beside what the wrapper says."""
+    paging = {
+        "items": {"type": "array", "items": item},
+        "count": {"type": "integer", "minimum": 0},
+        "next_cursor": {"type": ["string", "null"]},
+        "has_more": {"type": "boolean"},
+    }
+    return {"type": "object", "allOf": [wrapper], "properties": paging, "required": list(paging)}
+
+
+def _described(fields: Any, untrusted: list[str], style: str) -> dict[str, Any]:
+    return {
+        "shape": "object",
+        "fields": list(fields),
+        "untrusted_fields": untrusted,
+        "key_style": style,
+    }
+
+
+def _placed(called: Operation, name: str) -> str:
+    """A field of the shape as it is named from the top of the payload."""
+    select = called.shape.select
+    if select == "items":
+        return f"items.{name}"
+    return f"{select.removeprefix('entity:')}.{name}" if select.startswith("entity:") else name
+
+
+def _fields_of(kind: type[Any]) -> list[str]:
+    """Every field by its dotted name, as `--fields` takes it, through lists and down to a sane depth."""
+    (ref,), parts = msgspec.json.schema_components([kind], ref_template="{name}")
+    return list(dict.fromkeys(_names(ref, parts, "", 0)))
+
+
+def _names(schema: dict[str, Any], parts: dict[str, Any], prefix: str, depth: int) -> list[str]:
+    if depth == DEEPEST_FIELD:
+        return []
+    found: list[str] = []
+    for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
+        if part is not schema:
+            found += _names(part, parts, prefix, depth)
+        elif "$ref" in part:
+            found += _names(parts[part["$ref"]], parts, prefix, depth)
+        elif part.get("type") == "array" and isinstance(part.get("items"), dict):
+            found += _names(part["items"], parts, prefix, depth)
+        for name, field in part.get("properties", {}).items() if part is schema else ():
+            found.append(prefix + name)
+            found += _names(field, parts, f"{prefix}{name}.", depth + 1)
+    return found
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
