@@ -28,6 +28,7 @@ _APPLIES_TO = {
     "answers": "commands that answer with a document",
     "queries": "commands that only read",
     "gated": "commands that change something after a preview",
+    "exports": "commands whose payload can go into a file",
 }
 """In words; `global_flags` of each command says it exactly."""
 _BLAST_RADIUS = {
@@ -171,7 +172,7 @@ def _global_flag(name: str) -> dict[str, Any]:
         "values": list(flag.choices) or None,
         "minimum": flag.least or None,
         "maximum": flag.most or None,
-        "applies_to": _APPLIES_TO[flag.on],
+        "applies_to": _APPLIES_TO.get(flag.on, flag.on),
         "env": flag.environment or None,
         "description": flag.text,
     }

@@ -35,6 +35,11 @@ SHARED_ERRORS = (
 )
 """Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
 settings of its output, a signal, a defect."""
+STORE_ERRORS = ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED")
+STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
+STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate"})
+"""Operations that read the store though they are about something else: a run to compare or to record."""
+KEY_ERRORS = ("KEYRING_INVALID",)
 AUTHORISES = {
     "create": "--request-id or --confirm",
     "ack": "a token",
@@ -146,7 +151,10 @@ def _help(row: Row) -> CommandHelp:
 def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) -> tuple[str, ...]:
     """Its own codes first; a shared one only where the flag that brings it is offered."""
     shared = [code for code in SHARED_ERRORS if code != "BUDGET_EXCEEDED" or "--budget" in flags]
-    return tuple(dict.fromkeys((*called.errors, *create, *shared)))
+    kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
+    is_signed = called.name.startswith("run.") or called.item is not None or called.effect in ("gated", "dangerous")
+    keys = KEY_ERRORS if is_signed else ()
+    return tuple(dict.fromkeys((*called.errors, *create, *kept, *keys, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:

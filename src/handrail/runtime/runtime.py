@@ -31,6 +31,14 @@ from handrail.ports import (
 from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
 
 
+def no_installation() -> Installation:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime does not know how it was installed.",
+        hint="Ask the same on the command line.",
+    )
+
+
 def no_keeper() -> StoreKeeper:
     raise _without_files()
 
@@ -73,7 +81,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: ConfirmedTokens
     authored: AuthoredFiles
     settings: SettingsFiles
-    installation: Callable[[], Installation]
+    installation: Callable[[], Installation] = no_installation
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
