@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from tests.conformance.recorder import record
+
 DEADLINE_SECONDS = 240
 
 CORE_CODES = {
@@ -70,6 +72,7 @@ class Tool:
             timeout=DEADLINE_SECONDS,
             check=False,
         )
+        record(arguments, finished.returncode, finished.stdout, finished.stderr)
         return Ran(status=finished.returncode, out=finished.stdout, err=finished.stderr)
 
     def data(self, *arguments: str) -> Any:

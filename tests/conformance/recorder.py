@@ -1,0 +1,77 @@
+"""Evidence of executed behaviour: one line per command line that the tests' one runner started.
+
+With `HANDRAIL_FCC` set to a directory, every process appends to `<directory>/<its id>.json` lines of
+`{"leaf", "flags", "format", "exit", "code", "domain_code", "stderr_bytes"}`. `tools/readiness.py` reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+VARIABLE = "HANDRAIL_FCC"
+
+
+def record(arguments: Sequence[str | bytes], status: int, out: bytes, err: bytes) -> None:
+    """Keep what this call showed; nothing is kept unless a directory was named."""
+    directory = os.environ.get(VARIABLE, "")
+    if not directory:
+        return
+    line = json.dumps(evidence(arguments, status, out, err), sort_keys=True) + "\n"
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, f"{os.getpid()}.json")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+def evidence(arguments: Sequence[str | bytes], status: int, out: bytes, err: bytes) -> dict[str, Any]:
+    """What one call showed. The leaf is the words before the first flag or value that is no command word."""
+    words = [os.fsdecode(word) for word in arguments]
+    flags = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+    error = _error(out) or _error(err)
+    return {
+        "leaf": leaf_of(words),
+        "flags": sorted(set(flags)),
+        "format": _format(words),
+        "exit": status,
+        "code": error.get("code", ""),
+        "domain_code": error.get("details", {}).get("domain_code", ""),
+        "stderr_bytes": len(err),
+    }
+
+
+def leaf_of(words: Sequence[str]) -> str:
+    """The longest run of bare words from the first on; the reader of the evidence cuts it to a known path."""
+    bare: list[str] = []
+    for word in words:
+        if word.startswith("-"):
+            if bare:
+                break
+            continue
+        bare.append(word)
+    return " ".join(bare)
+
+
+def _format(words: Sequence[str]) -> str:
+    if "--human" in words:
+        return "text"
+    for place, word in enumerate(words):
+        if word.startswith("--format="):
+            return word.removeprefix("--format=")
+        if word == "--format" and place + 1 < len(words):
+            return words[place + 1]
+    return "json"
+
+
+def _error(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return {}
+    error = document.get("error") if isinstance(document, dict) else None
+    return error if isinstance(error, dict) and "details" in error else {}

@@ -1,0 +1,127 @@
+"""Turns the evidence of a test run into `packed/_readiness.json`: what was shown, for exactly these bytes.
+
+    python tools/readiness.py EVIDENCE_DIR            say what is covered and what is missing
+    python tools/readiness.py EVIDENCE_DIR --write    write the record into the package as well
+
+Evidence is what `tests/conformance/recorder.py` appends, and beside it two optional files:
+`mock_upstream.json` and `live_smoke.json`, each `{"status": "verified" | "missing" | "not_applicable"}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
+
+import msgspec  # noqa: E402 - the line above makes `tools` importable
+
+from handrail.host.installation import LocalInstallation  # noqa: E402 - as above
+from handrail.runtime.release_readiness import (  # noqa: E402 - as above
+    RECORD_NAME,
+    ReadinessRecord,
+    Status,
+    judged,
+)
+
+RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
+CATALOGUE = os.path.join(ROOT, "src", "handrail", "packed", "cli-reference.json")
+COMPANIONS = ("mock_upstream.json", "live_smoke.json")
+BAD_ARGUMENTS = 2
+NOT_A_DOCUMENT = frozenset({"mcp", "demo"})
+"""Leaves whose stdout is a protocol or a show; their own tests stand for them."""
+
+
+def read_evidence(directory: str) -> list[dict[str, Any]]:
+    """Every recorded line, sorted; a line that cannot be read is refused, because it may hide a gap."""
+    found = []
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".json") and name not in COMPANIONS:
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                found += [json.loads(line) for line in file if line.strip()]
+    return sorted(found, key=lambda line: json.dumps(line, sort_keys=True))
+
+
+def gaps(commands: Sequence[dict[str, Any]], evidence: Iterable[dict[str, Any]]) -> list[str]:
+    """Every behaviour of the public contract that no recorded call showed, and every code nobody declared."""
+    seen = _by_leaf([command["path"] for command in commands], evidence)
+    found: list[str] = []
+    for command in commands:
+        calls = seen.get(command["path"], [])
+        found += [f"{command['path']}: {gap}" for gap in _command_gaps(command, calls)]
+    return sorted(found)
+
+
+def _command_gaps(command: dict[str, Any], calls: Sequence[dict[str, Any]]) -> list[str]:
+    if not calls:
+        return ["never called"]
+    if command["path"] in NOT_A_DOCUMENT:
+        return []
+    codes = {call["domain_code"] or call["code"] for call in calls}
+    flags = {flag for call in calls for flag in call["flags"]}
+    offered = [param["flag"] for param in command["params"] if param["flag"]] + command["global_flags"]
+    missing = [] if any(call["exit"] == 0 for call in calls) else ["no success"]
+    missing += [] if any(call["exit"] == BAD_ARGUMENTS for call in calls) else ["no bad arguments"]
+    missing += [f"code {code} never produced" for code in command["errors"] if code not in codes]
+    missing += [f"code {code} not declared" for code in sorted(codes - {""} - set(command["errors"]))]
+    missing += [f"flag {flag} never used" for flag in offered if flag not in flags]
+    return missing
+
+
+def _by_leaf(paths: Sequence[str], evidence: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The calls of each command; the recorded words may go on with positions."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for call in evidence:
+        words = f"{call['leaf']} "
+        leaf = max((path for path in paths if words.startswith(f"{path} ")), key=len, default="")
+        found.setdefault(leaf, []).append(call)
+    return found
+
+
+def record_of(directory: str, missing: Sequence[str], digest: str) -> ReadinessRecord:
+    return ReadinessRecord(
+        v=1,
+        digest=digest,
+        fcc_status="missing" if missing else "verified",
+        mock_upstream_status=_companion(directory, COMPANIONS[0]),
+        live_smoke_status=_companion(directory, COMPANIONS[1]),
+        gaps=len(missing),
+    )
+
+
+def _companion(directory: str, name: str) -> Status:
+    try:
+        with open(os.path.join(directory, name), encoding="utf-8") as file:
+            return msgspec.convert(json.load(file)["status"], Status)
+    except FileNotFoundError:
+        return "missing"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 2 for a wrong call. Gaps are no failure here: they lower the level."""
+    given = [one for one in arguments if one != "--write"]
+    if len(given) != 1 or not os.path.isdir(given[0]):
+        print("Usage: python tools/readiness.py EVIDENCE_DIR [--write]", file=sys.stderr)
+        return 2
+    with open(CATALOGUE, encoding="utf-8") as file:
+        commands = json.load(file)["commands"]
+    evidence = read_evidence(given[0])
+    missing = gaps(commands, evidence)
+    record = record_of(given[0], missing, LocalInstallation("", {}).digest())
+    for gap in missing:
+        print(gap)
+    readiness = judged(record)
+    print(f"{len(evidence)} calls, {len(commands)} commands, {len(missing)} gaps: {readiness.level}.")
+    if "--write" in arguments:
+        with open(RECORD_PATH, "wb") as out:
+            out.write(msgspec.json.encode(record) + b"\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
