@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -38,7 +38,7 @@ def _is_editable(package: str) -> bool:
             name for name in os.listdir(site) if name.startswith("handrail-") and name.endswith(".dist-info")
         ]
         with open(os.path.join(site, names[0], "direct_url.json"), "rb") as file:
-            said = msgspec.json.decode(file.read(65_536), type=dict[str, dict[str, object] | object])
+            said = msgspec.json.decode(file.read(65_536), type=dict[str, Any])
     except (OSError, IndexError, msgspec.MsgspecError):
         return False
     directory = said.get("dir_info")

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -246,7 +246,7 @@ def _servers(path: str, key: str) -> Iterator[list[str]]:
     if content is None:
         return
     try:
-        document = msgspec.json.decode(content, type=dict[str, object])
+        document = msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return
     entries = document.get(key)

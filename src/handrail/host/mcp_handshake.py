@@ -11,7 +11,7 @@ import msgspec
 from handrail import __version__
 from handrail.ports import Handshake
 
-TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 20
 _GREETING = {
     "jsonrpc": "2.0",
     "id": 1,

@@ -48,6 +48,8 @@ CASES: list[tuple[list[str], str, str]] = [
     (["session", "list"], "", ""),
     (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
     (["session", "show", "SESSION"], "", ""),
+    (["session", "export", "SESSION"], "", ""),
+    (["session", "import", "BUNDLE", "--as-new", "--dry-run"], "", ""),
     (["session", "resume"], "", ""),
     (["session", "resume", "SESSION"], "", ""),
     (["session", "resume", "nothing matches this"], "", ""),
@@ -136,6 +138,8 @@ CASES: list[tuple[list[str], str, str]] = [
     ),
     (["session", "list", "--status", "odd"], "E_VALIDATION", ""),
     (["session", "show", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["session", "export", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
+    (["session", "import", "BUNDLE"], "E_CONFIRMATION_REQUIRED", ""),
     (["session", "show", "SESSION", "--field", "nope"], "E_VALIDATION", "FIELD_UNKNOWN"),
     (["session", "resume", "a", "b"], "E_USAGE", ""),
     (["store", "verify", "--ids", "ses_000000000000"], "E_NOT_FOUND", "SESSION_NOT_FOUND"),
@@ -163,7 +167,10 @@ def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) ->
     flow, broken = folder / "flow.json", folder / "broken.json"
     flow.write_bytes(THREE_STEPS)
     broken.write_bytes(THREE_STEPS.replace(b'"title"', b'"titel"'))
+    bundle = folder / "bundle.json"
+    bundle.write_bytes(tool.run("session", "export", started["session"]["sessionId"], "--format", "raw").out)
     return {
+        "BUNDLE": str(bundle),
         "STATE": started["stateToken"],
         "ACK": started["ackToken"],
         "CHECKPOINT": started["checkpointToken"],

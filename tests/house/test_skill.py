@@ -1,0 +1,114 @@
+"""The agent skill keeps the rules of the public validator and its own limits, and says only what is so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import pytest
+
+from handrail import __version__
+from tests.house.markdown import fenced_blocks
+from tests.house.tree import ROOT, page
+from tools.packed_files import skill_files
+
+SKILL = "skills/handrail/SKILL.md"
+ALLOWED_KEYS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+"""The keys that the Agent Skills specification knows; a validator refuses every other."""
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """The block-style YAML that we write: scalars, and nested maps and lists by indentation."""
+    assert text.startswith("---\n")
+    head = text[4:].partition("\n---\n")[0]
+    root: dict[str, Any] = {}
+    stack: list[tuple[int, Any]] = [(-1, root)]
+    lines = head.splitlines()
+    for place, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        while indent <= stack[-1][0]:
+            stack.pop()
+        holder = stack[-1][1]
+        if line.lstrip().startswith("- "):
+            holder.append(line.strip()[2:])
+            continue
+        key, colon, value = line.strip().partition(":")
+        assert colon, line
+        if value.strip():
+            holder[key] = value.strip().strip('"')
+        else:
+            holder[key] = [] if lines[place + 1].lstrip().startswith("- ") else {}
+            stack.append((indent, holder[key]))
+    return root
+
+
+@pytest.fixture
+def matter() -> dict[str, Any]:
+    return front_matter(page(SKILL).text)
+
+
+def test_the_front_matter_has_only_known_keys_of_the_right_size(matter: dict[str, Any]) -> None:
+    assert set(matter) <= ALLOWED_KEYS
+    assert matter["name"] == "handrail" == SKILL.split("/")[1]
+    assert re.fullmatch("[a-z0-9]+(?:-[a-z0-9]+)*", matter["name"])
+    assert 1 <= len(matter["name"]) <= 64
+    assert 1 <= len(matter["description"]) <= 1024
+    assert 1 <= len(matter["compatibility"]) <= 500
+    assert not re.search("[<>]", matter["description"])
+
+
+def test_the_description_is_quoted_and_says_when(matter: dict[str, Any]) -> None:
+    """An unquoted colon would end the value."""
+    assert 'description: "' in page(SKILL).text
+    assert "Use when" in matter["description"]
+    assert "Keywords are" in matter["description"]
+
+
+def test_versions_are_those_of_the_program(matter: dict[str, Any]) -> None:
+    assert matter["metadata"]["version"] == __version__
+    assert matter["metadata"]["requires"] == {"bins": ["handrail"], "min_version": __version__}
+
+
+def test_it_is_short_and_one_level_deep() -> None:
+    assert len(page(SKILL).text.splitlines()) < 500
+    for name in skill_files(ROOT):
+        assert re.fullmatch(r"SKILL\.md|test-prompts\.json|references/[a-z-]+\.md", name), name
+
+
+def test_it_lists_no_flags_and_stops_before_danger() -> None:
+    text = page(SKILL).text
+
+    assert "STOP before any command that needs `--dangerous`" in text
+    assert "_untrusted" in text
+    assert all(f"| {status} |" in text for status in ("0", "1", "2", "3", "4", "5", "6", "9", "130"))
+
+
+def test_test_prompts_cover_what_matters() -> None:
+    prompts = json.loads(page("skills/handrail/test-prompts.json").text)
+
+    assert all(set(one) == {"id", "prompt", "expected"} for one in prompts)
+    assert {one["id"] for one in prompts} >= {
+        *("fresh-read", "write-safety", "permission-limit", "untrusted-text", "update"),
+    }
+
+
+def test_the_packed_copy_is_the_whole_skill() -> None:
+    packed = os.path.join(ROOT, "src", "handrail", "packed", "skill")
+    names = [
+        os.path.relpath(os.path.join(folder, name), packed).replace(os.sep, "/")
+        for folder, _, files in os.walk(packed)
+        for name in files
+    ]
+
+    assert sorted(names) == skill_files(ROOT)
+
+
+def test_every_shell_block_of_the_skill_is_commands_only() -> None:
+    """`tests/surfaces/cli/test_skill_lines.py` runs each of them."""
+    for name in skill_files(ROOT):
+        if name.endswith(".md"):
+            for block in fenced_blocks(page(f"skills/handrail/{name}").text):
+                assert block.language == "sh"
+                assert all(line.startswith("handrail ") for line in block.lines), name

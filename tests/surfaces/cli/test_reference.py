@@ -1,0 +1,213 @@
+"""The reference says everything, truly and in the same bytes, and a slice says only what was asked."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
+
+from handrail.contract.catalogue import KINDS
+from handrail.contract.estimate import estimate_tokens
+from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reference import RISK_TIER, Reference
+from tests.house.tree import page
+from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
+
+TOP = {
+    *("tool", "version", "risk_tier", "release_readiness", "global_flags", "commands", "schemas"),
+    *("exit_codes", "error_codes"),
+}
+COMMAND = {
+    *("path", "type", "effect", "tool", "description", "params", "paging", "default_sort", "batch"),
+    *("dangerous", "requires_confirmation", "authorised_by", "blast_radius", "output_schema"),
+    *("dry_run_output_schema", "errors", "examples", "deprecated"),
+}
+SCHEMA = {"shape", "fields", "untrusted_fields", "key_style"}
+
+
+@pytest.fixture(scope="session")
+def reference(tool: Tool) -> Any:
+    return tool.data("reference")
+
+
+def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
+    assert set(reference) == TOP
+    assert all(set(command) >= COMMAND for command in reference["commands"])
+    assert all(set(schema) == SCHEMA for schema in reference["schemas"].values())
+    assert msgspec.to_builtins(msgspec.convert(reference, Reference)) == reference
+
+
+def test_commands_are_flat_sorted_and_all_there(reference: Any) -> None:
+    paths = [command["path"] for command in reference["commands"]]
+
+    assert paths == sorted(_table.COMMANDS)
+
+
+def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) -> None:
+    for command in reference["commands"]:
+        labels = [command["output_schema"], command["dry_run_output_schema"]]
+        assert reference["schemas"][labels[0]]["fields"], command["path"]
+        assert labels[1] is None or reference["schemas"][labels[1]]["fields"]
+        assert command["examples"], command["path"]
+        assert set(command["errors"]) <= set(KINDS)
+
+
+def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None:
+    by_path = {command["path"]: command for command in reference["commands"]}
+
+    assert by_path["session list"]["authorised_by"] is None
+    assert by_path["session list"]["blast_radius"] is None
+    assert by_path["run continue"]["authorised_by"] == "ackToken"
+    assert by_path["run continue"]["requires_confirmation"] is False
+    assert by_path["run start"]["authorised_by"] == "requestId"
+    assert by_path["workflow new"]["requires_confirmation"] is True
+    assert by_path["workflow new"]["dry_run_output_schema"] == "dry_run"
+    for command in reference["commands"]:
+        assert (command["type"] == "read") is (command["effect"] in ("read", "scratch")), command["path"]
+        assert bool(command["blast_radius"]) is (command["effect"] != "read"), command["path"]
+        assert command["dangerous"] is (command["effect"] == "dangerous")
+
+
+def test_lists_declare_their_order_and_paging(reference: Any) -> None:
+    paged = [command for command in reference["commands"] if command["paging"] == "cursor"]
+
+    assert {command["path"] for command in paged} >= {"session list", "workflow list", "workflow builtins"}
+    for command in paged:
+        fields = reference["schemas"][command["output_schema"]]["fields"]
+        assert fields[:4] == ["items", "count", "next_cursor", "has_more"], command["path"]
+        assert command["default_sort"], command["path"]
+
+
+def test_the_mcp_tool_of_a_command_is_told(reference: Any) -> None:
+    tools = {command["path"]: command["tool"] for command in reference["commands"]}
+
+    assert tools["run continue"] == "continue_workflow"
+    assert tools["session resume"] == "resume_session"
+    assert tools["session list"] is None
+
+
+def test_payloads_of_runs_are_camel_case_and_say_so(reference: Any) -> None:
+    assert reference["schemas"]["reply"]["key_style"] == "camelCase"
+    assert "ackToken" in reference["schemas"]["reply"]["fields"]
+    listed = reference["schemas"]["session_list"]
+    assert {"items", "items.id", "items.goal", "scope"} <= set(listed["fields"])
+    assert (listed["shape"], listed["key_style"]) == ("object", "snake_case")
+    assert "items.goal" in listed["untrusted_fields"]
+
+
+def test_codes_and_exits_are_those_of_the_specification(reference: Any) -> None:
+    codes = reference["error_codes"]
+
+    for code, (exit_status, retryable) in CORE_CODES.items():
+        assert (codes[code]["exit"], codes[code]["retryable"]) == (exit_status, retryable)
+    assert codes["E_HUMAN_REQUIRED"] == {"exit": 9, "retryable": False, "reserved": True, "native_codes": []}
+    assert "SESSION_NOT_FOUND" in codes["E_NOT_FOUND"]["native_codes"]
+    assert set(reference["exit_codes"]) == {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "130"}
+
+
+def test_global_flags_name_their_variables(reference: Any) -> None:
+    flags = {flag["name"]: flag for flag in reference["global_flags"]}
+
+    assert flags["--format"]["env"] == "HANDRAIL_FORMAT"
+    assert flags["--format"]["values"] == ["json", "text", "raw", "human"]
+    assert (flags["--timeout"]["minimum"], flags["--timeout"]["maximum"]) == (1, 3600)
+    for command in reference["commands"]:
+        assert command["global_flags"] == list(_table.COMMANDS[command["path"]]["globals"])
+
+
+def test_the_risk_tier_is_that_of_security_md() -> None:
+    assert f"Risk tier: **{RISK_TIER}**" in page("SECURITY.md").text
+
+
+@pytest.mark.parametrize("path", ["run continue", "workflow list", "doctor", "reference"])
+def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference: Any, path: str) -> None:
+    ran = tool.run("reference", "--command", path, "--compact")
+
+    part = checked_document(ran)["data"]
+    whole = msgspec.json.encode({"data": reference})
+    assert len(ran.out) < len(whole) / 4
+    assert set(part) == {*TOP, "selection"}
+    assert part["selection"] == {"kind": "command", "value": path, "command_count": 1, "schema_count": 1}
+    assert part["commands"] == [one for one in reference["commands"] if one["path"] == path]
+    assert list(part["schemas"]) == [part["commands"][0]["output_schema"]]
+    assert set(part["error_codes"]) == {KINDS[code].native for code in part["commands"][0]["errors"]}
+
+
+def test_a_domain_has_all_its_commands(tool: Tool) -> None:
+    part = tool.data("reference", "--domain", "run")
+
+    assert [one["path"] for one in part["commands"]] == ["run checkpoint", "run continue", "run start"]
+    assert part["selection"]["command_count"] == 3
+    assert list(part["schemas"]) == ["reply"]
+
+
+@pytest.mark.parametrize("label", ["reply", "session_list", "examination"])
+def test_a_schema_comes_with_a_json_schema_that_the_answer_keeps(
+    tool: Tool, started: Any, label: str
+) -> None:
+    lines = {
+        "reply": ["run", "continue", "--state", started["stateToken"]],
+        "session_list": ["session", "list"],
+        "examination": ["doctor", "--offline"],
+    }
+    schema = tool.data("reference", "--schema", label)["schemas"][label]["json_schema"]
+
+    payload = tool.data(*lines[label])
+
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(payload)
+    assert not Draft202012Validator(schema).is_valid([])
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        (["--command", "run contniue"], "run continue"),
+        (["--domain", "sesion"], "session"),
+        (["--schema", "session_lists"], "session_list"),
+    ],
+)
+def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str) -> None:
+    error = tool.error("reference", *line)
+
+    assert error["code"] == "E_NOT_FOUND"
+    assert near in error["details"]["did_you_mean"]
+
+
+def test_help_as_a_document_is_the_slice(tool: Tool) -> None:
+    assert tool.data("run", "start", "--help", "--json") == tool.data("reference", "--command", "run start")
+    assert tool.data("session", "--help", "--json") == tool.data("reference", "--domain", "session")
+
+
+def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: Any) -> None:
+    with open(fresh_tool.home, "w", encoding="utf-8") as file:
+        file.write("not a directory")
+    fresh_tool.environment["AI_NATIVE_CLI_SECRET"] = "short"
+
+    assert fresh_tool.data("reference") == reference
+    assert os.path.isfile(fresh_tool.home)
+
+
+def test_the_minimal_level_keeps_its_published_budget(tool: Tool, started: Any, reference: Any) -> None:
+    """LAFS 9.1: per answer, or per item of a list."""
+    by_path = {command["path"]: command["mvi_budget"] for command in reference["commands"]}
+    lines = {
+        "workflow list": [],
+        "session list": [],
+        "session show": [started["session"]["sessionId"]],
+        "context": [],
+        "doctor": [],
+        "reference": [],
+        "changelog": [],
+    }
+
+    for path, rest in lines.items():
+        payload = tool.data(*path.split(), *rest, "--mvi", "minimal")
+        budget = by_path[path]
+        costs = [payload] if budget["per"] == "answer" else payload["items"]
+        assert costs
+        for one in costs:
+            assert estimate_tokens(one) <= budget["tokens"], path
