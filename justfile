@@ -16,6 +16,10 @@ check:
 test:
     .ci/run test
 
+# Other people's clients, suites and fuzzers judge the MCP server.
+referees:
+    .ci/run referees
+
 # Write the reference pages and the outputs that the docs show.
 docs:
     uv run python tools/generate.py

@@ -6,7 +6,7 @@ on stdin and stdout must not pay for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, TypeAlias
 
@@ -14,12 +14,16 @@ import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import Receive, Scope, Send
 
 from handrail.contract.catalogue import HOST_REFUSED, METHOD_NOT_ALLOWED, ORIGIN_REFUSED
 from handrail.contract.outcome import Failure
 from handrail.contract.problem import MEDIA_TYPE, to_problem
 from handrail.surfaces.mcp.limits import MAX_BYTES
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+"""The three of every ASGI app; a web framework is not needed for them."""
 
 Answers: TypeAlias = Literal["json", "stream"]
 """`stream` is for a server whose calls report on the way; ours answer once, so `json` is enough."""

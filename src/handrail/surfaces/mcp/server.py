@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout: the only file that imports the protocol library.
+"""The MCP server on stdin and stdout; beside `over_http.py` the only file that imports the protocol library.
 
 It serves the stateless 2026-07-28 revision and the older handshake; the client's first request decides.
 """
