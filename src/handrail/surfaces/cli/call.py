@@ -112,5 +112,5 @@ def _shielded(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
         keys=ShieldedKeys(runtime.keys, process),
         settings=ShieldedSettings(runtime.settings, process),
         interruptions=process,
-        progress=TerminalProgress(process, is_quiet="quiet" in parsed.options),
+        progress=TerminalProgress(process, is_quiet=bool({"quiet", "stream"} & set(parsed.options))),
     )

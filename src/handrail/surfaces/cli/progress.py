@@ -1,21 +1,21 @@
-"""How far a long piece of work is, on stderr, now and then; nothing for calls that are over at once."""
+"""How far a long piece of work is, now and then, for a person at a terminal; programs get nothing."""
 
 from __future__ import annotations
 
 import time
 
-from handrail.surfaces.cli.process import Process
+from handrail.surfaces.cli.process import STDERR, Process, is_terminal
 
 PATIENCE_SECONDS = 2.0
 """Nobody wonders before; after the first line the next one comes when as much time has passed again."""
 
 
 class TerminalProgress:
-    """`ports.Progress` for the person, or the log, behind stderr."""
+    """`ports.Progress` on a stderr that is a terminal, unless the person asked for quiet."""
 
     def __init__(self, process: Process, *, is_quiet: bool) -> None:
         self._process = process
-        self._is_quiet = is_quiet
+        self._is_quiet = is_quiet or not is_terminal(STDERR)
         self._due = time.monotonic() + PATIENCE_SECONDS
 
     def tell(self, done: int, total: int, what: str) -> None:

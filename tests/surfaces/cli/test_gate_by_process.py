@@ -1,0 +1,252 @@
+"""The write gate as a shell meets it: flags, exits, spellings, and what stays untouched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from handrail.surfaces.cli import _catalog, _table
+from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
+
+NOT_STATE = ("audit", "confirm-consumed", "cache", "keys")
+"""Traces that a refusal or a preview may leave."""
+
+
+def state(tool: Tool) -> str:
+    """A digest of sessions, blobs, settings and project."""
+    content = hashlib.sha256()
+    for path in sorted(path for top in (tool.home, tool.project) for path in Path(top).rglob("*")):
+        if path.is_file() and not set(NOT_STATE) & set(path.parts):
+            content.update(f"{path}\0".encode() + path.read_bytes())
+    return content.hexdigest()
+
+
+def writes(*effects: str) -> list[str]:
+    return [path for path, row in _table.COMMANDS.items() if row["effect"] in effects]
+
+
+def arguments(path: str) -> list[str]:
+    """What a write needs beside the gate's own flags."""
+    given = {
+        "workflow new": ["project.fresh"],
+        "run start": ["wr.small_change"],
+        "session delete": ["--ids", "ses_000000000000"],
+        "preferences set": ["--autonomy", "guided"],
+        "keys rotate": [],
+    }
+    return [*path.split(), *given[path]]
+
+
+MINE = [
+    path
+    for path in writes("create", "gated", "dangerous")
+    if path in ("workflow new", "run start", "session delete", "preferences set", "keys rotate")
+]
+
+
+@pytest.mark.parametrize("path", MINE)
+def test_a_bare_write_and_a_made_up_token_change_nothing(fresh_tool: Tool, path: str) -> None:
+    line = arguments(path)
+    word = ["--dangerous"] if _table.COMMANDS[path]["effect"] == "dangerous" else []
+    before = state(fresh_tool)
+
+    bare = fresh_tool.run(*line, *word)
+    made_up = fresh_tool.run(*line, *word, "--confirm", "ct_fabricated_0000")
+
+    assert (bare.status, made_up.status) == (5, 6)
+    assert checked_document(made_up)["error"]["details"]["reason"] == "not_from_this_machine"
+    assert checked_document(bare)["error"]["details"]["next_command"].startswith(f"handrail {path}")
+    assert state(fresh_tool) == before
+
+
+@pytest.mark.parametrize("path", ["workflow new", "run start", "preferences set", "keys rotate"])
+def test_a_dry_run_changes_nothing_and_its_token_does_it_once(fresh_tool: Tool, path: str) -> None:
+    line = arguments(path)
+    before = state(fresh_tool)
+
+    shown = fresh_tool.data(*line, "--dry-run")
+    after_preview = state(fresh_tool)
+    made = fresh_tool.run(*line, "--confirm", shown["confirm_token"])
+    again = fresh_tool.run(*line, "--confirm", shown["confirm_token"])
+
+    assert list(shown) == ["preview", "confirm_token", "expires_at"]
+    assert after_preview == before
+    assert (made.status, again.status) == (0, 6)
+    assert checked_document(again)["error"]["details"]["reason"] in ("already_used", "target_changed")
+
+
+def test_how_ids_are_spelled_does_not_matter_to_the_token(fresh_tool: Tool) -> None:
+    replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", key) for key in "ab"]
+    first, second = (reply["session"]["sessionId"] for reply in replies)
+    shown = fresh_tool.data("session", "delete", f"--ids={first},{second}", "--dangerous", "--dry-run")
+
+    done = fresh_tool.data(
+        "session",
+        "delete",
+        "--confirm",
+        shown["confirm_token"],
+        "--ids",
+        first,
+        "--dangerous",
+        "--ids",
+        second,
+    )
+
+    assert done["summary"]["succeeded"] == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"HANDRAIL_MAX_EFFECT": "write"},
+        {"AI_NATIVE_CLI_SECRET": "another machine, another secret"},
+    ],
+    ids=["ceiling", "machine"],
+)
+def test_a_token_means_nothing_elsewhere(fresh_tool: Tool, changed: dict[str, str]) -> None:
+    token = fresh_tool.data("workflow", "new", "project.x", "--dry-run")["confirm_token"]
+
+    ran = fresh_tool.run("workflow", "new", "project.x", "--confirm", token, environment=changed)
+
+    reason = checked_document(ran)["error"]["details"]["reason"]
+    expected = "arguments_changed" if "HANDRAIL_MAX_EFFECT" in changed else "not_from_this_machine"
+    assert (ran.status, reason) == (6, expected)
+
+
+def test_the_environment_lowers_the_ceiling_and_never_raises_it(fresh_tool: Tool) -> None:
+    os.makedirs(fresh_tool.home, exist_ok=True)
+    Path(fresh_tool.home, "config.json").write_text('{"maxEffect": "read"}', encoding="utf-8")
+
+    ran = fresh_tool.run("keys", "rotate", "--dry-run", environment={"HANDRAIL_MAX_EFFECT": "dangerous"})
+    listed = fresh_tool.run("session", "list")
+
+    assert (ran.status, checked_document(ran)["error"]["code"]) == (4, "E_FORBIDDEN")
+    assert listed.status == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["session", "list", "--dry-run"],
+        ["session", "list", "--confirm", "ct_x"],
+        ["run", "continue", "--ack", "ak1x", "--confirm", "ct_x"],
+        ["keys", "rotate", "--dangerous", "--dry-run"],
+        ["keys", "rotate", "--continue-on-error", "true", "--dry-run"],
+        ["session", "list", "--stream"],
+        ["workflow", "simulate", "wr.small_change", "--stream", "--field", "ok"],
+        ["session", "delete", "--ids", "a", "--dangerous", "--conf", "x"],
+        ["session", "delete", "--ids", "a", "--dangerous", "--continue-on-error", "maybe", "--dry-run"],
+    ],
+)
+def test_a_flag_that_does_not_apply_is_refused_before_anything_runs(tool: Tool, line: list[str]) -> None:
+    ran = tool.run(*line)
+
+    assert (ran.status, checked_document(ran)["error"]["code"]) == (2, "E_USAGE")
+
+
+@pytest.mark.parametrize("flags", [["--envelope", "lafs"], ["--format", "text"]])
+def test_a_stream_is_json_lines_of_one_dialect(tool: Tool, flags: list[str]) -> None:
+    assert tool.run("workflow", "simulate", "wr.small_change", "--stream", *flags).status == 2
+
+
+def test_a_change_whose_answer_nobody_can_read_is_not_made(fresh_tool: Tool) -> None:
+    token = fresh_tool.data("keys", "rotate", "--dry-run")["confirm_token"]
+
+    finished = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *fresh_tool.command, "keys", "rotate", "--confirm", token],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=fresh_tool.project,
+        env=fresh_tool.environment,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+
+    assert finished.returncode == 1
+    assert fresh_tool.run("keys", "rotate", "--confirm", token).status == 0
+
+
+def streamed(tool: Tool, redirection: str) -> Ran:
+    finished = subprocess.run(
+        [
+            "sh",
+            "-c",
+            f'"$@" {redirection}',
+            "sh",
+            *tool.command,
+            "workflow",
+            "simulate",
+            "wr.code_review",
+            "--stream",
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=tool.project,
+        env=tool.environment,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    return Ran(status=finished.returncode, out=finished.stdout, err=finished.stderr)
+
+
+def test_every_line_of_a_stream_is_a_document_and_the_last_is_the_summary(tool: Tool) -> None:
+    ran = streamed(tool, "")
+
+    lines = [strict_json(line + b"\n") for line in ran.out.splitlines()]
+    assert (ran.status, ran.err) == (0, b"")
+    assert [line["type"] for line in lines] == ["mode", "mode", "mode", "summary"]
+    assert all(list(line)[:3] == ["ok", "schema_version", "type"] for line in lines)
+    assert (lines[-1]["data"]["count"], set(lines[-1]["meta"])) == (3, {"duration_ms"})
+
+
+def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_told(tool: Tool) -> None:
+    gone = streamed(tool, "| head -n 1")
+    full = streamed(tool, ">/dev/full")
+
+    assert (gone.out.count(b"\n"), gone.err) == (1, b"")
+    assert (full.status, full.err) == (
+        1,
+        b"handrail: stdout could not be written: No space left on device.\n",
+    )
+
+
+def test_trouble_before_the_first_line_is_an_ordinary_failure(tool: Tool) -> None:
+    ran = tool.run("workflow", "simulate", "wr.nope", "--stream")
+
+    assert checked_document(ran)["error"]["code"] == "E_NOT_FOUND"
+
+
+def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: Tool) -> None:
+    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k", "--quiet")
+    fresh_tool.run("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--notes", "x", "--quiet")
+    fresh_tool.run("run", "continue", "--ack", reply["ackToken"], "--notes", "x", "--quiet")
+    fresh_tool.run("run", "continue", "--state", reply["stateToken"], "--quiet")
+    fresh_tool.run("keys", "rotate", "--quiet")
+    fresh_tool.run("session", "list", "--quiet")
+
+    (name,) = os.listdir(os.path.join(fresh_tool.home, "audit"))
+    path = Path(fresh_tool.home, "audit", name)
+    lines = [strict_json(line + b"\n") for line in path.read_bytes().splitlines()]
+    assert [(line["command"], line["exit"]) for line in lines] == [
+        ("run start", 0),
+        ("run checkpoint", 0),
+        ("run continue", 0),
+        ("keys rotate", 5),
+    ]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_help_says_what_each_write_needs() -> None:
+    told = {path: _catalog.COMMANDS[path]["authorised_by"] for path in MINE}
+
+    assert told == {
+        "workflow new": "--confirm",
+        "run start": "--request-id or --confirm",
+        "session delete": "--dangerous and --confirm",
+        "preferences set": "--confirm",
+        "keys rotate": "--confirm",
+    }

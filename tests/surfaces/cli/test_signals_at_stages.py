@@ -1,0 +1,153 @@
+"""A signal at each stage of a write: nothing was done and that is said, or the true success is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from tests.surfaces.cli.stages import Blocked
+from tests.surfaces.cli.tool import Tool, checked_document, strict_json
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+RESOLVE = ("handrail.runtime.rotate_keys", "_plan", 0)
+CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
+BEFORE_WRITE = ("handrail.runtime.write_gate", "check_expiry", 0)
+WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
+AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
+REMOVE_SECOND = ("handrail.event_log.keeping:FileKeeper", "remove_session", 1)
+REMOVE_LAST = ("handrail.event_log.keeping:FileKeeper", "remove_session", 2)
+SECOND_MODE = ("handrail.runtime.simulate_workflow", "_mode_row", 1)
+
+
+def keyring(tool: Tool) -> bytes:
+    with open(os.path.join(tool.home, "data", "keys", "keyring.json"), "rb") as file:
+        return file.read()
+
+
+def claims(tool: Tool) -> int:
+    directory = os.path.join(tool.home, "confirm-consumed")
+    return len(os.listdir(directory)) if os.path.isdir(directory) else 0
+
+
+def token(tool: Tool, *line: str) -> str:
+    shown: str = tool.data(*line, "--dry-run")["confirm_token"]
+    return shown
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize(
+    ("stage", "is_claimed"),
+    [(RESOLVE, False), (CLAIM, True), (BEFORE_WRITE, True)],
+    ids=["resolve", "claim", "before"],
+)
+def test_before_the_write_nothing_is_changed_and_a_claim_is_never_torn(
+    fresh_tool: Tool, number: signal.Signals, stage: tuple[str, str, int], is_claimed: bool
+) -> None:
+    confirm = token(fresh_tool, "keys", "rotate")
+    before = keyring(fresh_tool)
+
+    call = Blocked(fresh_tool, stage, "keys", "rotate", "--confirm", confirm)
+    call.send(number)
+    ran = call.end()
+
+    error = checked_document(ran)["error"]
+    assert (ran.status, error["code"], error["details"]["committed"]) == (130, "E_INTERRUPTED", False)
+    assert keyring(fresh_tool) == before
+    assert claims(fresh_tool) == int(is_claimed)
+    repeated = fresh_tool.run("keys", "rotate", "--confirm", confirm)
+    assert repeated.status == (6 if is_claimed else 0)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("stage", [WRITE, AUDIT], ids=["write", "after"])
+def test_from_the_write_on_the_true_success_is_told(
+    fresh_tool: Tool, number: signal.Signals, stage: tuple[str, str, int]
+) -> None:
+    confirm = token(fresh_tool, "keys", "rotate")
+    before = keyring(fresh_tool)
+
+    call = Blocked(fresh_tool, stage, "keys", "rotate", "--confirm", confirm)
+    call.send(number)
+    ran = call.end()
+
+    assert ran.status == 0
+    assert checked_document(ran)["data"]["key_count"] == 2
+    assert keyring(fresh_tool) != before
+
+
+def test_a_second_signal_ends_the_call_at_once_with_an_envelope(fresh_tool: Tool) -> None:
+    confirm = token(fresh_tool, "keys", "rotate")
+
+    call = Blocked(fresh_tool, WRITE, "keys", "rotate", "--confirm", confirm)
+    call.send(signal.SIGINT)
+    call.send(signal.SIGTERM)
+    ran = call.end()
+
+    error = strict_json(ran.out)["error"]
+    assert (ran.status, error["code"], error["details"]["committed"]) == (130, "E_INTERRUPTED", None)
+
+
+def started(tool: Tool, count: int) -> list[str]:
+    replies = [tool.data("run", "start", "wr.small_change", "--request-id", f"k{n}") for n in range(count)]
+    return [reply["session"]["sessionId"] for reply in replies]
+
+
+def stored(tool: Tool) -> set[str]:
+    return {item["id"] for item in tool.data("session", "list")["items"]}
+
+
+def test_a_batch_ends_between_two_targets_and_says_which_are_done(fresh_tool: Tool) -> None:
+    ids = started(fresh_tool, 3)
+    line = ["session", "delete", "--ids", ",".join(ids), "--dangerous"]
+    confirm = token(fresh_tool, *line)
+
+    call = Blocked(fresh_tool, REMOVE_SECOND, *line, "--confirm", confirm)
+    call.send(signal.SIGTERM)
+    ran = call.end()
+
+    details = checked_document(ran)["error"]["details"]
+    assert ran.status == 130
+    assert [(item["target"], item["ok"]) for item in details["items"]] == [(ids[0], True), (ids[1], True)]
+    assert (details["skipped"], details["committed"]) == ([ids[2]], True)
+    assert stored(fresh_tool) == {ids[2]}
+
+
+def test_a_signal_during_the_last_target_is_a_success(fresh_tool: Tool) -> None:
+    ids = started(fresh_tool, 3)
+    line = ["session", "delete", "--ids", ",".join(ids), "--dangerous"]
+    confirm = token(fresh_tool, *line)
+
+    call = Blocked(fresh_tool, REMOVE_LAST, *line, "--confirm", confirm)
+    call.send(signal.SIGINT)
+    ran = call.end()
+
+    assert checked_document(ran)["data"]["summary"]["succeeded"] == 3
+    assert stored(fresh_tool) == set()
+
+
+def test_an_interrupted_write_leaves_its_audit_line(fresh_tool: Tool) -> None:
+    confirm = token(fresh_tool, "keys", "rotate")
+
+    call = Blocked(fresh_tool, RESOLVE, "keys", "rotate", "--confirm", confirm)
+    call.send(signal.SIGINT)
+    call.end()
+
+    (name,) = os.listdir(os.path.join(fresh_tool.home, "audit"))
+    with open(os.path.join(fresh_tool.home, "audit", name), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    assert [(line["code"], line["exit"]) for line in lines] == [(None, 0), ("E_INTERRUPTED", 130)]
+
+
+def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: Tool) -> None:
+    call = Blocked(fresh_tool, SECOND_MODE, "workflow", "simulate", "wr.small_change", "--stream")
+    first = call.wait_for_line()
+    call.send(signal.SIGINT)
+    ran = call.end()
+
+    last = json.loads(ran.out)
+    assert json.loads(first)["data"]["mode"] == "guided"
+    assert (ran.status, ran.out.count(b"\n"), last["type"], last["ok"]) == (130, 1, "summary", False)
+    assert (last["error"]["details"]["count"], last["error"]["details"]["complete"]) == (1, False)
