@@ -1,4 +1,4 @@
-"""A hundred repetitions of every call that changes something: the same bytes anywhere, and nothing written."""
+"""A hundred repetitions of every call that changes something: the same bytes, and nothing written."""
 
 from __future__ import annotations
 
