@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -28,6 +28,7 @@ from handrail.projections.report.story import Branch, Moment, RunStory, Story
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SCHEME = re.compile(r"(?i)\b(javascript|vbscript|data|file):")
 _MARKS = re.compile(r"([\\`*_{}\[\]#+!|~])")
+_FENCE = re.compile("`+")
 _SPACES = re.compile(r"\s+")
 MOST_DRAWN = 400
 
@@ -57,7 +58,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     for number, moment in enumerate(run.moments):
         yield from _moment(moment, number + run.omitted)
     drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", visible(run.labels[node.node_id])))
-    yield from ("### Map", "", *(f"    {line}" for line in drawn[:MOST_DRAWN]), "")
+    yield from ("### Map", "", *_fenced(drawn[:MOST_DRAWN], "text"), "")
     if run.artifacts:
         yield from ("### Current outputs", "")
         for held in run.artifacts:
@@ -119,13 +120,18 @@ def _quoted(text: str) -> list[str]:
 
 
 def _json(body: Json) -> Iterator[str]:
-    """An indented block: nothing inside can end it, as a fence could be ended."""
     text = msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
-    yield from (f"    {line}" for line in visible(text).split("\n"))
-    yield ""
+    yield from (*_fenced(visible(text).replace("<", "\\u003c").split("\n"), "json"), "")
+
+
+def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
+    """A block that nothing inside can end: its fence is longer than any run of the same mark."""
+    longest = max((len(run) for line in lines for run in _FENCE.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + language, *lines, fence]
 
 
 def _inline(text: str) -> str:
     """Outside text inside a line of the report: one line, and no mark of it means anything."""
     calm = _SPACES.sub(" ", visible(text)).strip()
-    return _TAG.sub("&lt;", _MARKS.sub(r"\\\1", calm))
+    return _SCHEME.sub(r"\1&#58;", _MARKS.sub(r"\\\1", calm).replace("<", "&lt;"))
