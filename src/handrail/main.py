@@ -139,7 +139,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
     from handrail.runtime.accounting import account_for_start
     from handrail.runtime.permission import Caller
-    from handrail.surfaces.mcp.server import serve_stdio
+    from handrail.surfaces.mcp.stdio import serve_stdio
     from handrail.wiring import build_runtime, home_directory
 
     project = parsed.options.get("project")

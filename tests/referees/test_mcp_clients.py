@@ -128,7 +128,8 @@ def test_tools_are_listed_as_defined_with_instructions(place: Path, era: str) ->
             assert client.instructions is not None
             assert client.server_info is not None
             assert client.server_info.version == __version__
-            assert client.server_capabilities.model_dump(exclude_none=True).keys() == {"tools"}
+            declared = client.server_capabilities.model_dump(exclude_none=True)
+            assert declared.keys() == {"tools", "prompts", "resources", "completions"}
             sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
             assert sent == tool_definitions()
 
@@ -278,7 +279,7 @@ def test_the_first_line_on_stderr_names_version_project_store_and_eras(place: Pa
 
 STRAY = """
 import os, sys, warnings
-from handrail.surfaces.mcp.server import serve_stdio
+from handrail.surfaces.mcp.stdio import serve_stdio
 from handrail.wiring import build_runtime
 import handrail.host.workflow_library as library
 

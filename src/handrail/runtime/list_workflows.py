@@ -23,7 +23,7 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
     """Which workflows to list."""
 
     query: (
-        Annotated[str, Meta(description="Words that id, name or description hold.", max_length=200)]
+        Annotated[str, Meta(description="Words in id, name, description or tags.", max_length=200)]
         | UnsetType
     ) = UNSET
     sources: (
@@ -79,7 +79,7 @@ def _scope(request: ListWorkflows) -> str:
 
 
 def _matches(entry: CatalogEntry, words: list[str]) -> bool:
-    text = f"{entry.id} {entry.name} {entry.description}".lower()
+    text = " ".join((entry.id, entry.name, entry.description, *entry.tags)).lower()
     return all(word in text for word in words)
 
 

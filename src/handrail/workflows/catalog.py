@@ -27,6 +27,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
     description: str = ""
     kind: WorkflowKind = "workflow"
+    tags: tuple[str, ...] = ()
     inputs: dict[str, InputSpec] = {}
     problems: tuple[Problem, ...] = ()
 
@@ -41,6 +42,8 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     source_kind: SourceKind
     source_ref: str
     content: bytes
+    tags: tuple[str, ...] = ()
+    """Words that the author wants it found by."""
     inputs: dict[str, InputSpec] = {}
     problems: tuple[Problem, ...] = ()
     is_usable: bool
@@ -112,6 +115,7 @@ def summarise(content: bytes) -> Summary:
         name=source.name,
         description=source.description,
         kind=source.kind,
+        tags=source.tags,
         inputs=source.inputs,
         problems=reading.problems,
     )
@@ -155,6 +159,7 @@ def _entry(file: FoundFile) -> CatalogEntry:
         source_kind=file.source_kind,
         source_ref=file.source_ref,
         content=file.content,
+        tags=summary.tags,
         inputs=summary.inputs,
         problems=summary.problems,
         is_usable=bool(summary.id),

@@ -45,7 +45,7 @@ def text_of(result: mcp_types.CallToolResult) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_server_introduces_itself_and_declares_tools_alone(runtime: Runtime, era: str) -> None:
+def test_the_server_introduces_itself_and_declares_what_it_offers(runtime: Runtime, era: str) -> None:
     async def test() -> None:
         async with connected(build_server(runtime), era) as client:
             assert client.protocol_version == VERSIONS[era]
@@ -53,7 +53,8 @@ def test_the_server_introduces_itself_and_declares_tools_alone(runtime: Runtime,
             assert client.server_info is not None
             assert (client.server_info.name, client.server_info.version) == ("handrail", __version__)
             declared = client.server_capabilities.model_dump(exclude_none=True)
-            assert list(declared) == ["tools"]
+            assert set(declared) == {"tools", "prompts", "resources", "completions"}
+            assert not declared["resources"].get("subscribe")
 
     run(test)
 

@@ -46,7 +46,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "authorised_by": "",
         "sort": "namespace, kind (workflow first), name",
         "params": (
-            {"name": "--query", "value": "WORDS", "choices": (), "is_required": False, "environment": "", "text": "Words that id, name or description hold."},
+            {"name": "--query", "value": "WORDS", "choices": (), "is_required": False, "environment": "", "text": "Words in id, name, description or tags."},
             {"name": "--sources", "value": "bundled|user|project|git|remote|plugin", "choices": ("bundled", "user", "project", "git", "remote", "plugin"), "is_required": False, "environment": "", "text": "Only from these sources."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import assert_never
 
 import msgspec
 
-from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR
+from handrail.contract.catalogue import BUDGET_EXCEEDED
 from handrail.contract.cli_envelope import payload_of
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.shape import Ask, Budget, Level
@@ -15,6 +14,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
+from handrail.surfaces.mcp.guarded import guarded
 from handrail.surfaces.mcp.results import Rendered, render, with_warnings
 from handrail.surfaces.mcp.tools import Tool
 
@@ -26,16 +26,10 @@ def answer_call(
     runtime: Runtime, tools: dict[str, Tool], tool: Tool, arguments: dict[str, Json], mvi: Level
 ) -> Rendered:
     """What the tool answers to these arguments; trouble is an answer too, also a defect of this surface."""
-    try:
-        return _without_secrets(runtime, _answer(runtime, tools, tool, arguments, mvi))
-    except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
-        incident = runtime.incidents.record(traceback.format_exc())
-        failure = Failure(
-            kind=INTERNAL_ERROR,
-            message="Handrail met an error that it does not know.",
-            details={"incident": incident} if incident else {},
-        )
-        return render(tools, tool, {}, failure)
+    answered = guarded(
+        runtime, lambda: _without_secrets(runtime, _answer(runtime, tools, tool, arguments, mvi))
+    )
+    return render(tools, tool, {}, answered) if isinstance(answered, Failure) else answered
 
 
 def _without_secrets(runtime: Runtime, answer: Rendered) -> Rendered:

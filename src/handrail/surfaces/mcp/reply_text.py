@@ -39,7 +39,7 @@ def reply_text(reply: dict[str, Any]) -> str:
             *_warnings(reply),
             *_calls(reply),
             *_standing(reply),
-            *_recap(reply.get("recap") or {}),
+            *recap_lines(reply.get("recap") or {}),
         ]
     )
 
@@ -139,7 +139,8 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
         yield " · ".join(parts)
 
 
-def _recap(recap: dict[str, Any]) -> Iterator[str]:
+def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
+    """What was done before, stored text fenced; nothing where there is nothing to tell."""
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):

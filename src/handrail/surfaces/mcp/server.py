@@ -1,14 +1,15 @@
-"""The MCP server on stdin and stdout; beside `over_http.py` the only file that imports the protocol library.
+"""The protocol server around the operations, for any transport: tools, prompts, resources, completion.
 
 It serves the stateless 2026-07-28 revision and the older handshake; the client's first request decides.
+Only this file and the transports import the protocol library.
 """
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import AsyncIterable
-from typing import Any, Literal, Protocol, TypeAlias
+import hmac
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -16,23 +17,31 @@ import mcp_types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec import UNSET, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import E_IO
-from handrail.contract.outcome import Fault
+from handrail.contract.catalogue import E_NOT_FOUND, INTERNAL_ERROR
+from handrail.contract.mcp_error import to_mcp_error
+from handrail.contract.outcome import Failure, Json
 from handrail.contract.shape import Level
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.ask import Question, answer_in, answered_call, is_taken, question_in
 from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.completion import Completed, complete_address, complete_prompt
+from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.prompts import PromptRow, list_prompts, prompt_text
+from handrail.surfaces.mcp.resources import LONGEST_URI, TEMPLATES, ResourceRow, list_resources, read_resource
 from handrail.surfaces.mcp.results import Rendered
-from handrail.surfaces.mcp.tools import Tool, offered_tools
+from handrail.surfaces.mcp.tools import Tool, offered_tools, spell_call
 
 Results: TypeAlias = Literal["both", "text", "structured"]
+Context: TypeAlias = ServerRequestContext[Any]
+Listing: TypeAlias = mcp_types.PaginatedRequestParams | None
+_T = TypeVar("_T")
 
 INSTRUCTIONS = (
     "Handrail gives you a process one step at a time. "
@@ -46,160 +55,257 @@ INSTRUCTIONS = (
 )
 LISTING_LIFETIME_MS = 3_600_000
 CALLS_AT_ONCE = 16
-LAST_ANSWERS_SECONDS = 30
-_CANCELLED = "notifications/cancelled"
-_CLIENT_GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+ANSWER_SECONDS = 600
+"""How long a person may take; a client that waits less long gives up the call itself."""
+RESOURCE_NOT_FOUND = -32002
+"""The code of the older revisions; since 2026-07-28 it is an invalid parameter."""
 
 
-def serve_stdio(
-    runtime: Runtime, *, results: Results = "both", mvi: Level = "standard", store: str = ""
-) -> None:
-    """Serve until the client closes stdin. `store` is only named in the first line on stderr."""
-    # A blocked read of stdin cannot be cancelled, so a Python-level interrupt would hang until the next
-    # line. Dying at once is safe: the log survives it, and every call may be repeated.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.stderr.write(_greeting(runtime, store))
-    sys.stderr.flush()
-    try:
-        anyio.run(_serve, build_server(runtime, results=results, mvi=mvi))
-    except ExceptionGroup as trouble:
-        _, left = trouble.split(_CLIENT_GONE)
-        if left is None:
-            return  # nobody is left to tell
-        _, defects = left.split(OSError)
-        if defects is not None:
-            raise
-        sys.stderr.write("handrail mcp: stdout could not be written; free space there and start again.\n")
-        raise SystemExit(E_IO.exit_status) from None
+class Door:
+    """One runtime as a server sees it: every operation in a worker thread, so many calls at once."""
+
+    def __init__(self, runtime: Runtime, results: Results, mvi: Level) -> None:
+        self.runtime = runtime
+        self.results = results
+        self.mvi = mvi
+        self.tools = offered_tools()
+        self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
+
+    async def in_thread(self, work: Callable[[], _T]) -> _T:
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def told(self, work: Callable[[], _T]) -> _T:
+        """What a prompt, listing or completion answers; trouble is a protocol error there."""
+        answered = await self.in_thread(lambda: guarded(self.runtime, work))
+        if isinstance(answered, Failure):
+            raise self.refusal(answered)
+        return answered
+
+    async def call(self, tool: Tool, arguments: dict[str, Json]) -> Rendered:
+        return await self.in_thread(partial(answer_call, self.runtime, self.tools, tool, arguments, self.mvi))
+
+    def refusal(self, failure: Failure) -> MCPError:
+        """The failure as the protocol tells it, in the words that a tool's result would have."""
+        text, structured = to_mcp_error(failure, tool_call=lambda call: spell_call(self.tools, call))
+        is_callers = failure.kind.http_status < INTERNAL_ERROR.http_status
+        code = mcp_types.INVALID_PARAMS if is_callers else mcp_types.INTERNAL_ERROR
+        return MCPError(code=code, message=text, data=structured)
 
 
 def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "standard") -> Server[Any]:
     """The protocol server around the operations, for any transport."""
-    tools = offered_tools()
-    listed = mcp_types.ListToolsResult(tools=[_definition(tool, results) for tool in tools.values()])
-    limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
+    door = Door(runtime, results, mvi)
+    listed = mcp_types.ListToolsResult(tools=[_definition(tool, results) for tool in door.tools.values()])
 
-    async def list_tools(
-        _: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
-    ) -> mcp_types.ListToolsResult:
-        if params is not None and params.cursor is not None:
-            raise MCPError(
-                code=mcp_types.INVALID_PARAMS, message="All tools are on one page; send no cursor."
-            )
+    async def list_tools(_: Context, params: Listing) -> mcp_types.ListToolsResult:
+        _refuse_cursor(params, "tools")
         return listed
-
-    async def call_tool(
-        _: ServerRequestContext[Any], params: mcp_types.CallToolRequestParams
-    ) -> mcp_types.CallToolResult:
-        tool = tools.get(params.name)
-        if tool is None:
-            raise _unknown_tool(params.name, list(tools))
-        rendered = await anyio.to_thread.run_sync(
-            answer_call, runtime, tools, tool, params.arguments or {}, mvi, limiter=limiter
-        )
-        return _result(rendered, results)
 
     server: Server[Any] = Server(
         "handrail",
         version=__version__,
         title="Handrail",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=LISTING_LIFETIME_MS, scope="private")},
+        cache_hints={
+            "tools/list": CacheHint(ttl_ms=LISTING_LIFETIME_MS, scope="private"),
+            "resources/templates/list": CacheHint(ttl_ms=LISTING_LIFETIME_MS, scope="private"),
+        },
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_call_tool=partial(_call_tool, door),
+        on_list_prompts=partial(_list_prompts, door),
+        on_get_prompt=partial(_get_prompt, door),
+        on_list_resources=partial(_list_resources, door),
+        on_list_resource_templates=_list_templates,
+        on_read_resource=partial(_read_resource, door),
+        on_completion=partial(_complete, door),
     )
     server.middleware.append(_refuse_briefly)
     return server
 
 
-async def _serve(server: Server[Any]) -> None:
-    async with stdio_server() as (incoming, outgoing):
-        try:
-            await _serve_to_the_last_answer(server, incoming, outgoing)
-        finally:
-            # Inside, descriptor 1 is stderr. What a stray print left in Python's buffer must go there
-            # now, or it would reach the client when the descriptor is given back.
-            sys.stdout.flush()
+async def _refuse_briefly(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """The library repeats the name of an unknown method whole, however long it is and whatever it hides."""
+    try:
+        return await call_next(ctx)
+    except MCPError as trouble:
+        if trouble.code != mcp_types.METHOD_NOT_FOUND:
+            raise
+        message = f"There is no method {quoted(ctx.method)} here; use one of the declared capabilities."
+        raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
 
 
-class Outgoing(Protocol):
-    """Where answers go; the transport brings its own kind of stream."""
-
-    async def send(self, item: SessionMessage, /) -> None: ...
-    async def aclose(self) -> None: ...
-
-
-async def _serve_to_the_last_answer(
-    server: Server[Any], incoming: AsyncIterable[SessionMessage | Exception], outgoing: Outgoing
-) -> None:
-    """Run the server between two relays that know which requests are open.
-
-    The library gives up calls under way when its input ends, so a client that closes early, or a shell
-    that pipes requests in, would lose answers to work that was done. The input ends here after the last one.
-    """
-    to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception]()
-    to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
-    unanswered = _Unanswered()
-
-    async def relay_requests() -> None:
-        async with to_server:
-            async for item in incoming:
-                if isinstance(item, Exception):
-                    await outgoing.send(_unreadable())
-                    continue
-                unanswered.note_request(item)
-                await to_server.send(item)
-            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
-                await unanswered.wait_for_none()
-
-    async def relay_answers() -> None:
-        async for message in from_server:
-            await outgoing.send(message)
-            unanswered.note_answer(message)
-        await outgoing.aclose()
-
-    async with to_server, from_client, to_client, from_server, anyio.create_task_group() as relays:
-        relays.start_soon(relay_requests)
-        relays.start_soon(relay_answers)
-        await server.run(from_client, to_client, server.create_initialization_options())
+def _refuse_cursor(params: Listing, what: str) -> None:
+    """The library answers a listing whatever the cursor; nobody gave one out for these."""
+    if params is not None and params.cursor is not None:
+        message = f"All {what} are on one page; send no cursor."
+        raise MCPError(code=mcp_types.INVALID_PARAMS, message=message)
 
 
-class _Unanswered:
-    """The requests of a connection that have no answer yet."""
-
-    def __init__(self) -> None:
-        self._ids: set[object] = set()
-        self._none_left = anyio.Event()
-
-    def note_request(self, request: SessionMessage) -> None:
-        message = request.message
-        if isinstance(message, mcp_types.JSONRPCRequest):
-            self._ids.add(message.id)
-        elif isinstance(message, mcp_types.JSONRPCNotification) and message.method == _CANCELLED:
-            self._remove((message.params or {}).get("requestId"))
-
-    def note_answer(self, answer: SessionMessage) -> None:
-        if isinstance(answer.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
-            self._remove(answer.message.id)
-
-    async def wait_for_none(self) -> None:
-        while self._ids:
-            self._none_left = anyio.Event()
-            await self._none_left.wait()
-
-    def _remove(self, request_id: object) -> None:
-        self._ids.discard(request_id)
-        if not self._ids:
-            self._none_left.set()
+async def _call_tool(
+    door: Door, context: Context, params: mcp_types.CallToolRequestParams
+) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
+    tool = door.tools.get(params.name)
+    if tool is None:
+        raise _unknown_tool(params.name, list(door.tools))
+    arguments = params.arguments or {}
+    reply = await door.call(tool, arguments)
+    question = None
+    if _can_ask(context):
+        question = await door.in_thread(partial(question_in, door.runtime, tool, reply))
+    if question is None:
+        return _result(reply, door.results)
+    if _is_modern(context) and question.given is UNSET and params.request_state is None:
+        return _asking(question)
+    value = await _value(context, params, question)
+    retry = None if value is UNSET else answered_call(tool, arguments, question, value)
+    again = reply if retry is None else await door.call(tool, retry)
+    return _result(again if is_taken(again) else reply, door.results)
 
 
-def _unreadable() -> SessionMessage:
-    """The library passes over such a line in silence, which looks like a hanging server."""
-    trouble = mcp_types.ErrorData(
-        code=mcp_types.PARSE_ERROR,
-        message="This line is not a JSON-RPC message, or is nested too deep. Send one message per line.",
+def _can_ask(context: Context) -> bool:
+    """The client said that it can show a form, and there is a way to send one."""
+    declared = context.session.client_capabilities
+    elicitation = None if declared is None else declared.elicitation
+    if elicitation is None or (elicitation.form is None and elicitation.url is not None):
+        return False
+    return _is_modern(context) or context.session.can_send_request
+
+
+def _is_modern(context: Context) -> bool:
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def _asking(question: Question) -> mcp_types.InputRequiredResult:
+    form = mcp_types.ElicitRequestFormParams(message=question.message, requested_schema=question.schema)
+    return mcp_types.InputRequiredResult(
+        input_requests={question.input: mcp_types.ElicitRequest(params=form)}, request_state=question.state
     )
-    return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=None, error=trouble))
+
+
+async def _value(
+    context: Context, params: mcp_types.CallToolRequestParams, question: Question
+) -> Json | UnsetType:
+    """The person's answer: recorded before, brought with this request, or asked for now."""
+    if question.given is not UNSET:
+        return question.given
+    if not _is_modern(context):
+        return await _asked_now(context, question)
+    if not hmac.compare_digest((params.request_state or "").encode(), question.state.encode()):
+        return UNSET  # a state that is not ours: nobody was asked this
+    answer = (params.input_responses or {}).get(question.input)
+    if not isinstance(answer, mcp_types.ElicitResult):
+        return UNSET
+    return answer_in(question, answer.action, answer.content)
+
+
+async def _asked_now(context: Context, question: Question) -> Json | UnsetType:
+    with anyio.move_on_after(ANSWER_SECONDS):
+        try:
+            answer = await context.session.elicit_form(
+                question.message, question.schema, related_request_id=context.request_id
+            )
+        except MCPError:
+            return UNSET  # the client could not ask after all
+        return answer_in(question, answer.action, answer.content)
+    return UNSET
+
+
+async def _list_prompts(door: Door, _: Context, params: Listing) -> mcp_types.ListPromptsResult:
+    cursor = params.cursor if params else None
+    page = await door.told(lambda: list_prompts(door.runtime, cursor))
+    return mcp_types.ListPromptsResult(
+        prompts=[_prompt(row) for row in page.rows], next_cursor=page.next_cursor
+    )
+
+
+def _prompt(row: PromptRow) -> mcp_types.Prompt:
+    argument = mcp_types.PromptArgument(name=row.argument, description=row.about, required=False)
+    return mcp_types.Prompt(name=row.name, title=row.title, description=row.description, arguments=[argument])
+
+
+async def _get_prompt(
+    door: Door, _: Context, params: mcp_types.GetPromptRequestParams
+) -> mcp_types.GetPromptResult:
+    text = await door.told(lambda: prompt_text(door.runtime, params.name, params.arguments or {}))
+    content = mcp_types.TextContent(type="text", text=text)
+    return mcp_types.GetPromptResult(messages=[mcp_types.PromptMessage(role="user", content=content)])
+
+
+async def _list_resources(door: Door, _: Context, params: Listing) -> mcp_types.ListResourcesResult:
+    cursor = params.cursor if params else None
+    page = await door.told(lambda: list_resources(door.runtime, cursor))
+    return mcp_types.ListResourcesResult(
+        resources=[_resource(row) for row in page.rows], next_cursor=page.next_cursor
+    )
+
+
+def _resource(row: ResourceRow) -> mcp_types.Resource:
+    return mcp_types.Resource(
+        uri=row.uri,
+        name=row.name,
+        title=row.title,
+        description=row.description,
+        mime_type=row.mime_type,
+        size=row.size_bytes,
+        annotations=mcp_types.Annotations(audience=list(row.audience)),
+    )
+
+
+async def _list_templates(_: Context, params: Listing) -> mcp_types.ListResourceTemplatesResult:
+    _refuse_cursor(params, "templates")
+    return mcp_types.ListResourceTemplatesResult(
+        resource_templates=[
+            mcp_types.ResourceTemplate(
+                uri_template=template.uri,
+                name=template.name,
+                title=template.title,
+                description=template.description,
+                mime_type=template.mime_type,
+                annotations=mcp_types.Annotations(audience=list(template.audience)),
+            )
+            for template in TEMPLATES
+        ]
+    )
+
+
+async def _read_resource(
+    door: Door, context: Context, params: mcp_types.ReadResourceRequestParams
+) -> mcp_types.ReadResourceResult:
+    content = await door.in_thread(
+        lambda: guarded(door.runtime, lambda: read_resource(door.runtime, params.uri))
+    )
+    if isinstance(content, Failure):
+        raise _not_read(door, context, params.uri, content)
+    text = content.text.encode("utf-8", "replace").decode()
+    held = mcp_types.TextResourceContents(uri=content.uri, mime_type=content.mime_type, text=text)
+    return mcp_types.ReadResourceResult(contents=[held])
+
+
+def _not_read(door: Door, context: Context, uri: str, failure: Failure) -> MCPError:
+    """Both revisions want the address in the data, and each its own code when nothing is there."""
+    refusal = door.refusal(failure)
+    is_missing = failure.kind.native == E_NOT_FOUND.native
+    code = RESOURCE_NOT_FOUND if is_missing and not _is_modern(context) else refusal.code
+    return MCPError(code=code, message=refusal.message, data={"uri": uri[:LONGEST_URI], **refusal.data})
+
+
+async def _complete(
+    door: Door, _: Context, params: mcp_types.CompleteRequestParams
+) -> mcp_types.CompleteResult:
+    reference, argument = params.ref, params.argument
+
+    def found() -> Completed:
+        if isinstance(reference, mcp_types.PromptReference):
+            return complete_prompt(door.runtime, reference.name, argument.name, argument.value)
+        return complete_address(door.runtime, reference.uri, argument.value)
+
+    completed = await door.told(found)
+    values = list(completed.values)
+    return mcp_types.CompleteResult(
+        completion=mcp_types.Completion(
+            values=values, total=completed.total, has_more=completed.total > len(values)
+        )
+    )
 
 
 def _definition(tool: Tool, results: Results) -> mcp_types.Tool:
@@ -219,34 +325,7 @@ def _result(rendered: Rendered, results: Results) -> mcp_types.CallToolResult:
     )
 
 
-async def _refuse_briefly(ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
-    """The library repeats the name of an unknown method whole, however long it is and whatever it hides."""
-    try:
-        return await call_next(ctx)
-    except MCPError as trouble:
-        if trouble.code != mcp_types.METHOD_NOT_FOUND:
-            raise
-        message = f"There is no method {quoted(ctx.method)} here; use one of the declared capabilities."
-        raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
-
-
 def _unknown_tool(name: str, known: list[str]) -> MCPError:
     similar = nearest(name, known, most=1)
     advice = f"Did you mean {similar[0]}?" if similar else f"The tools are {', '.join(known)}."
     return MCPError(code=mcp_types.INVALID_PARAMS, message=f"There is no tool {quoted(name)}. {advice}")
-
-
-def _greeting(runtime: Runtime, store: str) -> str:
-    """The first line names what a person needs when something is odd; in a terminal, what this is."""
-    try:
-        project = runtime.workspace.project("")
-    except Fault as fault:
-        project = f"none ({fault.message})"
-    eras = f"{MODERN_PROTOCOL_VERSIONS[-1]}, {HANDSHAKE_PROTOCOL_VERSIONS[-1]} and older"
-    line = f"handrail {__version__} mcp: project {project}; store {store or 'default'}; protocol {eras}\n"
-    if not sys.stdin.isatty():
-        return line
-    return (
-        line + "This is a protocol server for an agent's client, not a prompt. "
-        "Register it there (docs/how-to/connect-an-agent.md), or press Ctrl-D to leave.\n"
-    )

@@ -1,0 +1,120 @@
+"""Asking a person through the client: one typed value that a blocked step waits for, never a secret.
+
+It is tried only where the client can ask. Whatever goes wrong, the blocked reply stands as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.outcome import Failure, Json
+from handrail.runtime.asked_input import AskedInput, asked_input
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.arguments import read_arguments
+from handrail.surfaces.mcp.fence import one_line
+from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.tools import Tool
+
+LONGEST_TITLE, LONGEST_DESCRIPTION = 80, 300
+MOST_ENUM = 50
+_SECRET = re.compile(
+    r"pass(?:word|phrase|code)|secret|token|credential|private.?key|api.?key|access.?key|\bpin\b|\botp\b",
+    re.IGNORECASE,
+)
+"""An author may name the wrong reason; a form in a chat client is no place for these."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked, and the attempt that the answer goes to."""
+
+    message: str
+    schema: dict[str, Any]
+    input: str
+    state: str
+    """The token of the attempt: signed by us, so it proves that we asked exactly this."""
+    given: Json | UnsetType = UNSET
+    """The answer that was recorded before."""
+
+
+def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
+    """The question that would let this blocked reply go on; None where there is none."""
+    token = _retry_token(tool, reply)
+    if not token:
+        return None
+    asked = guarded(runtime, lambda: asked_input(runtime.reading(), token))
+    if asked is None or isinstance(asked, Failure):
+        return None
+    if _SECRET.search(f"{asked.name} {asked.spec.description}"):
+        return None
+    return Question(
+        message=_message(asked), schema=_schema(asked), input=asked.name, state=token, given=asked.given
+    )
+
+
+def answer_in(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
+    """The value that a person gave; UNSET when they declined, left, or sent something else."""
+    if action != "accept" or not isinstance(content, dict):
+        return UNSET
+    value = content.get(question.input, UNSET)
+    return UNSET if value is None else value
+
+
+def answered_call(
+    tool: Tool, arguments: dict[str, Json], question: Question, value: Json
+) -> dict[str, Json] | None:
+    """The caller's own report again, for the attempt that waits, with the value that was missing."""
+    read = read_arguments(tool, arguments)
+    if isinstance(read, Failure):
+        return None
+    kept = {name: held for name, held in read.params.items() if name not in ("ackToken", "stateToken")}
+    context = {**(kept.get("context") or {}), question.input: value}
+    return {**kept, "ackToken": question.state, "context": context}
+
+
+def is_taken(reply: Rendered) -> bool:
+    """Whether the value let the run go on, and the reply is that of this very report."""
+    if reply.is_error or reply.structured.get("kind") != "ok":
+        return False
+    told: list[dict[str, Any]] = reply.structured.get("warnings", [])
+    return all(warning["code"] != "REPLAY_INPUT_MISMATCH" for warning in told)
+
+
+def _retry_token(tool: Tool, reply: Rendered) -> str:
+    """The token of a reply that is blocked by one missing input of the user alone."""
+    told = reply.structured
+    if tool.operation != "run.continue" or reply.is_error or told.get("kind") != "blocked":
+        return ""
+    blockers: list[dict[str, Any]] = told.get("blockers", [])
+    if len(blockers) != 1 or blockers[0]["code"] != "USER_ONLY_DEPENDENCY":
+        return ""
+    call = told.get("nextCall") or {"params": {}}
+    is_input = blockers[0]["pointer"]["kind"] == "context_key"
+    return str(call["params"].get("ackToken", "")) if is_input else ""
+
+
+def _message(asked: AskedInput) -> str:
+    title = one_line(asked.step_title)[:LONGEST_TITLE]
+    about = one_line(asked.spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
+    ending = f": {about}" if about else ""
+    return (
+        f'The step "{title}" of the workflow {asked.workflow_id} needs {asked.name} from you{ending}. '
+        "Do not enter secrets."
+    )
+
+
+def _schema(asked: AskedInput) -> dict[str, Any]:
+    """A flat form with one field, as far as clients can show it."""
+    spec = asked.spec
+    field: dict[str, Any] = {"type": spec.type, "title": asked.name}
+    words = [one_line(word) for word in spec.enum if isinstance(word, str)]
+    if spec.type == "string" and words and len(words) == len(spec.enum) <= MOST_ENUM:
+        field["enum"] = list(spec.enum)
+    elif spec.enum:
+        listed = ", ".join(msgspec.json.encode(value).decode() for value in spec.enum[:MOST_ENUM])
+        field["description"] = one_line(f"One of {listed}")
+    return {"type": "object", "properties": {asked.name: field}, "required": [asked.name]}

@@ -1,0 +1,147 @@
+"""Prompts that people pick in their client: one per workflow, and one to go on with earlier work.
+
+A prompt starts nothing. It tells the agent which call to make, in our own words: of what an author wrote,
+only the workflow's id reaches the message.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.contract.catalogue import E_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.fence import one_line
+from handrail.surfaces.mcp.mirror import told
+from handrail.surfaces.mcp.reply_text import call_text
+
+RESUME = "resume"
+GOAL, QUERY = "goal", "query"
+PROMPTS_PER_PAGE = 100
+LONGEST_ARGUMENT = 200
+"""Characters of a goal or a query; the operations take no more."""
+LONGEST_TITLE, LONGEST_DESCRIPTION = 80, 200
+_KNOWN_AT_MOST = 500
+
+
+class PromptRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One prompt as a client lists it, with its only argument."""
+
+    name: str
+    title: str
+    description: str
+    argument: str
+    about: str
+    """What the argument is for."""
+
+
+class PromptPage(msgspec.Struct, frozen=True, kw_only=True):
+    """One window of the listing."""
+
+    rows: tuple[PromptRow, ...]
+    next_cursor: str | None = None
+
+
+_RESUME_ROW = PromptRow(
+    name=RESUME,
+    title="Go on with earlier work",
+    description="Find a session again and go on where it stands.",
+    argument=QUERY,
+    about="Words, a ticket, a branch or a session id; empty for the latest work.",
+)
+
+
+def list_prompts(runtime: Runtime, cursor: str | None) -> PromptPage:
+    """The prompts in the order of the catalog, `resume` first. Raises Fault for a cursor that is not ours."""
+    params: dict[str, Json] = {"kind": "workflow", "limit": PROMPTS_PER_PAGE}
+    listed = told(runtime, "workflow.list", params | ({"cursor": cursor} if cursor else {}))
+    rows = [_row(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
+    first = () if cursor else (_RESUME_ROW,)
+    return PromptPage(rows=(*first, *rows), next_cursor=listed["next_cursor"])
+
+
+def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
+    """What the agent is told. Raises Fault when there is no such prompt or an argument does not fit."""
+    _check_arguments(name, arguments)
+    if name == RESUME:
+        return _resume_text(arguments.get(QUERY, "").strip())
+    return _start_text(_inspected(runtime, name), arguments.get(GOAL, "").strip())
+
+
+def _row(row: dict[str, Any]) -> PromptRow:
+    return PromptRow(
+        name=row["id"],
+        title=one_line(row["name"])[:LONGEST_TITLE],
+        description=one_line(row["description"])[:LONGEST_DESCRIPTION],
+        argument=GOAL,
+        about="What you want to reach, in one sentence.",
+    )
+
+
+def _can_start(row: dict[str, Any]) -> bool:
+    return not any(problem["severity"] == "error" for problem in row.get("problems", ()))
+
+
+def _check_arguments(name: str, arguments: dict[str, str]) -> None:
+    taken = QUERY if name == RESUME else GOAL
+    problems = [
+        {"param": given[:LONGEST_ARGUMENT], "problem": f"unknown name; this prompt takes {taken}"}
+        for given in arguments
+        if given != taken
+    ]
+    size = len(arguments.get(taken, ""))
+    if size > LONGEST_ARGUMENT:
+        problem = f"{size} characters are more than {LONGEST_ARGUMENT}"
+        problems.append({"param": taken, "problem": problem})
+    if problems:
+        first = problems[0]
+        message = f"The prompt does not fit: {quoted(first['param'])}: {first['problem']}."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": problems[:20]})
+
+
+def _inspected(runtime: Runtime, name: str) -> dict[str, Any]:
+    try:
+        inspected = told(runtime, "workflow.inspect", {"workflowId": name, "part": "inputs"})
+    except Fault as fault:
+        if fault.kind.native != E_NOT_FOUND.native and fault.kind is not VALIDATION_ERROR:
+            raise
+        raise _unknown(runtime, name) from None
+    workflow: dict[str, Any] = inspected["workflow"]
+    return workflow
+
+
+def _unknown(runtime: Runtime, name: str) -> Fault:
+    listed = told(runtime, "workflow.list", {"kind": "workflow", "limit": _KNOWN_AT_MOST})
+    similar = nearest(name, [RESUME, *(row["id"] for row in listed["items"])], most=1)
+    advice = f"Did you mean {similar[0]}?" if similar else "List the prompts to see them all."
+    return Fault(
+        VALIDATION_ERROR,
+        f"There is no prompt {quoted(name)}. {advice}",
+        details={"did_you_mean": similar},
+        next_call=NextCall(operation="workflow.list", params={}),
+    )
+
+
+def _start_text(workflow: dict[str, Any], goal: str) -> str:
+    params: dict[str, Json] = {"workflowId": workflow["id"]} | ({"goal": goal} if goal else {})
+    lines = [f"Work through the Handrail workflow {workflow['id']} with me."]
+    if any(held.get("required") and "default" not in held for held in workflow.get("inputs", ())):
+        inputs = call_text("inspect_workflow", {"workflowId": workflow["id"], "part": "inputs"})
+        lines.append(f"It needs facts to start with: {inputs} names them; pass them as context.")
+    lines.append(f"Start it: {call_text('start_workflow', params)}")
+    if not goal:
+        lines.append("Pass what I asked for as goal, in one sentence.")
+    lines.append("Then do the step in pending.prompt and make the call in nextCall, one step at a time.")
+    return "\n".join(lines)
+
+
+def _resume_text(query: str) -> str:
+    call = call_text("resume_session", {"query": query} if query else {})
+    return (
+        f"Go on with earlier work in Handrail: {call}\n"
+        "Make the nextCall of the session that fits. If several could be meant, ask me which one first."
+    )

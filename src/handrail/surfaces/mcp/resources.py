@@ -1,0 +1,242 @@
+"""A read-only mirror of what the operations tell, by address; never needed to work through a workflow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from handrail.contract.catalogue import E_NOT_FOUND, KINDS
+from handrail.contract.cli_envelope import encode_document
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.shape import Ask
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.runtime.find_run import find_run
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.fence import one_line
+from handrail.surfaces.mcp.mirror import told
+from handrail.surfaces.mcp.session_text import session_text
+
+Audience: TypeAlias = tuple[Literal["user", "assistant"], ...]
+
+SCHEME = "handrail://"
+WORKFLOWS = SCHEME + "workflows"
+JSON, MARKDOWN = "application/json", "text/markdown"
+LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
+"""Per page; sessions stand on the first page only, the latest ones. Their templates reach all."""
+LONGEST_URI = 512
+_BOTH: Audience = ("user", "assistant")
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """One family of addresses, and how its members are read."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    audience: Audience
+    address: re.Pattern[str]
+    read: Callable[[Runtime, str], str]
+
+
+class Content(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands at an address."""
+
+    uri: str
+    mime_type: str
+    text: str
+
+
+class ResourceRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One resource as a client lists it."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    audience: Audience
+    size_bytes: int
+
+
+class ResourcePage(msgspec.Struct, frozen=True, kw_only=True):
+    """One window of the listing."""
+
+    rows: tuple[ResourceRow, ...]
+    next_cursor: str | None = None
+
+
+def read_resource(runtime: Runtime, uri: str) -> Content:
+    """What stands at the address. Raises Fault; one whose native code is that of E_NOT_FOUND: nothing."""
+    if uri == WORKFLOWS:
+        return Content(uri=uri, mime_type=JSON, text=_workflows(runtime, ""))
+    for template in TEMPLATES:
+        found = template.address.fullmatch(uri) if len(uri) <= LONGEST_URI else None
+        if found is not None:
+            text = template.read(runtime, unquote(found["of"], errors="replace"))
+            return Content(uri=uri, mime_type=template.mime_type, text=text)
+    raise Fault(
+        E_NOT_FOUND,
+        f"There is no resource {quoted(uri)}.",
+        hint="Take an address from resources/list, or fill in one of resources/templates/list.",
+    )
+
+
+def list_resources(runtime: Runtime, cursor: str | None) -> ResourcePage:
+    """The listing of workflows, every workflow, and the latest sessions, each with its size."""
+    params: dict[str, Json] = {"limit": LISTED_WORKFLOWS} | ({"cursor": cursor} if cursor else {})
+    listed = told(runtime, "workflow.list", params)
+    rows = tuple(_readable(listed["items"], lambda row: _workflow_row(runtime, row)))
+    if not cursor:
+        sessions = told(runtime, "session.list", {"limit": LISTED_SESSIONS})["items"]
+        rows = (
+            _index_row(runtime),
+            *rows,
+            *_readable(sessions, lambda row: _session_row(runtime, row)),
+        )
+    return ResourcePage(rows=rows, next_cursor=listed["next_cursor"])
+
+
+def _readable(
+    items: list[dict[str, Any]], row: Callable[[dict[str, Any]], ResourceRow]
+) -> Iterator[ResourceRow]:
+    """One workflow that does not compile, or one damaged session, never hides the others."""
+    for item in items:
+        try:
+            yield row(item)
+        except Fault:
+            continue
+
+
+def _index_row(runtime: Runtime) -> ResourceRow:
+    return ResourceRow(
+        uri=WORKFLOWS,
+        name="workflows",
+        title="Workflows",
+        description="Every workflow that can be started here.",
+        mime_type=JSON,
+        audience=_BOTH,
+        size_bytes=_size(_workflows(runtime, "")),
+    )
+
+
+def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
+    return ResourceRow(
+        uri=f"{WORKFLOWS}/{quote(row['id'], safe='')}",
+        name=row["id"],
+        title=one_line(row["name"])[:80],
+        description="A workflow: what it is for, its inputs and its steps without their prompts.",
+        mime_type=JSON,
+        audience=_BOTH,
+        size_bytes=_size(_workflow(runtime, row["id"])),
+    )
+
+
+def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
+    return ResourceRow(
+        uri=f"{SCHEME}sessions/{row['id']}",
+        name=row["id"],
+        title=f"Session {row['id']}",
+        description=one_line(f"{row['workflow_id']}, {row['status']}"),
+        mime_type=MARKDOWN,
+        audience=_BOTH,
+        size_bytes=_size(session_text(runtime, row["id"])),
+    )
+
+
+def _workflows(runtime: Runtime, query: str) -> str:
+    return _json(told(runtime, "workflow.list", {"query": query} if query else {}))
+
+
+def _workflow(runtime: Runtime, workflow_id: str) -> str:
+    """The summary with its inputs, and the outline of the steps, in one document."""
+    summary = told(runtime, "workflow.inspect", {"workflowId": workflow_id})
+    outlined = told(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
+    steps = {"steps": outlined["workflow"]["steps"]}
+    return _json({**summary, "workflow": {**summary["workflow"], **steps}})
+
+
+def _graph(runtime: Runtime, run_id: str) -> str:
+    found = find_run(runtime, run_id)
+    shown = told(runtime, "session.show", {"sessionId": found.session.history.session_id})
+    (run,) = (run for run in shown["runs"] if run["id"] == found.run.run_id)
+    return _json({"session_id": shown["session_id"], "run": run})
+
+
+def _contract(runtime: Runtime, contract_id: str) -> str:
+    params: dict[str, Json] = {"kind": "contract"}
+    rows = told(runtime, "workflow.builtins", params, Ask(mvi="full"))["items"]
+    known = {row["id"]: row for row in rows}
+    return _json(_one_of(known, contract_id, "contract"))
+
+
+def _error(_: Runtime, code: str) -> str:
+    return _json(msgspec.to_builtins(_one_of(KINDS, code, "error code")))
+
+
+def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
+    if asked in known:
+        return known[asked]
+    similar = nearest(asked, list(known), most=1)
+    advice = f"Did you mean {similar[0]}?" if similar else f"The first are {', '.join(list(known)[:3])}."
+    raise Fault(E_NOT_FOUND, f"There is no {what} {quoted(asked)}. {advice}")
+
+
+def _json(document: Json) -> str:
+    return encode_document(document, compact=True).decode().rstrip("\n")
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _template(
+    uri: str, name: str, description: str, mime_type: str, read: Callable[[Runtime, str], str]
+) -> Template:
+    """The pattern of the addresses follows from the template: one name, no slash in it."""
+    before, after = re.split(r"\{\??\w+\}", uri)
+    opening = re.escape(before) + (r"\?query=" if "{?" in uri else "")
+    return Template(
+        uri=uri,
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        description=description,
+        mime_type=mime_type,
+        audience=_BOTH,
+        address=re.compile(opening + r"(?P<of>[^/?#]+)" + re.escape(after)),
+        read=read,
+    )
+
+
+TEMPLATES: tuple[Template, ...] = (
+    _template(
+        WORKFLOWS + "{?query}", "workflows_found", "Workflows that these words find.", JSON, _workflows
+    ),
+    _template(
+        WORKFLOWS + "/{id}",
+        "workflow",
+        "One workflow: purpose, inputs, steps without prompts.",
+        JSON,
+        _workflow,
+    ),
+    _template(
+        SCHEME + "sessions/{id}", "session", "The recap of a session, as Markdown.", MARKDOWN, session_text
+    ),
+    _template(
+        SCHEME + "runs/{id}/graph", "run_graph", "A run: its nodes, tips, gaps and artifacts.", JSON, _graph
+    ),
+    _template(
+        SCHEME + "contracts/{id}",
+        "contract",
+        "What an artifact must look like, with an example.",
+        JSON,
+        _contract,
+    ),
+    _template(SCHEME + "errors/{code}", "error", "What an error code means and what to do.", JSON, _error),
+)

@@ -1,0 +1,68 @@
+"""Completion: what a person could mean, by its beginning, at most twenty."""
+
+from __future__ import annotations
+
+import mcp_types
+import pytest
+
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.completion import complete_address, complete_prompt
+from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
+from tests.surfaces.mcp.test_prompts import give
+from tests.surfaces.mcp.test_resources import payload
+
+
+@pytest.mark.parametrize(
+    ("template", "typed", "values"),
+    [
+        ("handrail://workflows/{id}", "", ["project.beta", "project.three_steps"]),
+        ("handrail://workflows/{id}", "PROJECT.T", ["project.three_steps"]),
+        ("handrail://workflows/{id}", "three", []),
+        ("handrail://workflows{?query}", "", ["bug", "rounding"]),
+        ("handrail://workflows{?query}", "r", ["rounding"]),
+        ("handrail://contracts/{id}", "wr.contracts.dec", ["wr.contracts.decision"]),
+        ("handrail://errors/{code}", "token_ex", ["TOKEN_EXPIRED"]),
+        ("handrail://nothing/{id}", "", []),
+    ],
+)
+def test_the_variable_part_of_an_address_is_completed(
+    runtime: Runtime, template: str, typed: str, values: list[str]
+) -> None:
+    give(runtime, "project.beta", tags=["rounding", "bug"])
+
+    assert list(complete_address(runtime, template, typed).values) == values
+
+
+def test_sessions_and_runs_are_offered_latest_first(runtime: Runtime) -> None:
+    started = [
+        payload(runtime, "run.start", workflowId="project.three_steps", requestId=str(number))["session"]
+        for number in range(3)
+    ]
+
+    offered = complete_prompt(runtime, "resume", "query", "ses_")
+    runs = complete_address(runtime, "handrail://runs/{id}/graph", "")
+
+    assert list(offered.values) == [one["sessionId"] for one in reversed(started)]
+    assert list(runs.values) == [one["runId"] for one in reversed(started)]
+
+
+def test_a_goal_is_the_persons_own_words(runtime: Runtime) -> None:
+    assert complete_prompt(runtime, "project.three_steps", "goal", "").values == ()
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_at_most_twenty_values_come_and_the_rest_is_counted(runtime: Runtime, era: str) -> None:
+    for number in range(30):
+        perform(runtime, "run.start", {"workflowId": "project.three_steps", "requestId": str(number)})
+
+    async def test() -> None:
+        async with talking_to(runtime, era) as client:
+            reference = mcp_types.ResourceTemplateReference(uri="handrail://sessions/{id}")
+            completion = (await client.complete(reference, {"name": "id", "value": "ses_"})).completion
+            assert (len(completion.values), completion.total, completion.has_more) == (20, 30, True)
+            resume = mcp_types.PromptReference(name="resume")
+            again = (await client.complete(resume, {"name": "query", "value": ""})).completion
+            assert again.values == completion.values
+
+    run(test)
