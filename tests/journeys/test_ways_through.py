@@ -315,7 +315,8 @@ def test_the_mode_of_a_start_holds_for_the_run_and_is_told(runtime: Runtime) -> 
 
     second = advance(runtime, first)
 
-    assert first["preferences"] == second["preferences"] == asked
+    assert first["preferences"] == rehydrate(runtime, second)["preferences"] == asked
+    assert "preferences" not in second
     assert [warning["code"] for warning in first["warnings"]] == ["MODE_ABOVE_RECOMMENDED"]
     assert "guided with riskPolicy balanced" in first["warnings"][0]["message"]
     assert "warnings" not in second

@@ -43,7 +43,8 @@ class Pending(Payload, frozen=True, kw_only=True):
     step_id: str
     title: str
     prompt: str
-    require_confirmation: bool
+    require_confirmation: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether the author wants a person to confirm; an ordinary advance tells it only where it is so."""
     choices: list[PendingChoice] = []
 
 
@@ -74,7 +75,8 @@ class SessionRef(Payload, frozen=True, kw_only=True):
     """Informational: correctness is driven by tokens."""
 
     session_id: str
-    run_id: str
+    run_id: str = ""
+    """Left out on an ordinary advance of the first run of a session."""
 
 
 class RecapEntry(Payload, frozen=True, kw_only=True):
@@ -153,7 +155,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     warnings: list[ReplyWarning] = []
     recap: Recap | None = None
     session: SessionRef
-    preferences: Preferences
+    preferences: Preferences | None = None
+    """Left out on an ordinary advance that changed nothing about them."""
     project: str = ""
     state_token: str
     ack_token: str = ""
@@ -172,9 +175,14 @@ def reply_at(
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
 ) -> Reply:
-    """The reply that stands at a node; `blocked` is the recorded refusal that created it."""
+    """The reply that stands at a node; `blocked` is the recorded refusal that created it.
+
+    A start, a rehydrate, a checkpoint, a fork and a change of preferences tell everything. An ordinary
+    advance leaves out what the reply before it told: an agent pays for every word of every step.
+    """
+    in_full = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
-    pending = _pending(standing, tokens)
+    pending = _pending(standing, tokens, in_full=in_full)
     is_blocked = row.kind == "blocked" and blocked is not None
     return Reply(
         kind=row.kind,
@@ -187,8 +195,11 @@ def reply_at(
         example=blocked.example if is_blocked and blocked else None,
         warnings=[*warnings, *_standing_warnings(standing)],
         recap=recap,
-        session=SessionRef(session_id=session_id, run_id=standing.node.run_id),
-        preferences=standing.preferences,
+        session=SessionRef(
+            session_id=session_id,
+            run_id=standing.node.run_id if in_full or not standing.is_first_run else "",
+        ),
+        preferences=standing.preferences if in_full else None,
         project=project,
         state_token=tokens.state,
         ack_token=tokens.ack if row.call in ("ack", "read") and not is_blocked else "",
@@ -197,7 +208,7 @@ def reply_at(
     )
 
 
-def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
+def _pending(standing: Standing, tokens: Tokens, *, in_full: bool) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
@@ -206,7 +217,7 @@ def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
         step_id=step_key(state),
         title=leaf.title,
         prompt=standing.prompt,
-        require_confirmation=standing.needs_confirmation,
+        require_confirmation=True if standing.needs_confirmation else (False if in_full else msgspec.UNSET),
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
             for option, token in zip(options, tokens.choices, strict=True)

@@ -23,6 +23,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     node: Node
     preferences: Preferences
+    has_new_preferences: bool = False
+    """Whether they were set at this very node; otherwise an earlier reply told them."""
+    is_first_run: bool = True
+    """Of its session: then naming the session names the run."""
     leaf: Leaf | None = None
     """None: the run is finished."""
     prompt: str = ""
@@ -39,6 +43,8 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
     standing = Standing(
         node=node,
         preferences=preferences,
+        has_new_preferences=attached.preferences is not None,
+        is_first_run=node.run_id == next(iter(history.runs)),
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
     )

@@ -63,7 +63,10 @@ class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
     workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    goal: Annotated[str, Meta(description="What the user wants.", max_length=200)] | UnsetType = UNSET
+    goal: (
+        Annotated[str, Meta(description="What the user wants; up to 200 characters.", max_length=200)]
+        | UnsetType
+    ) = UNSET
     context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
     preferences: (
         Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType

@@ -65,7 +65,7 @@ def test_the_listing_is_the_definitions_byte_for_byte(runtime: Runtime, era: str
         async with connected(build_server(runtime), era) as client:
             listing = await client.list_tools()
             sent = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listing.tools]
-            keys = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+            keys = ("name", "description", "inputSchema", "outputSchema", "annotations")
             assert [{key: tool[key] for key in keys} for tool in sent] == tool_definitions()
             assert all(set(tool) == set(keys) for tool in sent)
 

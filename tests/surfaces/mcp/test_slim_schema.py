@@ -67,9 +67,7 @@ def test_an_input_shows_only_the_offered_fields_inlined_typed_and_closed() -> No
             "report": {
                 "description": "The report.",
                 "type": "object",
-                "properties": {
-                    "notesMarkdown": {"description": "What happened.", "type": "string", "maxLength": 9}
-                },
+                "properties": {"notesMarkdown": {"description": "What happened.", "type": "string"}},
                 "additionalProperties": False,
             },
             "context": {"type": "object"},
@@ -89,7 +87,7 @@ def test_an_output_tells_what_is_always_there_one_level_deep_and_requires_nothin
 
     assert schema == {
         "type": "object",
-        "properties": {"kind": {"type": "string"}, "pending": {"type": ["object", "null"]}, "data": {}},
+        "properties": {"kind": {"type": "string"}, "pending": {}, "data": {}},
     }
 
 
@@ -105,17 +103,19 @@ def test_an_entity_is_told_by_its_key_whatever_its_smallest_level_keeps() -> Non
     assert list(schema["properties"]) == ["kind", "pending", "data"]
 
 
-def test_a_list_is_told_by_its_paging_keys() -> None:
+def test_a_list_is_told_by_its_items() -> None:
     schema = output_schema(Answer, Row, Shape(select="items"))
 
-    assert schema == {
-        "type": "object",
-        "properties": {
-            "items": {"type": "array"},
-            "next_cursor": {"type": ["string", "null"]},
-            "has_more": {"type": "boolean"},
-        },
-    }
+    assert schema == {"type": "object", "properties": {"items": {"type": "array"}}}
+
+
+def test_a_field_whose_name_says_enough_has_no_description_and_is_not_promised() -> None:
+    schema = input_schema(Ask, ("report",), {}, ("report",))
+    answer = output_schema(Answer, None, Shape(), ("data",))
+
+    assert "description" not in schema["properties"]["report"]
+    assert "kind" in answer["properties"]
+    assert "data" not in answer["properties"]
 
 
 def test_a_type_that_may_be_null_is_told_without_a_choice_of_schemas() -> None:

@@ -184,7 +184,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the workflow."},
-            {"name": "--goal", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What the user wants."},
+            {"name": "--goal", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What the user wants; up to 200 characters."},
             {"name": "--context", "value": "JSON", "choices": (), "is_required": False, "environment": "", "text": "External facts the steps need, or @FILE."},
             {"name": "--request-id", "value": "KEY", "choices": (), "is_required": False, "environment": "", "text": "Your key for this start: letters, digits, `._:-`. A repeat returns the same run."},
             {"name": "--session", "value": "SESSION", "choices": (), "is_required": False, "environment": "", "text": "Session id or token to join."},

@@ -130,7 +130,8 @@ def _output_to_fill_in(reply: dict[str, Any]) -> dict[str, Json]:
 def _standing(reply: dict[str, Any]) -> Iterator[str]:
     parts = []
     if "session" in reply:
-        parts.append(f"Session {reply['session']['sessionId']}, run {reply['session']['runId']}")
+        run = f", run {reply['session']['runId']}" if "runId" in reply["session"] else ""
+        parts.append(f"Session {reply['session']['sessionId']}{run}")
     if "preferences" in reply:
         parts.append(", ".join(reply["preferences"].values()))
     if "project" in reply:

@@ -15,23 +15,29 @@ from handrail.contract.shape import Shape
 Schema: TypeAlias = dict[str, Any]
 
 _REFERENCE = "#/$defs/"
-_UNREAD = ("title", "default", "minLength", "pattern")
+_UNREAD = ("title", "default", "minLength", "maxLength", "pattern")
 """The operation refuses what breaks them, with a sentence that says more than a pattern."""
-_PAGING: dict[str, Schema] = {
-    "items": {"type": "array"},
-    "next_cursor": {"type": ["string", "null"]},
-    "has_more": {"type": "boolean"},
-}
+_LIST: dict[str, Schema] = {"items": {"type": "array"}}
 
 
-def input_schema(struct: type[Any], fields: tuple[str, ...], choices: dict[str, tuple[str, ...]]) -> Schema:
-    """What a tool takes: only these fields, in this order, with their enums narrowed; closed."""
+def input_schema(
+    struct: type[Any],
+    fields: tuple[str, ...],
+    choices: dict[str, tuple[str, ...]],
+    said_by_name: tuple[str, ...] = (),
+) -> Schema:
+    """What a tool takes: only these fields, in this order, with their enums narrowed; closed.
+
+    Fields whose name says enough have no description.
+    """
     whole = _read(struct)
     unknown = set(fields) - set(whole["properties"])
     assert not unknown, f"{struct.__name__} has no fields {sorted(unknown)}"
     properties = {name: whole["properties"][name] for name in fields}
     for name, values in choices.items():
         properties[name] = {**properties[name], "enum": list(values)}
+    for name in set(said_by_name) & set(properties):
+        properties[name] = {key: held for key, held in properties[name].items() if key != "description"}
     required = [name for name in whole.get("required", ()) if name in properties]
     slim: Schema = {"type": "object", "properties": _typed(properties)}
     if required:
@@ -39,25 +45,31 @@ def input_schema(struct: type[Any], fields: tuple[str, ...], choices: dict[str, 
     return {**slim, "additionalProperties": False}
 
 
-def output_schema(struct: type[Any], item: type[Any] | None, shape: Shape) -> Schema:
+def output_schema(
+    struct: type[Any], item: type[Any] | None, shape: Shape, said_by_name: tuple[str, ...] = ()
+) -> Schema:
     """What every answer of a tool holds, one level deep; open, because fields are only ever added.
 
     Nothing is required at the top: several clients hold the structured copy of an error against
     this schema too, and would hide the error from the agent if it did not fit.
     """
     if item is not None:
-        return {"type": "object", "properties": _PAGING}
+        return {"type": "object", "properties": _LIST}
     whole = _read(struct)
     level = shape.levels.get("minimal") if shape.select == "top" else None
     always = [name for name in whole.get("required", ()) if level is None or name in level]
+    always = [name for name in always if name not in said_by_name]
     return {"type": "object", "properties": {name: _type_alone(whole["properties"][name]) for name in always}}
 
 
 def _type_alone(schema: Schema) -> Schema:
-    """A closed set of words is told as text: a client that cached the listing must take a new word."""
+    """A closed set of words is told as text: a client that cached the listing must take a new word.
+
+    What may be null is named only: saying so costs more words than a client gets out of it.
+    """
     if "enum" in schema:
         return {"type": "string"}
-    return {"type": schema["type"]} if "type" in schema else {}
+    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}
 
 
 def _read(struct: type[Any]) -> Schema:

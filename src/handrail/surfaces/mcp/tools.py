@@ -25,6 +25,13 @@ OFFERED = (
 """The operations that agents get as tools, in the order in which every process lists them."""
 
 
+EVERY_TOOL = OFFERED
+"""The largest set that a server can list."""
+
+SAID_BY_NAME = ("project",)
+"""Arguments that every tool has; their names say enough, and a description would be paid for seven times."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool: the operation it runs and the definition that clients see."""
 
@@ -33,9 +40,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     definition: dict[str, Any]
 
 
-def offered_tools() -> dict[str, Tool]:
-    """Every tool by its name, in listing order."""
-    tools = (_tool(operation(name)) for name in OFFERED)
+def offered_tools(names: tuple[str, ...] = OFFERED) -> dict[str, Tool]:
+    """The tools of these operations by their names, in listing order."""
+    tools = (_tool(operation(name)) for name in names)
     return {tool.name: tool for tool in tools}
 
 
@@ -62,10 +69,9 @@ def _tool(offered: Operation) -> Tool:
     assert offered.tool, f"{offered.name} names no tool"
     definition = {
         "name": offered.tool,
-        "title": offered.tool.replace("_", " ").capitalize(),
         "description": offered.tool_description,
-        "inputSchema": input_schema(offered.input, offered.tool_fields, offered.tool_choices),
-        "outputSchema": output_schema(offered.output, offered.item, offered.shape),
+        "inputSchema": input_schema(offered.input, offered.tool_fields, offered.tool_choices, SAID_BY_NAME),
+        "outputSchema": output_schema(offered.output, offered.item, offered.shape, SAID_BY_NAME),
         "annotations": _annotations(offered.effect),
     }
     return Tool(name=offered.tool, operation=offered.name, definition=definition)
