@@ -93,7 +93,7 @@ def test_the_templates_name_every_family(runtime: Runtime, era: str) -> None:
 def test_workflows_are_what_the_list_operation_tells(runtime: Runtime) -> None:
     give(runtime, "project.tagged", tags=["rounding"])
 
-    found = document(runtime, "handrail://workflows?query=ROUNDING")
+    found = document(runtime, "handrail://workflows?query=ROUNDING%20tagged")
 
     assert document(runtime, "handrail://workflows") == payload(runtime, "workflow.list")
     assert [row["id"] for row in found["items"]] == ["project.tagged"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
-from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -30,6 +29,7 @@ LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
 """Per page; sessions stand on the first page only, the latest ones. Their templates reach all."""
 LONGEST_URI = 512
 _BOTH: Audience = ("user", "assistant")
+_ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def read_resource(runtime: Runtime, uri: str) -> Content:
     for template in TEMPLATES:
         found = template.address.fullmatch(uri) if len(uri) <= LONGEST_URI else None
         if found is not None:
-            text = template.read(runtime, unquote(found["of"], errors="replace"))
+            text = template.read(runtime, _decoded(found["of"]))
             return Content(uri=uri, mime_type=template.mime_type, text=text)
     raise Fault(
         E_NOT_FOUND,
@@ -128,7 +128,7 @@ def _index_row(runtime: Runtime) -> ResourceRow:
 
 def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
     return ResourceRow(
-        uri=f"{WORKFLOWS}/{quote(row['id'], safe='')}",
+        uri=f"{WORKFLOWS}/{row['id']}",
         name=row["id"],
         title=one_line(row["name"])[:80],
         description="A workflow: what it is for, its inputs and its steps without their prompts.",
@@ -186,6 +186,13 @@ def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
     similar = nearest(asked, list(known), most=1)
     advice = f"Did you mean {similar[0]}?" if similar else f"The first are {', '.join(list(known)[:3])}."
     raise Fault(E_NOT_FOUND, f"There is no {what} {quoted(asked)}. {advice}")
+
+
+def _decoded(text: str) -> str:
+    """Text of an address with its percent escapes read (RFC 3986); a broken one stays as it is."""
+    return _ESCAPED.sub(
+        lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text
+    )
 
 
 def _json(document: Json) -> str:

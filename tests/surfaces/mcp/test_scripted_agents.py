@@ -1,0 +1,135 @@
+"""An agent that sees only the text, or only the structured copy, finishes every bundled workflow.
+
+The agents know nothing of the workflows. They copy calls and examples out of what they are shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any, Protocol
+
+import msgspec
+import pytest
+
+from handrail.host.workflow_sources.directories import files_in
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.calls import answer_call
+from handrail.surfaces.mcp.results import Rendered
+from handrail.surfaces.mcp.tools import offered_tools
+from tests.conftest import GivenFiles
+from tests.house.tree import ROOT
+
+TOOLS = offered_tools()
+BUNDLED = files_in(os.path.join(ROOT, "src", "handrail", "host", "bundled"), "bundled")
+IDS = [json.loads(file.content)["id"] for file in BUNDLED]
+MODES = ["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
+MOST_CALLS = 120
+NOTES = "Did it; the command `pytest -q` ended with exit code 0, 12 passed."
+
+CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
+BLOCKER = re.compile(r"^- [A-Z_]+ \(.*?\): (.*)$", re.MULTILINE)
+EXAMPLE = re.compile(r"^An artifact that would do, with your own values in it: (\{.*\})$", re.MULTILINE)
+
+
+class Agent(Protocol):
+    """What a scripted agent reads out of an answer."""
+
+    def next_call(self, answer: Rendered) -> tuple[str, dict[str, Any]] | None: ...
+    def example(self, answer: Rendered) -> dict[str, Any] | None: ...
+    def blockers(self, answer: Rendered) -> list[str]: ...
+
+
+class StructuredAgent:
+    """Sees the structured copy alone."""
+
+    def next_call(self, answer: Rendered) -> tuple[str, dict[str, Any]] | None:
+        told: Any = answer.structured
+        call = told["details"]["next_call"] if answer.is_error else told["nextCall"]
+        if call is None:
+            return None
+        params = call["options"][0]["params"] if "options" in call else call["params"]
+        return call["tool"], dict(params)
+
+    def example(self, answer: Rendered) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = answer.structured.get("example")
+        return found
+
+    def blockers(self, answer: Rendered) -> list[str]:
+        return [blocker["message"] for blocker in answer.structured.get("blockers", ())]
+
+
+class TextAgent:
+    """Sees the text alone, of which it takes the first call behind the prompt."""
+
+    def next_call(self, answer: Rendered) -> tuple[str, dict[str, Any]] | None:
+        if answer.text.startswith("Complete:"):
+            return None
+        _, _, behind = answer.text.rpartition("\n\n") if not answer.is_error else ("", "", answer.text)
+        found = CALL.search(behind)
+        assert found is not None, answer.text
+        params = json.loads(found["params"])
+        params.pop("output", None)
+        return found["tool"], params
+
+    def example(self, answer: Rendered) -> dict[str, Any] | None:
+        found = EXAMPLE.search(answer.text)
+        return json.loads(found[1]) if found else None
+
+    def blockers(self, answer: Rendered) -> list[str]:
+        return BLOCKER.findall(answer.text) if answer.text.startswith("Blocked:") else []
+
+
+AGENTS: dict[str, Agent] = {"structured": StructuredAgent(), "text": TextAgent()}
+
+
+def finish(runtime: Runtime, agent: Agent, workflow_id: str, mode: str) -> tuple[Rendered, int]:
+    """The last answer and how often the run was blocked on the way.
+
+    Blocked, the agent repeats in its notes what was missing, and delivers the artifact of the example.
+    """
+    call: tuple[str, dict[str, Any]] | None = (
+        "start_workflow",
+        {"workflowId": workflow_id, "preferences": {"autonomy": mode}},
+    )
+    artifacts: dict[str, dict[str, Any]] = {}
+    notes, blocked = NOTES, 0
+    for _ in range(MOST_CALLS):
+        assert call is not None
+        tool, params = call
+        if tool == "continue_workflow":
+            params["output"] = {"notesMarkdown": notes, "artifacts": list(artifacts.values())}
+        answer = answer_call(runtime, TOOLS, TOOLS[tool], params, "standard")
+        call = agent.next_call(answer)
+        if call is None:
+            return answer, blocked
+        told = agent.blockers(answer)
+        example = agent.example(answer)
+        blocked += bool(told)
+        notes = "\n".join([NOTES, *told])
+        artifacts = (artifacts if told else {}) | ({example["kind"]: stopping(example)} if example else {})
+    raise AssertionError(f"{workflow_id} did not end in {MOST_CALLS} calls")
+
+
+def stopping(example: dict[str, Any]) -> dict[str, Any]:
+    """An agent that wants to get to the end leaves a loop as soon as it is asked."""
+    return example | {"decision": "stop"} if example["kind"] == "wr.loop_control" else example
+
+
+@pytest.fixture
+def bundled(runtime: Runtime) -> Runtime:
+    return msgspec.structs.replace(runtime, library=GivenFiles(BUNDLED))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("channel", list(AGENTS))
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_one_channel_alone_carries_an_agent_to_the_end(
+    bundled: Runtime, workflow_id: str, channel: str, mode: str
+) -> None:
+    last, blocked = finish(bundled, AGENTS[channel], workflow_id, mode)
+
+    assert last.structured["isComplete"] is True
+    assert last.structured["nextIntent"] == "complete"
+    assert blocked == 0 or mode != "full_auto_never_stop"
