@@ -18,6 +18,7 @@ import mcp_types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 
+import handrail
 from handrail import __version__
 from handrail.surfaces.mcp.tools import tool_definitions
 
@@ -155,6 +156,29 @@ def test_an_agent_that_lost_its_context_comes_back(place: Path, era: str) -> Non
             entry = again.structured_content["recap"]["entries"][0]
             assert (entry["notes"], entry["_untrusted"]) == ("looked at a.py", ["notes"])
             assert re.search(r"\[untrusted [0-9a-f]{12}: .*\]\nlooked at a\.py\n\[end ", text_of(again))
+
+    run(test)
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_prompts_resources_and_completion_reach_a_client(place: Path, era: str) -> None:
+    async def test() -> None:
+        async with connected(place, era) as client:
+            names = [prompt.name for prompt in (await client.list_prompts()).prompts]
+            assert names[0] == "resume"
+            assert {"project.three_steps", "wr.small_change"} < set(names)
+            (message,) = (await client.get_prompt("wr.small_change", {"goal": "Mend it"})).messages
+            assert isinstance(message.content, mcp_types.TextContent)
+            assert 'start_workflow {"workflowId":"wr.small_change","goal":"Mend it"}' in message.content.text
+            listed = (await client.list_resources()).resources
+            assert listed[0].uri == "handrail://workflows"
+            for resource in listed:
+                (held,) = (await client.read_resource(resource.uri)).contents
+                assert isinstance(held, mcp_types.TextResourceContents)
+                assert resource.size == len(held.text.encode())
+            reference = mcp_types.ResourceTemplateReference(uri="handrail://workflows/{id}")
+            completed = await client.complete(reference, {"name": "id", "value": "wr.small"})
+            assert completed.completion.values == ["wr.small_change"]
 
     run(test)
 
@@ -333,6 +357,46 @@ def test_malformed_lines_are_answered_and_end_nothing(place: Path) -> None:
     assert finished.returncode == 0
 
 
+def test_answers_never_mix_between_two_clients_on_one_store(place: Path) -> None:
+    """Each client asks for its own session, hundreds of times, while the other does the same."""
+    library = handrail.Handrail(environment=environment(place))
+    own = [
+        library.call("run.start", {"workflowId": "project.three_steps", "goal": f"goal {number}"})["session"]
+        for number in range(2)
+    ]
+    calls = [
+        [tool_call(number, "resume_session", {"query": session["sessionId"]}) for number in range(2, 102)]
+        for session in own
+    ]
+
+    servers = [open_pipes(place) for _ in own]
+    for server, sent in zip(servers, calls, strict=True):
+        assert server.stdin is not None
+        server.stdin.write(lines_of(*OPENING, *sent))
+        server.stdin.flush()
+    heard = [answers_in(server.communicate(timeout=LIMIT_SECONDS)[0]) for server in servers]
+
+    for session, answers in zip(own, heard, strict=True):
+        assert set(answers) == set(range(1, 102))
+        found = [
+            item["sessionId"]
+            for number in range(2, 102)
+            for item in answers[number]["result"]["structuredContent"]["items"]
+        ]
+        assert found == [session["sessionId"]] * 100
+
+
+def open_pipes(place: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(place),
+        cwd=place,
+    )
+
+
 def test_a_full_disk_behind_stdout_ends_the_server_with_one_line(place: Path) -> None:
     with open("/dev/full", "wb") as full:
         finished = piped(place, lines_of(*OPENING), stdout=full)
@@ -345,14 +409,7 @@ def test_a_full_disk_behind_stdout_ends_the_server_with_one_line(place: Path) ->
 
 def started(place: Path) -> subprocess.Popen[bytes]:
     """A server that has answered once, so that it is past its start."""
-    server = subprocess.Popen(
-        COMMAND,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(place),
-        cwd=place,
-    )
+    server = open_pipes(place)
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write(lines_of(*OPENING))

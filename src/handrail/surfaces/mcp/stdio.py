@@ -51,7 +51,7 @@ def serve_stdio(
 async def _serve(server: Server[Any]) -> None:
     async with stdio_server() as (incoming, outgoing):
         try:
-            await _serve_to_the_last_answer(server, incoming, outgoing)
+            await serve_to_the_last_answer(server, incoming, outgoing)
         finally:
             # Inside, descriptor 1 is stderr. What a stray print left in Python's buffer must go there
             # now, or it would reach the client when the descriptor is given back.
@@ -65,7 +65,7 @@ class Outgoing(Protocol):
     async def aclose(self) -> None: ...
 
 
-async def _serve_to_the_last_answer(
+async def serve_to_the_last_answer(
     server: Server[Any], incoming: AsyncIterable[SessionMessage | Exception], outgoing: Outgoing
 ) -> None:
     """Run the server between two relays that know which requests are open.
@@ -87,6 +87,7 @@ async def _serve_to_the_last_answer(
                 unanswered.note_request(item)
                 asked.note_answer(item)
                 await to_server.send(item)
+            asked.end()
             for question in asked.left():
                 await to_server.send(_nobody_answers(question))
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
@@ -95,6 +96,9 @@ async def _serve_to_the_last_answer(
     async def relay_answers() -> None:
         async for message in from_server:
             asked.note_request(message)
+            if asked.has_ended and isinstance(message.message, mcp_types.JSONRPCRequest):
+                await to_server.send(_nobody_answers(message.message.id))
+                continue
             await outgoing.send(message)
             unanswered.note_answer(message)
         await outgoing.aclose()
@@ -111,6 +115,11 @@ class _Unanswered:
     def __init__(self) -> None:
         self._ids: set[str | int] = set()
         self._none_left = anyio.Event()
+        self.has_ended = False
+        """Whether the side that would answer has closed its end."""
+
+    def end(self) -> None:
+        self.has_ended = True
 
     def note_request(self, request: SessionMessage) -> None:
         message = request.message
