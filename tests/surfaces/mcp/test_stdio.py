@@ -136,6 +136,7 @@ def test_a_question_that_nobody_can_answer_any_more_leaves_the_blocked_reply(run
     give(runtime, REGION)
     started = perform(runtime, "run.start", {"workflowId": WORKFLOW})
     assert isinstance(started, Success)
+    assert isinstance(started.data, dict)
     arguments = {"ackToken": started.data["ackToken"], "output": REPORT}
     asking = {**OPENING[0], "params": {**OPENING[0]["params"], "capabilities": {"elicitation": {}}}}
     call = {**CALL, "params": {"name": "continue_workflow", "arguments": arguments}}
