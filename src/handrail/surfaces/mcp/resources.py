@@ -75,12 +75,11 @@ class ResourcePage(msgspec.Struct, frozen=True, kw_only=True):
 def read_resource(runtime: Runtime, uri: str) -> Content:
     """What stands at the address. Raises Fault; one whose native code is that of E_NOT_FOUND: nothing."""
     if uri == WORKFLOWS:
-        return Content(uri=uri, mime_type=JSON, text=_workflows(runtime, ""))
+        return _content(runtime, uri, JSON, _workflows(runtime, ""))
     for template in TEMPLATES:
         found = template.address.fullmatch(uri) if len(uri) <= LONGEST_URI else None
         if found is not None:
-            text = template.read(runtime, _decoded(found["of"]))
-            return Content(uri=uri, mime_type=template.mime_type, text=text)
+            return _content(runtime, uri, template.mime_type, template.read(runtime, _decoded(found["of"])))
     raise Fault(
         E_NOT_FOUND,
         f"There is no resource {quoted(uri)}.",
@@ -122,31 +121,33 @@ def _index_row(runtime: Runtime) -> ResourceRow:
         description="Every workflow that can be started here.",
         mime_type=JSON,
         audience=_BOTH,
-        size_bytes=_size(_workflows(runtime, "")),
+        size_bytes=_size(runtime, WORKFLOWS),
     )
 
 
 def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
+    uri = f"{WORKFLOWS}/{row['id']}"
     return ResourceRow(
-        uri=f"{WORKFLOWS}/{row['id']}",
+        uri=uri,
         name=row["id"],
         title=one_line(row["name"])[:80],
         description="A workflow: what it is for, its inputs and its steps without their prompts.",
         mime_type=JSON,
         audience=_BOTH,
-        size_bytes=_size(_workflow(runtime, row["id"])),
+        size_bytes=_size(runtime, uri),
     )
 
 
 def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
+    uri = f"{SCHEME}sessions/{row['id']}"
     return ResourceRow(
-        uri=f"{SCHEME}sessions/{row['id']}",
+        uri=uri,
         name=row["id"],
         title=f"Session {row['id']}",
         description=one_line(f"{row['workflow_id']}, {row['status']}"),
         mime_type=MARKDOWN,
         audience=_BOTH,
-        size_bytes=_size(session_text(runtime, row["id"])),
+        size_bytes=_size(runtime, uri),
     )
 
 
@@ -188,6 +189,12 @@ def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
     raise Fault(E_NOT_FOUND, f"There is no {what} {quoted(asked)}. {advice}")
 
 
+def _content(runtime: Runtime, uri: str, mime_type: str, text: str) -> Content:
+    """Sendable, and without whatever this process has read as a secret."""
+    clean = runtime.secrets.redacted_text(text).encode("utf-8", "replace").decode()
+    return Content(uri=uri, mime_type=mime_type, text=clean)
+
+
 def _decoded(text: str) -> str:
     """Text of an address with its percent escapes read (RFC 3986); a broken one stays as it is."""
     return _ESCAPED.sub(
@@ -199,8 +206,8 @@ def _json(document: Json) -> str:
     return encode_document(document, compact=True).decode().rstrip("\n")
 
 
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
+def _size(runtime: Runtime, uri: str) -> int:
+    return len(read_resource(runtime, uri).text.encode())
 
 
 def _template(

@@ -276,8 +276,7 @@ async def _read_resource(
     )
     if isinstance(content, Failure):
         raise _not_read(door, context, params.uri, content)
-    text = content.text.encode("utf-8", "replace").decode()
-    held = mcp_types.TextResourceContents(uri=content.uri, mime_type=content.mime_type, text=text)
+    held = mcp_types.TextResourceContents(uri=content.uri, mime_type=content.mime_type, text=content.text)
     return mcp_types.ReadResourceResult(contents=[held])
 
 
