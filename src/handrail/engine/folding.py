@@ -40,6 +40,7 @@ from handrail.engine.history import (
     NOTHING_ATTACHED,
     Baseline,
     History,
+    Imported,
     KeptArtifact,
     Node,
     Notes,
@@ -184,8 +185,13 @@ class _Folding:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended(entries=entries):
                 self._attach(_present(scope.node_id), trace=entries)
-            case SessionImported() as imported:
-                self._imported = imported
+            case SessionImported(bundle_id=bundle_id, source_session_id=source_session_id):
+                self._imported = Imported(
+                    bundle_id=bundle_id,
+                    source_session_id=source_session_id,
+                    index=record.index,
+                    at=body.at,
+                )
             case never:
                 assert_never(never)
 

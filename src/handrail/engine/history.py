@@ -14,6 +14,7 @@ import msgspec
 from handrail.contract.ids import (
     AttemptId,
     BlobRef,
+    BundleId,
     NodeId,
     RunId,
     SessionId,
@@ -30,7 +31,6 @@ from handrail.engine.events import (
     GapRecorded,
     NodeKind,
     Preferences,
-    SessionImported,
     ValidationPerformed,
 )
 from handrail.engine.inherited import Inherited
@@ -117,6 +117,15 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """What a choice step was answered with."""
 
 
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """The label of a session that came in a bundle, and where it stands in the log."""
+
+    bundle_id: BundleId
+    source_session_id: SessionId
+    index: int
+    at: str
+
+
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """A folded session. A value: growing it makes another one, which shares the maps that did not change."""
 
@@ -141,7 +150,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_index: Mapping[NodeId, int] = {}
     anchors: Mapping[RunId, Sequence[int]] = {}
     last_at: str = ""
-    imported: SessionImported | None = None
+    imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
 
 

@@ -84,7 +84,7 @@ def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
                 media_type=MEDIA_TYPES[exported_as],
                 bundle_id=bundle.bundle_id,
                 event_count=len(bundle.session.events),
-                health=loaded.health.state,
+                health="healthy" if bundle.session.salvage is None else bundle.session.salvage.health,
                 is_salvage=bundle.session.salvage is not None,
                 content=msgspec.to_builtins(bundle),
             )
@@ -200,5 +200,11 @@ OPERATION = Operation(
         drop_order=("content",),
         untrusted=("content",),
     ),
-    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT"),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "SESSION_NOT_HEALTHY",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
 )

@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, attached_to
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -25,6 +25,7 @@ from handrail.projections.lineage import (
     skipped_at,
 )
 from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
+from handrail.projections.timeline import timeline
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
@@ -53,6 +54,8 @@ class NodeRow(Answer, frozen=True, kw_only=True):
     is_tip: bool = False
     is_preferred: bool = False
     is_fork: bool = False
+    preferences: dict[str, str] | None = None
+    """Set where they changed; any other node has those of its parent."""
 
 
 class GapRow(Answer, frozen=True, kw_only=True):
@@ -137,6 +140,17 @@ class ImportRow(Answer, frozen=True, kw_only=True):
     source_session_id: str
 
 
+class TimelineRow(Answer, frozen=True, kw_only=True):
+    """One thing that happened, in the lane of its run or of the session."""
+
+    index: int
+    at: str
+    lane: str
+    what: str
+    node_id: str
+    step_id: str
+
+
 class SessionSummary(Answer, frozen=True, kw_only=True):
     """One session."""
 
@@ -149,6 +163,8 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     last_activity: str
     imported: ImportRow | None = None
     runs: list[RunRow]
+    timeline: list[TimelineRow]
+    """The newest nodes of all runs in the order of the log; told at level full."""
 
 
 def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
@@ -165,6 +181,17 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         last_activity=history.last_at,
         imported=_import_row(history),
         runs=[_run_row(rt, history, run_id) for run_id in history.runs],
+        timeline=[
+            TimelineRow(
+                index=entry.index,
+                at=entry.at,
+                lane=entry.lane,
+                what=entry.what,
+                node_id=entry.node_id,
+                step_id=entry.step_id,
+            )
+            for entry in timeline(history, MOST_NODES)
+        ],
     )
 
 
@@ -234,6 +261,7 @@ def _gap_rows(history: History, tip: NodeId) -> list[GapRow]:
 
 
 def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
+    changed = attached_to(history, node.node_id).preferences
     return NodeRow(
         id=node.node_id,
         parent=node.parent,
@@ -242,6 +270,7 @@ def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
         is_tip=node.node_id in run.graph.tips,
         is_preferred=node.node_id == run.graph.preferred_tip,
         is_fork=history.causes.get(node.node_id) == "non_tip_advance",
+        preferences=None if changed is None else msgspec.structs.asdict(changed),
     )
 
 
@@ -261,11 +290,18 @@ OPERATION = Operation(
     output=SessionSummary,
     perform=show_session,
     shape=Shape(
-        levels={"minimal": ("session_id", "status", "health"), "standard": None, "full": None},
+        levels={
+            "minimal": ("session_id", "status", "health"),
+            "standard": (
+                *("session_id", "status", "health", "goal", "branch", "event_count", "last_activity"),
+                *("imported", "runs"),
+            ),
+            "full": None,
+        },
         id_field="session_id",
         select="top",
-        drop_order=("runs", "branch", "goal"),
-        windows=("runs",),
+        drop_order=("timeline", "runs", "branch", "goal"),
+        windows=("timeline", "runs"),
         untrusted=("goal", "branch"),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND"),

@@ -18,10 +18,9 @@ from handrail.engine.events import (
     GapRecorded,
     NodeKind,
     Preferences,
-    SessionImported,
     ValidationPerformed,
 )
-from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.history import History, Imported, Node, Run, attached_to, path_to
 from handrail.engine.navigate import TraceEntry, leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.reasons import Blocker
@@ -100,7 +99,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     last_at: str
     health: str
     health_detail: str
-    imported: SessionImported | None
+    imported: Imported | None
     runs: tuple[RunStory, ...]
 
 

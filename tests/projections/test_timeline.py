@@ -1,0 +1,59 @@
+"""The timeline: every node of every run in the order of the log, and when the session came from elsewhere."""
+
+from __future__ import annotations
+
+from handrail.contract.outcome import Success
+from handrail.contract.shape import Ask
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import advance, answer, start
+from tests.journeys.test_moving_sessions import exported, imported
+
+
+def told(runtime: Runtime, session_id: str) -> list[tuple[str, str, str]]:
+    outcome = perform(runtime, "session.show", {"sessionId": session_id}, Ask(mvi="full"))
+    assert isinstance(outcome, Success)
+    assert isinstance(outcome.data, dict)
+    return [(row["lane"], row["what"], row["step_id"]) for row in outcome.data["timeline"]]
+
+
+def test_the_runs_of_a_session_share_one_order(runtime: Runtime) -> None:
+    first = start(runtime)
+    session_id = first["session"]["sessionId"]
+    second = start(runtime, session=session_id)
+    advance(runtime, first)
+    saved = {"notesMarkdown": "saved"}
+    answer(runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output=saved)
+    one, two = first["session"]["runId"], second["session"]["runId"]
+
+    assert told(runtime, session_id) == [
+        (one, "step", ""),
+        (two, "step", ""),
+        (one, "step", "first"),
+        (two, "checkpoint", "first"),
+    ]
+
+
+def test_an_import_stands_in_the_lane_of_the_session(runtime: Runtime) -> None:
+    session_id = start(runtime)["session"]["sessionId"]
+    made = imported(runtime, exported(runtime, session_id))["session_id"]
+
+    assert [row[:2] for row in told(runtime, made)][-1] == ("session", "imported")
+
+
+def test_the_timeline_is_told_only_to_those_who_want_all(runtime: Runtime) -> None:
+    session_id = start(runtime)["session"]["sessionId"]
+
+    assert "timeline" not in answer(runtime, "session.show", sessionId=session_id)
+
+
+def test_a_node_tells_the_preferences_that_begin_at_it(runtime: Runtime) -> None:
+    first = start(runtime, preferences={"autonomy": "full_auto_never_stop"})
+    advance(runtime, first)
+
+    nodes = answer(runtime, "session.show", sessionId=first["session"]["sessionId"])["runs"][0]["nodes"]
+
+    assert [node["preferences"] for node in nodes] == [
+        {"autonomy": "full_auto_never_stop", "risk_policy": "conservative"},
+        None,
+    ]

@@ -1,0 +1,154 @@
+"""The session and ledger commands as strangers meet them: files out and in, raw reports, the gate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from handrail.contract.lafs_check import check
+from handrail.host.authored_files import ProjectFiles
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.engine.bundles.made import rich_bundle
+from tests.journeys.rich_session import rich_session
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import checked_document, strict_json
+
+
+@pytest.fixture
+def session_id(runtime: Runtime) -> str:
+    return str(rich_session(runtime)["session"]["sessionId"])
+
+
+def bundle_file(folder: Path) -> Path:
+    path = folder / "work.handrail.json"
+    path.write_text(json.dumps(rich_bundle()), encoding="utf-8")
+    return path
+
+
+def test_a_bundle_goes_into_a_new_file_for_its_owner_alone(tmp_path: Path) -> None:
+    runtime = msgspec.structs.replace(memory_runtime(), authored=ProjectFiles())
+    session_id = rich_session(runtime)["session"]["sessionId"]
+    path = tmp_path / "out.json"
+    before = os.umask(0)
+
+    try:
+        ran = run_here(runtime, ["session", "export", session_id, "--out", str(path)])
+        again = run_here(runtime, ["session", "export", session_id, "--out", str(path)])
+    finally:
+        os.umask(before)
+
+    data = checked_document(ran)["data"]
+    content = path.read_bytes()
+    assert (data["path"], data["bytes"]) == (str(path), len(content))
+    assert data["sha256"] == hashlib.sha256(content).hexdigest()
+    assert "content" not in data
+    assert json.loads(content)["bundleId"] == data["bundle_id"]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "target_exists")
+    assert path.read_bytes() == content
+
+
+def test_a_file_is_never_put_where_there_is_no_directory(tmp_path: Path) -> None:
+    runtime = msgspec.structs.replace(memory_runtime(), authored=ProjectFiles())
+    session_id = rich_session(runtime)["session"]["sessionId"]
+
+    ran = run_here(runtime, ["session", "export", session_id, "--out", str(tmp_path / "no" / "out.json")])
+
+    assert checked_document(ran)["error"]["code"] == "E_IO"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "flags", [["--format", "raw"], ["--fields", "health"], ["--field", "health"], ["--budget", "bytes=10"]]
+)
+def test_a_file_gets_all_of_it_or_nothing(runtime: Runtime, session_id: str, flags: list[str]) -> None:
+    ran = run_here(runtime, ["session", "export", session_id, "--out", "x.json", *flags])
+
+    assert ran.status == 2
+    assert b"does not go with --out" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(("form", "start"), [("html", b"<!doctype html>"), ("markdown", b"# Make the cache")])
+def test_a_report_can_be_printed_as_it_is(runtime: Runtime, session_id: str, form: str, start: bytes) -> None:
+    ran = run_here(runtime, ["session", "export", session_id, "--as", form, "--format", "raw"])
+
+    assert (ran.status, ran.err) == (0, b"")
+    assert ran.out.startswith(start)
+
+
+def test_a_raw_bundle_is_the_document_itself(runtime: Runtime, session_id: str) -> None:
+    ran = run_here(runtime, ["session", "export", session_id, "--format", "raw"])
+
+    assert strict_json(ran.out) == rich_bundle()
+
+
+def test_an_import_is_shown_then_made_then_refused_a_second_time(runtime: Runtime, tmp_path: Path) -> None:
+    path = str(bundle_file(tmp_path))
+
+    bare = run_here(runtime, ["session", "import", path])
+    shown = checked_document(run_here(runtime, ["session", "import", path, "--dry-run"]))["data"]
+    token = shown["confirm_token"]
+    made = checked_document(run_here(runtime, ["session", "import", path, "--confirm", token]))["data"]
+    again = run_here(runtime, ["session", "import", path, "--confirm", token])
+
+    assert bare.status == 5
+    assert checked_document(bare)["error"]["details"]["next_command"] == (
+        f"handrail session import {path} --dry-run --compact"
+    )
+    assert shown["preview"]["total"] == 1
+    assert made["session_id"] == rich_bundle()["session"]["sessionId"]
+    assert (again.status, checked_document(again)["error"]["details"]["reason"]) == (6, "already_used")
+
+
+def test_a_damaged_file_is_refused_by_its_code(runtime: Runtime, tmp_path: Path) -> None:
+    path = bundle_file(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"Half way.", b"Half baked."))
+    (tmp_path / "latin.json").write_bytes(b'{"bundleSchemaVersion": 1, "x": "\xff"}')
+
+    changed = run_here(runtime, ["session", "import", str(path), "--dry-run"])
+    latin = run_here(runtime, ["session", "import", str(tmp_path / "latin.json"), "--dry-run"])
+
+    assert (changed.status, checked_document(changed)["error"]["details"]["domain_code"]) == (
+        1,
+        "BUNDLE_INTEGRITY_FAILED",
+    )
+    assert (latin.status, checked_document(latin)["error"]["details"]["domain_code"]) == (
+        2,
+        "BUNDLE_INVALID_FORMAT",
+    )
+
+
+def test_events_are_listed_by_kind(runtime: Runtime, session_id: str) -> None:
+    ran = run_here(runtime, ["session", "events", session_id, "--kinds", "gap_recorded,run_started"])
+
+    items = checked_document(ran)["data"]["items"]
+    assert [item["kind"] for item in items] == ["run_started", "gap_recorded"]
+    assert all(item["_untrusted"] == ["data"] for item in items)
+
+
+@pytest.mark.parametrize(
+    "flags", [[], ["--mode", "summary"], ["--mode", "delta", "--since-version", "3", "--limit", "2"]]
+)
+def test_the_ledger_in_the_other_dialect_is_conformant(
+    runtime: Runtime, session_id: str, flags: list[str]
+) -> None:
+    ran = run_here(runtime, ["ledger", "show", session_id, "--envelope", "lafs", *flags])
+
+    document = strict_json(ran.out)
+    assert check(document, kind="lafs", tier="complete").ok
+    assert check(document["result"], kind="ledger", tier="complete").ok
+
+
+def test_the_ledger_of_an_unknown_run_is_not_found(runtime: Runtime) -> None:
+    ran = run_here(runtime, ["ledger", "show", "run_000000000000"])
+
+    assert (ran.status, checked_document(ran)["error"]["details"]["domain_code"]) == (3, "RUN_NOT_FOUND")
