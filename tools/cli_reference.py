@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.cli_envelope import PLACE_KEYS
 from handrail.contract.payload import Payload
+from handrail.runtime.foretold import AckVerdict
 from handrail.runtime.operation import Operation
 from handrail.runtime.write_gate import DryRun
 from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
@@ -21,13 +22,17 @@ DEEPEST_FIELD = 3
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
 PAGE_FIELDS = ("items", "count", *(key for key in PLACE_KEYS if key in ("next_cursor", "has_more")))
 _TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
-_AUTHORISED_BY = {"create": "requestId", "gated": "confirm", "dangerous": "dangerous and confirm"}
+_AUTHORISED_BY = {"create": "requestId or confirm", "gated": "confirm", "dangerous": "dangerous and confirm"}
 _APPLIES_TO = {
     "every": "every command",
     "calls": "commands that make calls, the server included",
     "answers": "commands that answer with a document",
     "queries": "commands that only read",
-    "gated": "commands that change something after a preview",
+    "writes": "commands that change something",
+    "gated": "commands that a preview can authorise",
+    "dangerous": "commands that destroy something",
+    "batch": "commands that take several targets",
+    "stream": "commands that can answer line by line",
     "exports": "commands whose payload can go into a file",
 }
 """In words; `global_flags` of each command says it exactly."""
@@ -135,13 +140,18 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "stream": "--stream" in command["globals"],
         "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
         "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
-        "dry_run_output_schema": schemas.plain(DryRun) if is_previewed else None,
+        "dry_run_output_schema": schemas.plain(_preview(effect)) if is_previewed else None,
         "mvi_budget": _mvi_budget(row, called),
         "needs": list(row.needs),
         "errors": list(helped["errors"]),
         "examples": list(row.examples),
         "deprecated": row.deprecated or None,
     }
+
+
+def _preview(effect: str) -> type[Any]:
+    """What a dry run answers with: a preview with its token, or the verdict on a token that exists already."""
+    return AckVerdict if effect == "ack" else DryRun
 
 
 def _param(param: Param, text: str) -> dict[str, Any]:
@@ -172,7 +182,7 @@ def _global_flag(name: str) -> dict[str, Any]:
         "values": list(flag.choices) or None,
         "minimum": flag.least or None,
         "maximum": flag.most or None,
-        "applies_to": _APPLIES_TO.get(flag.on, flag.on),
+        "applies_to": _APPLIES_TO[flag.on],
         "env": flag.environment or None,
         "description": flag.text,
     }

@@ -40,6 +40,7 @@ STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate"})
 """Operations that read the store though they are about something else: a run to compare or to record."""
 KEY_ERRORS = ("KEYRING_INVALID",)
+SIGNED_EFFECTS = ("gated", "dangerous")
 AUTHORISES = {
     "create": "--request-id or --confirm",
     "ack": "a token",
@@ -152,7 +153,7 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     """Its own codes first; a shared one only where the flag that brings it is offered."""
     shared = [code for code in SHARED_ERRORS if code != "BUDGET_EXCEEDED" or "--budget" in flags]
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
-    is_signed = called.name.startswith("run.") or called.item is not None or called.effect in ("gated", "dangerous")
+    is_signed = called.name.startswith("run.") or called.item is not None or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
     return tuple(dict.fromkeys((*called.errors, *create, *kept, *keys, *shared)))
 

@@ -97,7 +97,8 @@ def record_of(directory: str, missing: Sequence[str], digest: str) -> ReadinessR
 def _companion(directory: str, name: str) -> Status:
     try:
         with open(os.path.join(directory, name), encoding="utf-8") as file:
-            return msgspec.convert(json.load(file)["status"], Status)
+            status: Status = msgspec.convert(json.load(file)["status"], Status)
+            return status
     except FileNotFoundError:
         return "missing"
 

@@ -197,7 +197,7 @@ def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
     data = tool.data("run", "start", "--help", "--format", "json")
 
     assert [command["path"] for command in data["commands"]] == ["run start"]
-    assert data["commands"][0]["authorised_by"] == "requestId"
+    assert data["commands"][0]["authorised_by"] == "requestId or confirm"
     assert "--timeout" in [flag["name"] for flag in data["global_flags"]]
 
 

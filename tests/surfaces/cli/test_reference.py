@@ -62,9 +62,12 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
     assert by_path["session list"]["blast_radius"] is None
     assert by_path["run continue"]["authorised_by"] == "ackToken"
     assert by_path["run continue"]["requires_confirmation"] is False
-    assert by_path["run start"]["authorised_by"] == "requestId"
+    assert by_path["run start"]["authorised_by"] == "requestId or confirm"
     assert by_path["workflow new"]["requires_confirmation"] is True
     assert by_path["workflow new"]["dry_run_output_schema"] == "dry_run"
+    assert by_path["run continue"]["dry_run_output_schema"] == "ack_verdict"
+    assert by_path["session delete"]["authorised_by"] == "dangerous and confirm"
+    assert by_path["session delete"]["batch"] == {"param": "--ids", "continue_on_error": False}
     for command in reference["commands"]:
         assert (command["type"] == "read") is (command["effect"] in ("read", "scratch")), command["path"]
         assert bool(command["blast_radius"]) is (command["effect"] != "read"), command["path"]
@@ -130,9 +133,15 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
     whole = msgspec.json.encode({"data": reference})
     assert len(ran.out) < len(whole) / 4
     assert set(part) == {*TOP, "selection"}
-    assert part["selection"] == {"kind": "command", "value": path, "command_count": 1, "schema_count": 1}
+    labels = {part["commands"][0]["output_schema"], part["commands"][0]["dry_run_output_schema"]} - {None}
+    assert part["selection"] == {
+        "kind": "command",
+        "value": path,
+        "command_count": 1,
+        "schema_count": len(labels),
+    }
     assert part["commands"] == [one for one in reference["commands"] if one["path"] == path]
-    assert list(part["schemas"]) == [part["commands"][0]["output_schema"]]
+    assert set(part["schemas"]) == labels
     assert set(part["error_codes"]) == {KINDS[code].native for code in part["commands"][0]["errors"]}
 
 
@@ -141,7 +150,7 @@ def test_a_domain_has_all_its_commands(tool: Tool) -> None:
 
     assert [one["path"] for one in part["commands"]] == ["run checkpoint", "run continue", "run start"]
     assert part["selection"]["command_count"] == 3
-    assert list(part["schemas"]) == ["reply"]
+    assert list(part["schemas"]) == ["ack_verdict", "dry_run", "reply"]
 
 
 @pytest.mark.parametrize("label", ["reply", "session_list", "examination"])
