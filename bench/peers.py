@@ -67,11 +67,11 @@ def measured_in_dbos(directory: str, calls: Calls, rounds: int) -> dict[str, lis
         }
     )
 
-    @dbos.DBOS.step()  # type: ignore[untyped-decorator]
+    @dbos.DBOS.step()  # type: ignore[untyped-decorator]  # a package that need not be installed
     def step(notes: str) -> str:
         return notes
 
-    @dbos.DBOS.workflow()  # type: ignore[untyped-decorator]
+    @dbos.DBOS.workflow()  # type: ignore[untyped-decorator]  # a package that need not be installed
     def work() -> dict[str, list[float]]:
         return interleaved({**calls, "DBOS on SQLite, one step": partial(step, NOTES)}, rounds)
 

@@ -17,6 +17,7 @@ from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, Ri
 
 if TYPE_CHECKING:  # only who operates a store needs them, and every call pays for an import
     from handrail.contract.store_facts import (
+        CopyWay,
         ProofOrder,
         ProofPart,
         RemovalPlan,
@@ -222,14 +223,15 @@ class StoreKeeper(Protocol):
         Blobs stay until `remove`. Raises also Fault SESSION_LOCKED.
         """
 
-    def plan_copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        """What another data directory lacks.
+    def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+        """What the target lacks of these sessions, or of all; what cannot be copied says why."""
 
-        Raises Fault STORE_TARGET_NOT_EMPTY when it holds other events under the same session id.
+    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
+        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped.
+
+        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, or STORE_TARGET_NOT_EMPTY
+        when the target holds other events under the same session id.
         """
-
-    def copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped."""
 
 
 class StoreProof(Protocol):

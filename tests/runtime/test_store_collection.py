@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,10 @@ from handrail.contract.ids import SessionId, blob_ref
 from handrail.event_log.files import FileLog
 from handrail.event_log.retention import DAY_NS, RemovingDisk, plan_removal, remove
 from handrail.event_log.usage import session_ids
-from handrail.runtime.collect_garbage import (
-    CollectGarbage,
-    collect_garbage,
-    plan_collection,
-    preview_collection,
-)
+from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.event_log.conformance import A, B, C, append, blob, code_of, keys, plan
+from tests.runtime.asked import answered, refused
 
 OLD_NS = 100 * DAY_NS
 
@@ -51,32 +48,90 @@ def before_today(data: Path) -> int:
     return log_of(data).disk.now_ns() - 90 * DAY_NS
 
 
-def test_the_preview_says_what_would_go_and_changes_nothing(data: Path, home: str) -> None:
-    runtime = build_runtime({"HANDRAIL_HOME": home})
-    before = sorted(path for path in data.rglob("*"))
+def shown(runtime: Runtime, **params: Any) -> Any:
+    return answered(runtime, "store.gc", dangerous=True, dryRun=True, **params)
 
-    preview = preview_collection(plan_collection(runtime, CollectGarbage()))
+
+def collected(runtime: Runtime, **params: Any) -> Any:
+    token = shown(runtime, **params)["confirm_token"]
+    return answered(runtime, "store.gc", dangerous=True, confirm=token, **params)
+
+
+def test_the_preview_says_what_would_go_and_changes_nothing(data: Path, home: str) -> None:
+    runtime = build_runtime({}, home=home)
+    before = sorted(path for path in data.rglob("*") if "keys" not in path.parts)
+
+    preview = shown(runtime)["preview"]
 
     sizes = sum(file.stat().st_size for name in (A, B) for file in (data / "sessions" / name).iterdir())
-    assert [session.session_id for session in preview.sessions] == [A, B]
-    assert (preview.blob_count, preview.bytes_to_free) == (1, sizes + len(b"own"))
-    assert preview.warnings == []
-    assert sorted(path for path in data.rglob("*")) == before
+    assert preview["targets"] == [A, B, "blobs"]
+    assert [change["id"] for change in preview["changes"]] == [A, B, "blobs"]
+    assert preview["changes"][2]["before"] == {"count": 1, "size_bytes": len(b"own")}
+    assert (
+        f"2 sessions without activity for 90 days, with their whole history, and 1 blobs; {sizes + 3} bytes"
+        in (preview["blast_radius"])
+    )
+    assert sorted(path for path in data.rglob("*") if "keys" not in path.parts) == before
 
 
 def test_what_was_shown_is_removed_and_the_rest_is_whole(data: Path, home: str) -> None:
-    runtime = build_runtime({"HANDRAIL_HOME": home})
-    plan_shown = plan_collection(runtime, CollectGarbage())
+    sizes = sum(file.stat().st_size for name in (A, B) for file in (data / "sessions" / name).iterdir())
 
-    done = collect_garbage(runtime, plan_shown)
+    done = collected(build_runtime({}, home=home))
 
     log = log_of(data)
-    assert (done.removed_sessions, done.kept_sessions, done.removed_blobs) == ([A, B], [], 1)
-    assert done.bytes_freed == preview_collection(plan_shown).bytes_to_free
+    assert done["items"] == [{"target": A, "ok": True}, {"target": B, "ok": True}]
+    assert (done["removed_blobs"], done["bytes_freed"], done["warnings"]) == (1, sizes + len(b"own"), [])
     assert [stamp.session_id for stamp in log.list_sessions()] == [C]
     assert log.get_blob(blob_ref(b"shared")) == b"shared"
     assert code_of(lambda: log.get_blob(blob_ref(b"own"))) == "STORE_CORRUPT"
     assert not list(data.rglob("*.removed"))
+
+
+def test_nothing_goes_without_the_word_and_the_token(data: Path, home: str) -> None:
+    runtime = build_runtime({}, home=home)
+    token = shown(runtime)["confirm_token"]
+
+    without = [
+        refused(runtime, "store.gc", dryRun=True),
+        refused(runtime, "store.gc", confirm=token),
+        refused(runtime, "store.gc", dangerous=True),
+    ]
+
+    assert [failure.kind.code for failure in without] == ["E_CONFIRMATION_REQUIRED"] * 3
+    assert session_ids(log_of(data)) == [A, B, C]
+
+
+def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: Path, home: str) -> None:
+    runtime = build_runtime({}, home=home)
+    token = shown(runtime)["confirm_token"]
+    append(log_of(data), A, 1, plan("a:2"))
+
+    failure = refused(runtime, "store.gc", dangerous=True, confirm=token)
+
+    assert (failure.kind.code, failure.kind.native) == ("E_CONFLICT", "E_CONFLICT")
+    assert session_ids(log_of(data)) == [A, B, C]
+
+
+def test_a_store_without_anything_old_has_nothing_to_collect(data: Path, home: str) -> None:
+    runtime = build_runtime({}, home=home)
+
+    preview = shown(runtime, olderThan=1000)["preview"]
+    done = collected(runtime, olderThan=1000)
+
+    assert (preview["targets"], preview["unchanged"]) == ([], True)
+    assert (done["items"], done["bytes_freed"]) == ([], 0)
+
+
+def test_how_old_and_what_stays_are_settings(data: Path, home: str) -> None:
+    settings = Path(home, "config.json")
+    settings.write_text(json.dumps({"retentionDays": 1000}), encoding="utf-8")
+    long = shown(build_runtime({}, home=home))["preview"]
+    settings.write_text(json.dumps({"keptSessions": [A]}), encoding="utf-8")
+    kept = shown(build_runtime({}, home=home))["preview"]
+
+    assert long["targets"] == []
+    assert kept["targets"] == [B]
 
 
 def test_what_a_cache_holds_of_a_removed_session_goes_with_it(data: Path) -> None:
@@ -88,17 +143,6 @@ def test_what_a_cache_holds_of_a_removed_session_goes_with_it(data: Path) -> Non
     remove(log, RemovingDisk(), plan_removal(log, before_today(data)))
 
     assert [path.name for path in (data / "cache").iterdir()] == [C]
-
-
-def test_kept_and_young_sessions_stay(data: Path, home: str) -> None:
-    runtime = build_runtime({"HANDRAIL_HOME": home})
-
-    kept = plan_collection(runtime, CollectGarbage(keep=[A]))
-    none_old_enough = plan_collection(runtime, CollectGarbage(older_than=1000))
-
-    assert [session.session_id for session in kept.sessions] == [B]
-    assert kept.blobs == ()
-    assert none_old_enough.sessions == ()
 
 
 def test_a_session_that_grew_after_the_preview_stays(data: Path) -> None:
@@ -122,15 +166,16 @@ def test_a_manifest_that_cannot_be_read_stops_the_sweep_with_a_warning(
         manifest.write_bytes(manifest.read_bytes().replace(b'"first"', b'"fjrst"'))
     else:
         manifest.unlink()
-    runtime = build_runtime({"HANDRAIL_HOME": home})
+    runtime = build_runtime({}, home=home)
 
-    removal = plan_collection(runtime, CollectGarbage())
-    done = collect_garbage(runtime, removal)
+    preview = shown(runtime)["preview"]
+    done = collected(runtime)
 
-    assert removal.blobs == ()
-    assert done.removed_sessions == [A, B]
-    assert done.removed_blobs == 0
-    assert C in done.warnings[0]
+    assert preview["changes"][-1]["action"] == "none"
+    assert "Safe mode" in preview["blast_radius"]
+    assert [item["target"] for item in done["items"]] == [A, B]
+    assert done["removed_blobs"] == 0
+    assert C in done["warnings"][0]
     assert log_of(data).get_blob(blob_ref(b"own")) == b"own"
 
 

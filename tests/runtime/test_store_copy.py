@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from handrail.contract.ids import blob_ref
 from handrail.event_log.files import FileLog
-from handrail.runtime.copy_store import CopyStore, copy_store, preview_copy
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.event_log.conformance import A, B, append, blob, code_of, keys, load, plan
+from tests.event_log.conformance import A, B, append, blob, keys, load, plan
+from tests.runtime.asked import answered, refused
 
 
 @pytest.fixture
@@ -20,60 +21,130 @@ def store(home: str) -> Runtime:
     append(log, B, 0, plan("b:1"))
     append(log, A, 0, plan("a:1", "a:2"), [blob(b"one")])
     append(log, A, 2, plan("a:3"), [blob(b"two")])
-    return build_runtime({"HANDRAIL_HOME": home})
+    return build_runtime({}, home=home)
+
+
+def target_of(tmp_path: Path) -> tuple[str, FileLog]:
+    """Another home, and the store in it."""
+    return str(tmp_path / "copy"), FileLog(str(tmp_path / "copy" / "data"))
+
+
+def copied(store: Runtime, **params: Any) -> Any:
+    token = answered(store, "store.copy", dryRun=True, **params)["confirm_token"]
+    return answered(store, "store.copy", confirm=token, **params)
 
 
 def test_a_copy_has_the_same_bytes_and_lists_its_sessions_in_the_same_order(
     store: Runtime, home: str, tmp_path: Path
 ) -> None:
-    target = str(tmp_path / "copy")
+    target, copy = target_of(tmp_path)
 
-    done = copy_store(store, CopyStore(to=target))
+    done = copied(store, to=target)
 
-    source, copy = FileLog(f"{home}/data"), FileLog(target)
-    assert (done.session_count, done.event_count) == (2, 4)
+    assert done["items"] == [{"target": B, "ok": True}, {"target": A, "ok": True}]
+    assert done["event_count"] == 4
     for name in ("events-000001.jsonl", "manifest.jsonl"):
         original = Path(home, "data", "sessions", A, name).read_bytes()
-        assert Path(target, "sessions", A, name).read_bytes() == original
+        assert Path(target, "data", "sessions", A, name).read_bytes() == original
     assert [stamp.session_id for stamp in copy.list_sessions()] == [A, B]
-    assert load(copy, A) == load(source, A)
+    assert load(copy, A) == load(FileLog(f"{home}/data"), A)
     assert [copy.get_blob(blob_ref(content)) for content in (b"one", b"two")] == [b"one", b"two"]
 
 
 def test_the_preview_says_what_is_missing_and_writes_nothing(store: Runtime, tmp_path: Path) -> None:
-    preview = preview_copy(store, CopyStore(to=str(tmp_path / "copy"), ids=[A]))
+    target, _ = target_of(tmp_path)
 
-    assert [(one.session_id, one.events, one.missing) for one in preview.sessions] == [(A, 3, 3)]
+    preview = answered(store, "store.copy", to=target, ids=[A], dryRun=True)["preview"]
+
+    assert [(change["action"], change["id"]) for change in preview["changes"]] == [("create", A)]
+    assert (preview["changes"][0]["after"]["events"], preview["changes"][0]["after"]["missing"]) == (3, 3)
     assert not (tmp_path / "copy").exists()
 
 
 def test_a_copy_that_was_cut_off_goes_on_where_it_stopped(store: Runtime, tmp_path: Path) -> None:
-    target = str(tmp_path / "copy")
-    append(FileLog(target), A, 0, plan("a:1", "a:2"), [blob(b"one")])
+    target, copy = target_of(tmp_path)
+    append(copy, A, 0, plan("a:1", "a:2"), [blob(b"one")])
 
-    done = [copy_store(store, CopyStore(to=target)).event_count for _ in range(2)]
+    done = [copied(store, to=target)["event_count"] for _ in range(2)]
 
     assert done == [2, 0]
-    assert keys(FileLog(target).load(A)) == ["a:1", "a:2", "a:3"]
+    assert keys(copy.load(A)) == ["a:1", "a:2", "a:3"]
+
+
+def test_a_copy_that_has_gone_on_by_itself_is_left_as_it_is(store: Runtime, tmp_path: Path) -> None:
+    target, copy = target_of(tmp_path)
+    copied(store, to=target)
+    append(copy, A, 3, plan("a:4"))
+
+    done = copied(store, to=target)
+
+    assert (done["event_count"], done["summary"]["failed"]) == (0, 0)
+    assert keys(copy.load(A)) == ["a:1", "a:2", "a:3", "a:4"]
 
 
 def test_another_session_of_the_same_id_is_never_overwritten(store: Runtime, tmp_path: Path) -> None:
-    target = str(tmp_path / "copy")
-    append(FileLog(target), A, 0, plan("other:1"))
+    target, copy = target_of(tmp_path)
+    append(copy, A, 0, plan("other:1"))
 
-    code = code_of(lambda: copy_store(store, CopyStore(to=target)))
+    done = copied(store, to=target)
 
-    assert code == "STORE_TARGET_NOT_EMPTY"
-    assert keys(FileLog(target).load(A)) == ["other:1"]
-    assert FileLog(target).load(B) is None, "a refused plan copies nothing"
+    assert [(item["target"], item["ok"]) for item in done["items"]] == [(B, True), (A, False)]
+    assert done["items"][1]["error"]["code"] == "E_CONFLICT"
+    assert keys(copy.load(A)) == ["other:1"]
+    assert keys(copy.load(B)) == ["b:1"]
 
 
 def test_a_session_that_is_not_sound_is_not_copied(store: Runtime, home: str, tmp_path: Path) -> None:
     path = Path(home, "data", "sessions", A, "events-000001.jsonl")
     path.write_bytes(path.read_bytes().replace(b"a:1", b"a:9"))
+    target, copy = target_of(tmp_path)
 
-    code = code_of(
-        lambda: copy_store(build_runtime({"HANDRAIL_HOME": home}), CopyStore(to=str(tmp_path / "copy")))
-    )
+    done = copied(build_runtime({}, home=home), to=target, ids=[A, B])
 
-    assert code == "SESSION_NOT_HEALTHY"
+    assert [(item["target"], item["ok"]) for item in done["items"]] == [(A, False), (B, True)]
+    assert copy.load(A) is None
+
+
+def test_sessions_come_from_another_home_too(store: Runtime, home: str, tmp_path: Path) -> None:
+    here = build_runtime({}, home=str(tmp_path / "here"))
+
+    done = copied(here, **{"from": home}, ids=[A])
+
+    assert done["summary"] == {"total": 1, "succeeded": 1, "failed": 0, "skipped": 0}
+    assert keys(FileLog(str(tmp_path / "here" / "data")).load(A)) == ["a:1", "a:2", "a:3"]
+
+
+def test_the_source_that_moved_on_after_the_preview_makes_the_token_worthless(
+    store: Runtime, home: str, tmp_path: Path
+) -> None:
+    target, copy = target_of(tmp_path)
+    token = answered(store, "store.copy", to=target, dryRun=True)["confirm_token"]
+    append(FileLog(f"{home}/data"), A, 3, plan("a:4"))
+
+    failure = refused(store, "store.copy", to=target, confirm=token)
+
+    assert failure.kind.code == "E_CONFLICT"
+    assert copy.load(A) is None
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({}, "E_VALIDATION"),
+        ({"to": "HOME"}, "E_VALIDATION"),
+        ({"from": "NOWHERE"}, "E_VALIDATION"),
+        ({"to": "postgres://localhost/handrail"}, "E_VALIDATION"),
+        ({"to": "NOWHERE", "ids": []}, "E_VALIDATION"),
+        ({"to": "NOWHERE", "ids": ["ses_zzzzzzzzzzzz", "../.."]}, "E_NOT_FOUND"),
+    ],
+)
+def test_a_copy_that_leads_nowhere_is_refused(
+    store: Runtime, home: str, tmp_path: Path, params: dict[str, Any], code: str
+) -> None:
+    places = {"HOME": home, "NOWHERE": str(tmp_path / "nowhere")}
+    given = {name: places.get(str(value), value) for name, value in params.items()}
+
+    failure = refused(store, "store.copy", dryRun=True, **given)
+
+    assert failure.kind.code == code
+    assert not (tmp_path / "nowhere").exists()

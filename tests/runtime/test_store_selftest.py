@@ -85,7 +85,7 @@ def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked
 
     assert isinstance(failed, Failure)
     assert (failed.kind.code, failed.kind.exit_status) == ("E_INTEGRITY", 1)
-    assert failed.details["report"]["parts"][0]["problems"] == ("lost",)
+    assert list(failed.details["report"]["parts"][0]["problems"]) == ["lost"]
     assert told.data["ok"] is False
 
 

@@ -109,17 +109,50 @@ def test_only_the_named_sessions_and_their_blobs_are_looked_at(store: Runtime, h
     one, two = [path.name for path in files(home, "sessions/*")]
     flip(files(home, f"sessions/{one}/events-*.jsonl")[0])
 
-    assert verified(store, ids=two)["ok"] is True
-    assert verified(store, ids=f"{one}, {two}")["sessions"] == 2
-    assert verified(store, ids=one)["problems"][0]["id"] == one
+    assert verified(store, ids=[two])["ok"] is True
+    assert verified(store, ids=[one, two])["sessions"] == 2
+    assert verified(store, ids=[one])["problems"][0]["id"] == one
 
 
-@pytest.mark.parametrize("ids", ["ses_zzzzzzzzzzzz", "../..", "nothing"])
-def test_a_session_that_is_not_there_is_an_error(store: Runtime, ids: str) -> None:
+def test_each_named_session_has_a_result_of_its_own(store: Runtime, home: str) -> None:
+    one, two = [path.name for path in files(home, "sessions/*")]
+    flip(files(home, f"sessions/{one}/events-*.jsonl")[0])
+
+    report = verified(store, ids=[two, "ses_zzzzzzzzzzzz", one, two])
+
+    assert report["ok"] is False
+    assert [(item["target"], item["ok"]) for item in report["items"]] == [
+        (two, True),
+        ("ses_zzzzzzzzzzzz", False),
+        (one, False),
+    ]
+    assert [item["error"]["code"] for item in report["items"][1:]] == ["E_NOT_FOUND", "E_INTEGRITY"]
+    assert report["summary"] == {"total": 3, "succeeded": 1, "failed": 2, "skipped": 0}
+
+
+def test_one_unknown_session_among_sound_ones_is_a_negative_verdict(store: Runtime, home: str) -> None:
+    one = files(home, "sessions/*")[0].name
+
+    outcome = perform(store, "store.verify", {"ids": [one, "ses_zzzzzzzzzzzz"]})
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "E_INTEGRITY"
+    assert "not in the store" in outcome.message
+
+
+@pytest.mark.parametrize("ids", [["ses_zzzzzzzzzzzz"], ["../..", "nothing"]])
+def test_sessions_of_which_none_is_there_are_an_error(store: Runtime, ids: list[str]) -> None:
     outcome = perform(store, "store.verify", {"ids": ids})
 
     assert isinstance(outcome, Failure)
     assert outcome.kind.code == "SESSION_NOT_FOUND"
+
+
+def test_an_empty_list_of_sessions_is_an_error(store: Runtime) -> None:
+    outcome = perform(store, "store.verify", {"ids": []})
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "E_VALIDATION"
 
 
 def test_what_a_dead_writer_left_is_counted_and_no_problem(store: Runtime, home: str) -> None:

@@ -84,12 +84,24 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
     blocked_by: tuple[str, ...]
 
 
+class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
+    """From which home to which; empty: the one that is in use."""
+
+    source: str = ""
+    target: str = ""
+
+
 class SessionCopy(msgspec.Struct, frozen=True, kw_only=True):
     """One session of a copy: `missing` events are not in the target yet."""
 
     session_id: SessionId
-    events: int
-    missing: int
+    events: int = 0
+    missing: int = 0
+    head_digest: str = ""
+    """The chain digest after the last event, the same in source and copy."""
+    trouble: str = ""
+    """The catalogue code of what keeps it from being copied; empty: nothing does."""
+    detail: str = ""
 
 
 Effort: TypeAlias = Literal["quick", "full"]

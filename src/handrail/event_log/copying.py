@@ -21,33 +21,38 @@ _WAIT_MS: Final = 5_000
 
 
 def plan_copy(source: FileLog, target: EventLog, asked: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-    """What the target lacks.
+    """What the target lacks, session by session; what cannot be copied says why."""
+    return tuple(_planned_or_not(source, target, session_id) for session_id in _order(source, asked))
+
+
+def copy_session(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
+    """Add what the target lacks, commit by commit, then compare.
 
     Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, or STORE_TARGET_NOT_EMPTY when the target
     has other events under the same session id.
     """
-    return tuple(
-        _planned(session_id, _sound(source, session_id), target) for session_id in _order(source, asked)
-    )
-
-
-def copy(source: FileLog, target: EventLog, asked: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-    """Add what the target lacks, commit by commit, then compare. A refused plan writes nothing."""
-    plan = plan_copy(source, target, asked)
-    for session in plan:
-        loaded = _sound(source, session.session_id)
-        with target.hold(session.session_id, _WAIT_MS) as hold:
-            for drafts, blobs, head in _commits(source, session, loaded):
-                answer = hold.append(head, drafts, blobs)
-                assert isinstance(answer, Committed), "the target's session is held and at the planned head"
-        _compare(session.session_id, loaded, target)
-    return plan
+    loaded = _sound(source, session_id)
+    session = _planned(session_id, loaded, target)
+    with target.hold(session_id, _WAIT_MS) as hold:
+        for drafts, blobs, head in _commits(source, session, loaded):
+            answer = hold.append(head, drafts, blobs)
+            assert isinstance(answer, Committed), "the target's session is held and at the planned head"
+    _compare(session_id, loaded, target)
+    return session
 
 
 def _order(source: FileLog, asked: Sequence[SessionId]) -> list[SessionId]:
-    """Last active first in the source, so last in the copy: it lists them in the same order."""
-    ids = [stamp.session_id for stamp in reversed(source.list_sessions())]
-    return [session_id for session_id in ids if session_id in asked] if asked else ids
+    """As asked; else last active last, so that the copy lists them in the same order as the source."""
+    return list(asked) or [stamp.session_id for stamp in reversed(source.list_sessions())]
+
+
+def _planned_or_not(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
+    try:
+        return _planned(session_id, _sound(source, session_id), target)
+    except Fault as fault:
+        if fault.kind not in (SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, STORE_TARGET_NOT_EMPTY):
+            raise
+        return SessionCopy(session_id=session_id, trouble=fault.kind.code, detail=fault.message)
 
 
 def _sound(source: FileLog, session_id: SessionId) -> Loaded:
@@ -65,10 +70,16 @@ def _sound(source: FileLog, session_id: SessionId) -> Loaded:
 def _planned(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCopy:
     there = target.load(session_id)
     head = 0 if there is None else there.head
-    if there is not None and there.records != loaded.records[:head]:
+    shared = min(head, loaded.head)  # the target may have gone on
+    if there is not None and there.records[:shared] != loaded.records[:shared]:
         message = f"The target holds another session {session_id}; nothing was copied."
         raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": session_id})
-    return SessionCopy(session_id=session_id, events=loaded.head, missing=loaded.head - head)
+    return SessionCopy(
+        session_id=session_id,
+        events=loaded.head,
+        missing=max(0, loaded.head - head),
+        head_digest=loaded.records[-1].digest,
+    )
 
 
 def _commits(

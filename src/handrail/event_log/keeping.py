@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
+from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Fault
 from handrail.contract.store_facts import (
+    CopyWay,
     RemovalPlan,
     Removed,
     SessionCopy,
@@ -13,7 +17,7 @@ from handrail.contract.store_facts import (
     StoreCheck,
     StoreUsage,
 )
-from handrail.event_log.copying import copy, plan_copy
+from handrail.event_log.copying import copy_session, plan_copy
 from handrail.event_log.files import FileLog
 from handrail.event_log.retention import (
     DAY_NS,
@@ -32,6 +36,7 @@ class FileKeeper:
 
     def __init__(self, data: str, disk: RemovingDisk | None = None) -> None:
         self._disk = disk or RemovingDisk()
+        self._data = data
         self._log = FileLog(data, self._disk)
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> StoreCheck:
@@ -53,8 +58,30 @@ class FileKeeper:
     def remove_session(self, session: SessionToRemove) -> bool:
         return remove_session(self._log, self._disk, session)
 
-    def plan_copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        return plan_copy(self._log, FileLog(target), session_ids)
+    def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+        source, target = self._both(way)
+        return plan_copy(source, target, session_ids)
 
-    def copy(self, target: str, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        return copy(self._log, FileLog(target), session_ids)
+    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
+        source, target = self._both(way)
+        return copy_session(source, target, session_id)
+
+    def _both(self, way: CopyWay) -> tuple[FileLog, FileLog]:
+        """The stores of two homes. Raises: Fault E_VALIDATION."""
+        homes = (way.source, way.target)
+        source, target = (os.path.realpath(f"{home}/data" if home else self._data) for home in homes)
+        if source == target:
+            raise _unfit(
+                "to", "is the place that is copied from", "two different homes: --from, --to or both"
+            )
+        if way.source and not os.path.isdir(source):
+            raise _unfit("from", "holds no store", "the home of a store")
+        return FileLog(source), FileLog(target)
+
+
+def _unfit(param: str, problem: str, expected: str) -> Fault:
+    return Fault(
+        E_VALIDATION,
+        f"{param} {problem}; expected {expected}.",
+        details={"problems": [{"param": param, "problem": problem, "expected": expected}]},
+    )

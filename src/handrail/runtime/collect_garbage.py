@@ -1,86 +1,165 @@
-"""Removing old sessions and the blobs that only they used: first as a preview, then for good.
+"""`store.gc`: old sessions go, then the blobs that no session names any more. Dangerous: shown first.
 
-The preview binds the head of every log, so what is removed later is what was shown.
+How old is a setting, and so are the sessions that always stay. The preview binds the head of every log, so
+what is removed later is what was shown.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.canonical import digest
+from handrail.contract.catalogue import E_CONFIG, E_CONFIRMATION_REQUIRED, E_CONFLICT
 from handrail.contract.ids import SessionId
-from handrail.contract.payload import Answer
+from handrail.contract.outcome import Notice, Success
+from handrail.contract.shape import Shape
 from handrail.contract.store_facts import RemovalPlan, SessionToRemove
-from handrail.runtime.operation import Input
+from handrail.contract.tokens.confirm import refusal
+from handrail.runtime.batch import BatchResult, run_batch
+from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
 
-DEFAULT_DAYS: Final = 90
-MOST_DAYS: Final = 36_500
+MOST_DAYS = 36_500
+BLOBS = "blobs"
+"""The target that stands for every blob that nobody names."""
 
 
-class CollectGarbage(Input, frozen=True, kw_only=True):
+class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
     """Which sessions are old enough to go."""
 
     older_than: (
-        Annotated[int, Meta(description="Days without activity; default 90.", ge=0, le=MOST_DAYS)] | UnsetType
+        Annotated[
+            int,
+            Meta(
+                description="Days without activity; default: the setting retentionDays.", ge=0, le=MOST_DAYS
+            ),
+        ]
+        | UnsetType
     ) = UNSET
-    keep: Annotated[list[str], Meta(description="Session ids that stay.")] | UnsetType = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+    ) = UNSET
 
 
-class CollectionPreview(Answer, frozen=True, kw_only=True):
-    """What would be removed, and why perhaps not all of it."""
+class CollectedGarbage(BatchResult, frozen=True, kw_only=True):
+    """What came of each session, and how much room there is now."""
 
-    sessions: list[SessionToRemove]
-    blob_count: int
-    bytes_to_free: int
-    warnings: list[str]
-
-
-class CollectionDone(Answer, frozen=True, kw_only=True):
-    """What was removed."""
-
-    removed_sessions: list[SessionId]
-    kept_sessions: list[SessionId]
     removed_blobs: int
     bytes_freed: int
     warnings: list[str]
 
 
-def plan_collection(rt: Runtime, request: CollectGarbage) -> RemovalPlan:
-    """The sessions and blobs that are old enough now. Changes nothing."""
-    days = DEFAULT_DAYS if request.older_than is UNSET else request.older_than
-    keep = [] if request.keep is UNSET else [SessionId(session_id) for session_id in request.keep]
-    return rt.keeper().plan_removal(days, keep)
+def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
+    """Show or remove what is old enough.
+
+    Raises Fault E_CONFIG when the settings cannot be read, and what the gate raises.
+    """
+    settings = rt.settings.of()
+    days = settings.retention_days if request.older_than is UNSET else request.older_than
+    kept = [SessionId(session_id) for session_id in settings.kept_sessions]
+
+    def resolve() -> Plan:
+        return _plan(rt.keeper().plan_removal(days, kept), days)
+
+    def write(plan: Plan) -> Success:
+        return _collected(rt, plan, continue_on_error=request.continue_on_error is True)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
-def preview_collection(plan: RemovalPlan) -> CollectionPreview:
-    """A plan in the words of an answer."""
-    return CollectionPreview(
-        sessions=list(plan.sessions),
-        blob_count=len(plan.blobs),
-        bytes_to_free=sum(session.bytes for session in plan.sessions) + plan.blob_bytes,
-        warnings=_warnings(plan.blocked_by),
+def _plan(removal: RemovalPlan, days: int) -> Plan:
+    size = sum(session.bytes for session in removal.sessions) + removal.blob_bytes
+    sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
+    told = (
+        f"{len(sessions)} sessions without activity for {days} days, with their whole history, and "
+        f"{len(removal.blobs)} blobs; {size} bytes. This cannot be undone."
+    )
+    return Plan(
+        action="remove old sessions and unused blobs",
+        changes=(*(_change(session) for session in removal.sessions), *_blob_changes(removal)),
+        targets=(*sessions, *((BLOBS,) if removal.blobs else ())),
+        versions={**sessions, BLOBS: digest(sorted(removal.blobs))},
+        blast_radius=" ".join([told, *_safe_mode(removal.blocked_by)]),
     )
 
 
-def collect_garbage(rt: Runtime, plan: RemovalPlan) -> CollectionDone:
-    """Do what was shown, as far as it is still true: a session that grew since then stays."""
-    done = rt.keeper().remove(plan)
-    return CollectionDone(
-        removed_sessions=list(done.sessions),
-        kept_sessions=list(done.kept),
-        removed_blobs=done.blobs,
-        bytes_freed=done.bytes_freed,
-        warnings=_warnings(done.blocked_by),
+def _change(session: SessionToRemove) -> Change:
+    before = {"size_bytes": session.bytes, "head": session.head_digest}
+    return Change(action="delete", resource="session", id=session.session_id, before=before)
+
+
+def _blob_changes(removal: RemovalPlan) -> list[Change]:
+    if removal.blocked_by:
+        after: dict[str, Any] = {"reason": _safe_mode(removal.blocked_by)[0]}
+        return [Change(action="none", resource=BLOBS, id=BLOBS, after=after)]
+    if not removal.blobs:
+        return []
+    before = {"count": len(removal.blobs), "size_bytes": removal.blob_bytes}
+    return [Change(action="delete", resource=BLOBS, id=BLOBS, before=before)]
+
+
+def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
+    keeper = rt.keeper()
+    shown = {change.id: change for change in plan.changes if change.resource == "session"}
+    freed: list[int] = []
+
+    def act(session_id: str) -> None:
+        size = shown[session_id].before["size_bytes"]
+        session = SessionToRemove(
+            session_id=SessionId(session_id), head_digest=plan.versions[session_id], bytes=size
+        )
+        if not keeper.remove_session(session):
+            raise refusal("target_changed")
+        freed.append(size)
+
+    result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
+    rest = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
+    is_swept = continue_on_error or result.summary.failed == 0
+    swept = keeper.remove(rest) if is_swept else None
+    warnings = [] if swept is None else _safe_mode(swept.blocked_by)
+    done = CollectedGarbage(
+        **msgspec.structs.asdict(result),
+        removed_blobs=0 if swept is None else swept.blobs,
+        bytes_freed=sum(freed) + (0 if swept is None else swept.bytes_freed),
+        warnings=warnings,
     )
+    notices = tuple(Notice(type="safe_mode", message=text, severity="warning") for text in warnings)
+    return Success(data=msgspec.to_builtins(done), notices=notices)
 
 
-def _warnings(blocked_by: tuple[str, ...]) -> list[str]:
+def _safe_mode(blocked_by: tuple[str, ...]) -> list[str]:
     if not blocked_by:
         return []
     named = ", ".join(blocked_by[:5])
     return [
         f"Safe mode: no blob is removed, because {len(blocked_by)} sessions cannot be read whole ({named}). "
-        "Run handrail store verify, restore or remove them, then collect again."
+        "Run handrail store verify, restore or delete them, then collect again."
     ]
+
+
+OPERATION = Operation(
+    name="store.gc",
+    effect="dangerous",
+    summary="Remove sessions that are older than the retention, and blobs that none of the others names.",
+    input=CollectGarbage,
+    output=CollectedGarbage,
+    perform=collect_garbage,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped", "bytes_freed"), "standard": None, "full": None},
+        select="top",
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_CONFIG.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "KEYRING_INVALID",
+        "SESSION_LOCKED",
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

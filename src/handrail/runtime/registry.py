@@ -32,6 +32,8 @@ _MODULES = {
     "store.du": "handrail.runtime.store_usage",
     "store.selftest": "handrail.runtime.selftest_store",
     "session.events": "handrail.runtime.list_events",
+    "store.gc": "handrail.runtime.collect_garbage",
+    "store.copy": "handrail.runtime.copy_store",
     "session.export": "handrail.runtime.export_session",
     "session.import": "handrail.runtime.import_session",
     "ledger.show": "handrail.runtime.show_ledger",

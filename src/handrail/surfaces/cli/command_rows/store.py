@@ -9,10 +9,10 @@ STORE_ROWS = (
         path="store verify",
         operation="store.verify",
         spellings=(
-            Spelling(field="ids", kind="text", value="ID,ID", text="Only these sessions and their blobs."),
+            Spelling(field="ids", kind="ids", value="ID,ID", text="Only these sessions and their blobs."),
         ),
         seconds=900,
-        examples=("handrail store verify --compact", "handrail store verify --report-only --human"),
+        examples=("handrail store verify --compact", "handrail store verify --ids SESSION_ID --human"),
     ),
     Row(
         path="store du",
@@ -31,5 +31,31 @@ STORE_ROWS = (
         ),
         seconds=3600,
         examples=("handrail store selftest --quick --kills 50 --human",),
+    ),
+    Row(
+        path="store gc",
+        operation="store.gc",
+        spellings=(Spelling(field="olderThan", flag="--older-than", value="DAYS"),),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=(
+            "handrail store gc --older-than 90 --dangerous --dry-run --compact",
+            "handrail store gc --older-than 90 --dangerous --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="store copy",
+        operation="store.copy",
+        spellings=(
+            Spelling(field="from", flag="--from", kind="text", value="HOME"),
+            Spelling(field="to", flag="--to", kind="text", value="HOME"),
+            Spelling(field="ids", kind="ids", value="ID,ID"),
+        ),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=(
+            "handrail store copy --to copied --dry-run --compact",
+            "handrail store copy --to copied --confirm CONFIRM_TOKEN --compact",
+        ),
     ),
 )
