@@ -61,7 +61,7 @@ def visit(clients: list[Client], place: Place, address: str) -> list[Report]:
 def _checks(client: Client, place: Place, target: dict[str, Any]) -> list[Check]:
     heard, trouble = _walk(client, place, target)
     if heard is None:
-        return [Check(name=f"{client.label}: connects", status="failed", detail=trouble)]
+        return [Check(name=f"{client.label}: comes to the end", status="failed", detail=trouble)]
     problems = journey_problems(heard["told"])
     names = [tool.name for tool in offered_tools().values()]
     assert len(names) == len(OFFERED), "every offered operation is one tool"
