@@ -11,8 +11,9 @@ from tests.house.tree import Source, check, check_planted, plant, python_files, 
 
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
 ALLOWED = {
-    "src/handrail/surfaces/mcp/server.py": "the server on stdin and stdout",
-    "src/handrail/surfaces/mcp/over_http.py": "the same server behind HTTP; stdio must not pay for it",
+    "src/handrail/surfaces/mcp/server.py": "the protocol around the operations, for any transport",
+    "src/handrail/surfaces/mcp/stdio.py": "the server on stdin and stdout",
+    "src/handrail/surfaces/mcp/over_http.py": "the server behind HTTP; a client on stdio must not pay for it",
 }
 
 

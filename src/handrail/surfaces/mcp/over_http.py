@@ -1,6 +1,6 @@
 """The MCP server as an ASGI app for streamable HTTP: stateless in both eras, Host and Origin checked by us.
 
-The second file that imports the protocol library: its HTTP half costs as much again as the rest, and a client
+A file of its own, because the HTTP half of the protocol library costs as much again as the rest, and a client
 on stdin and stdout must not pay for it.
 """
 
