@@ -18,6 +18,7 @@ from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
+from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
 
 _HEAD = '''"""{title}
@@ -46,6 +47,7 @@ def generated_files() -> dict[str, str]:
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),
         "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
+        "docs/reference/promises.md": promises_page(),
         "docs/reference/referees.md": referees_page(),
         "schemas/mcp-tools.json": _json(definitions),
         "schemas/operations.json": _json(operation_schemas()),

@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.house.normative_sentences import binding_sentences, headings
-from tests.house.tree import ROOT, Source, check_planted, plant, python_files, syntax
+from tests.house.promise_marks import marks
+from tests.house.tree import ROOT, Source, check_planted, plant, python_files
 from tests.journeys.promises import execution, resumption_pack, sentences
 from tests.journeys.promises.manifest import PROMISES
 
 PROMISED = {promise.id for promise in PROMISES}
-MARK = "pytest.mark.promise"
-
-
-def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
-    """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
-    if MARK not in source.text:
-        return  # reading the syntax of every test takes seconds
-    for node in ast.walk(syntax(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for decorator in node.decorator_list:
-                for name in _named(decorator):
-                    yield name, decorator, node.name if _is_collected(source, node.name) else ""
-
-
-def _named(decorator: ast.AST) -> list[str]:
-    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != MARK:
-        return []
-    return [str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant)]
-
-
-def _is_collected(source: Source, name: str) -> bool:
-    """As pytest collects by default: `test_*` functions of `test_*.py` files."""
-    return name.startswith("test_") and Path(source.path).name.startswith("test_")
 
 
 def shown_promises() -> set[str]:

@@ -49,4 +49,9 @@ PROMISES = (
     Promise("bundle.label", "DESIGN 9", "An imported session says so wherever it is told of."),
     Promise("bundle.provenance", "DESIGN D6", "A copy can be proven event by event against its source."),
     Promise("bundle.gated", "CLI 9", "An import is shown first, and made only as it was shown."),
+    Promise(
+        "answers.every-code",
+        "execution, must hold 5",
+        "Every error, blocker, reason, warning and event kind that exists can come out of a surface.",
+    ),
 )

@@ -1,0 +1,32 @@
+"""Which tests name which promises, read from their marks. Pure."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.house.tree import Source, syntax
+
+_MARK = "pytest.mark.promise"
+
+
+def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:
+    """Each promise id that a file names: the id, where, and the test that names it (empty: no test)."""
+    if _MARK not in source.text:
+        return  # reading the syntax of every test takes seconds
+    for node in ast.walk(syntax(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for decorator in node.decorator_list:
+                for name in _named(decorator):
+                    yield name, decorator, node.name if _is_collected(source, node.name) else ""
+
+
+def _named(decorator: ast.AST) -> list[str]:
+    if not isinstance(decorator, ast.Call) or ast.unparse(decorator.func) != _MARK:
+        return []
+    return [str(argument.value) for argument in decorator.args if isinstance(argument, ast.Constant)]
+
+
+def _is_collected(source: Source, name: str) -> bool:
+    """As pytest collects by default: `test_*` functions of `test_*.py` files."""
+    return name.startswith("test_") and source.path.rpartition("/")[2].startswith("test_")

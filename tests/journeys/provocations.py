@@ -1,0 +1,416 @@
+"""Every code of the catalogue, provoked through a surface: code → what makes the product say it.
+
+`LATER` names the codes that nothing can provoke yet, each with the reason. A new code needs a row in one of
+the two tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import msgspec
+
+from handrail.contract.ids import SessionId
+from handrail.event_log.disk import Disk
+from handrail.event_log.files import FileLog
+from handrail.event_log.memory import MemoryLog
+from handrail.ports import Appended, Blob, Conflict, Draft
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.over_http import HttpDoor
+from handrail.surfaces.mcp.server import build_server
+from handrail.wiring import build_runtime
+from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
+from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
+from tests.journeys.conversation import advance, answer, start
+from tests.journeys.doors import tool_call
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
+
+
+class Stage:
+    """A runtime in memory, one on disk, and the command as a process, each made when it is needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runtime = memory_runtime()
+        self.home = str(folder / "home")
+
+    def mcp(self, tool: str, runtime: Runtime | None = None, **params: Any) -> str:
+        """The code that an MCP tool answers; empty when it succeeds."""
+        told = tool_call(runtime or self.runtime, tool, **params)
+        return str(told.structured["code"]) if told.is_error else ""
+
+    def cli(self, *arguments: str, runtime: Runtime | None = None, **environment: str) -> str:
+        """The code that the command line answers, in this process."""
+        return code_in(run_here(runtime or self.runtime, arguments, environment).out)
+
+    def disk(self) -> Runtime:
+        workflows = self.folder / "project" / ".handrail" / "workflows"
+        workflows.mkdir(parents=True, exist_ok=True)
+        (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+        environment = {"HANDRAIL_PROJECT": str(self.folder / "project"), "USER": "tester"}
+        return build_runtime(environment, home=self.home)
+
+    def on_refusing_disk(self, error: OSError) -> str:
+        """What an advance says when the disk refuses to open any file for writing."""
+        runtime = self.disk()
+        first = start(runtime)
+
+        class Refusing(Disk):
+            def write(self, descriptor: int, content: bytes, offset: int) -> int:
+                raise error
+
+        log = FileLog(os.path.join(self.home, "data"), disk=Refusing())
+        broken = msgspec.structs.replace(runtime, log=log)
+        return self.mcp("continue_workflow", broken, ackToken=first["ackToken"])
+
+    def stranger(self, change: Change) -> str:
+        """What an import says to a bundle that somebody changed like this and sealed again."""
+        return self.bundle_text(rechained(change))
+
+    def bundle_text(self, text: str) -> str:
+        path = self.folder / "bundle.json"
+        path.write_text(text, encoding="utf-8")
+        return self.cli("session", "import", str(path), "--dry-run")
+
+    def session_file(self, session_id: str, name: str) -> Path:
+        return Path(self.home) / "data" / "sessions" / session_id / name
+
+    def over_http(self, method: str, *headers: tuple[bytes, bytes]) -> str:
+        """What the HTTP door answers to a request with these headers."""
+        app = HttpDoor(build_server(self.runtime), ["127.0.0.1:1"])
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": method, "path": "/mcp", "headers": list(headers)}
+        anyio.run(app, scope, receive, send)
+        problem = json.loads(sent[-1]["body"])
+        return str(problem["code"])
+
+
+def code_in(out: bytes) -> str:
+    document = json.loads(out)
+    if document["ok"]:
+        return ""
+    error = document["error"]
+    return str(error["details"].get("domain_code", error["code"]))
+
+
+def _scope(stage: Stage) -> str:
+    first = start(stage.runtime)
+    return stage.mcp("continue_workflow", ackToken=first["stateToken"])
+
+
+def _cursor_expired(stage: Stage) -> str:
+    for _ in range(2):
+        start(stage.runtime)
+    cursor = answer(stage.runtime, "session.list", limit=1)["next_cursor"]
+    assert isinstance(stage.runtime.clock, FixedClock)
+    stage.runtime.clock.seconds += 3_601
+    return stage.cli("session", "list", "--limit", "1", "--cursor", cursor)
+
+
+def _conflict(stage: Stage) -> str:
+    return stage.cli("workflow", "new", "project.x", "--confirm", "ct_made_up")
+
+
+def _invalid_workflow(stage: Stage) -> str:
+    assert isinstance(stage.runtime.library, GivenFiles)
+    stage.runtime.library.add(b'{"id": "project.broken", "steps": 7}', "broken.json")
+    return stage.mcp("start_workflow", workflowId="project.broken")
+
+
+def _history_lost(stage: Stage) -> str:
+    first = start(stage.runtime, requestId="same")
+    second = advance(stage.runtime, first)
+    restored = msgspec.structs.replace(stage.runtime, log=MemoryLog())
+    start(restored, requestId="same")
+    return stage.mcp("continue_workflow", restored, ackToken=second["ackToken"])
+
+
+def _unknown_node(stage: Stage) -> str:
+    first = start(stage.runtime)
+    empty = msgspec.structs.replace(stage.runtime, log=MemoryLog())
+    return stage.mcp("continue_workflow", empty, ackToken=first["ackToken"])
+
+
+def _bad_signature(stage: Stage) -> str:
+    first = start(stage.runtime)
+    elsewhere = msgspec.structs.replace(stage.runtime, keys=FixedKeys(b"o" * 32))
+    return stage.mcp("continue_workflow", elsewhere, ackToken=first["ackToken"])
+
+
+class Impatient:
+    """A log that does not wait for another writer."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> Any:
+        return self._log.hold(session_id, 0)
+
+
+def _locked(stage: Stage, call: Callable[[Runtime, dict[str, Any]], str]) -> str:
+    first = start(stage.runtime)
+    log: Any = Impatient(stage.runtime.log)
+    with stage.runtime.log.hold(first["session"]["sessionId"], 0):
+        return call(msgspec.structs.replace(stage.runtime, log=log), first)
+
+
+def _not_healthy(stage: Stage) -> str:
+    runtime = stage.disk()
+    first = start(runtime)
+    second = advance(runtime, first, "acknowledged notes")
+    events = stage.session_file(second["session"]["sessionId"], "events-000001.jsonl")
+    events.write_bytes(events.read_bytes().replace(b"acknowledged", b"Acknowledged"))
+    return stage.mcp("continue_workflow", stage.disk(), ackToken=first["ackToken"])
+
+
+def _corrupt(stage: Stage) -> str:
+    runtime = stage.disk()
+    first = start(runtime)
+    for blob in (Path(stage.home) / "data" / "blobs").rglob("*"):
+        if blob.is_file():
+            blob.write_bytes(blob.read_bytes() + b" ")
+    return stage.mcp("continue_workflow", stage.disk(), stateToken=first["stateToken"])
+
+
+def _newer_store(stage: Stage) -> str:
+    first = start(stage.runtime)
+    body = b'{"v":2,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"session_created"}}'
+    with stage.runtime.log.hold(first["session"]["sessionId"], 0) as hold:
+        loaded = hold.load()
+        assert loaded is not None
+        hold.append(loaded.head, [Draft(dedupe_key="later", body=body)])
+    return stage.mcp("continue_workflow", stateToken=first["stateToken"])
+
+
+def _keyring(stage: Stage) -> str:
+    runtime = stage.disk()
+    start(runtime)
+    (keys,) = Path(stage.home).rglob("keyring.json")
+    keys.write_text("not a keyring", encoding="utf-8")
+    return stage.mcp("start_workflow", stage.disk(), workflowId="project.three_steps")
+
+
+def _damaged_store(stage: Stage) -> str:
+    _not_healthy(stage)
+    told = msgspec.structs.replace(stage.disk(), incidents=KeptIncidents())
+    return stage.cli("store", "verify", runtime=told)
+
+
+class Moving:
+    """A log that is never where the caller thought."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> Any:
+        real = self._log.hold(session_id, wait_ms)
+
+        class Hold:
+            def __enter__(self) -> Any:
+                self._hold = real.__enter__()
+                return self
+
+            def __exit__(self, *trouble: Any) -> None:
+                real.__exit__(*trouble)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(self._hold, name)
+
+            def append(self, head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+                return Conflict(head=head + 1)
+
+        return Hold()
+
+
+def _invariant(stage: Stage) -> str:
+    first = start(stage.runtime)
+    assert isinstance(stage.runtime.log, MemoryLog)
+    moving: Any = Moving(stage.runtime.log)
+    return stage.mcp(
+        "continue_workflow", msgspec.structs.replace(stage.runtime, log=moving), ackToken=first["ackToken"]
+    )
+
+
+def _defect(stage: Stage) -> str:
+    class Broken(GivenFiles):
+        def files(self, project: str) -> Any:
+            raise ZeroDivisionError
+
+    return stage.mcp("list_workflows", msgspec.structs.replace(stage.runtime, library=Broken()))
+
+
+def _timeout(stage: Stage) -> str:
+    """Another writer keeps the session for longer than the call may take."""
+    tool = Tool(str(stage.folder))
+    reply = tool.data("run", "start", "wr.small_change", "--request-id", "t")
+    runtime = build_runtime({}, home=tool.home)
+    with runtime.log.hold(reply["session"]["sessionId"], 0):
+        ran = tool.run("run", "continue", "--ack", reply["ackToken"], "--timeout", "1")
+    return code_in(ran.out)
+
+
+def _interrupted(stage: Stage) -> str:
+    """The same wait, ended by a signal as soon as the process waits for the lock."""
+    tool = Tool(str(stage.folder))
+    reply = tool.data("run", "start", "wr.small_change", "--request-id", "t")
+    runtime = build_runtime({}, home=tool.home)
+    line = [*tool.command, "run", "continue", "--ack", reply["ackToken"]]
+    with runtime.log.hold(reply["session"]["sessionId"], 0):
+        running = subprocess.Popen(
+            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tool.project, env=tool.environment
+        )
+        _until_it_waits(running)
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=DEADLINE_SECONDS)
+    return code_in(out)
+
+
+def _until_it_waits(running: subprocess.Popen[bytes]) -> None:
+    """Until the process has the lock file open, which it cannot lock; bounded by its own patience."""
+    open_files = f"/proc/{running.pid}/fd"
+    while running.poll() is None:
+        try:
+            names = [os.readlink(f"{open_files}/{name}") for name in os.listdir(open_files)]
+        except FileNotFoundError:
+            continue  # a file was closed while we looked
+        if any(name.endswith("/lock") for name in names):
+            return
+    raise AssertionError("the process ended before it waited for the lock")
+
+
+def _not_conformant(stage: Stage) -> str:
+    path = stage.folder / "answer.json"
+    path.write_text('{"success": true}', encoding="utf-8")
+    return stage.cli("lafs", "check", str(path))
+
+
+HERE = (b"host", b"127.0.0.1:1")
+
+PROVOKED: dict[str, Callable[[Stage], str]] = {
+    "E_USAGE": lambda stage: stage.cli("nonsense"),
+    "E_VALIDATION": lambda stage: stage.mcp(
+        "start_workflow", workflowId="project.three_steps", context={"a": float("nan")}
+    ),
+    "E_NOT_FOUND": lambda stage: stage.cli("workflow", "validate", str(stage.folder / "nowhere.json")),
+    "E_CONFIG": lambda stage: stage.cli("workflow", "list", HANDRAIL_FORMAT="xml"),
+    "E_FORBIDDEN": lambda stage: stage.cli("workflow", "validate", "/proc/1/mem"),
+    "E_IO": lambda stage: stage.cli("workflow", "validate", "/proc/self/mem"),
+    "E_CONFIRMATION_REQUIRED": lambda stage: stage.cli("workflow", "new", "project.x"),
+    "E_CONFLICT": _conflict,
+    "E_TIMEOUT": _timeout,
+    "E_INTERRUPTED": _interrupted,
+    "E_INTEGRITY": _damaged_store,
+    "FORMAT_CONFLICT": lambda stage: stage.cli("workflow", "list", "--json", "--human"),
+    "FIELD_CONFLICT": lambda stage: stage.cli("workflow", "list", "--field", "id", "--fields", "id"),
+    "FIELD_UNKNOWN": lambda stage: stage.cli("workflow", "list", "--fields", "nonsense"),
+    "BUDGET_EXCEEDED": lambda stage: stage.cli("workflow", "list", "--budget", "bytes=1"),
+    "CONTEXT_MISSING": lambda stage: stage.mcp("continue_workflow"),
+    "VERSION_UNSUPPORTED": lambda stage: stage.cli("workflow", "list", "--schema-version", "9.0"),
+    "NOT_CONFORMANT": _not_conformant,
+    "VALIDATION_ERROR": lambda stage: stage.mcp("start_workflow"),
+    "CONTEXT_BUDGET_EXCEEDED": lambda stage: stage.mcp(
+        "start_workflow", workflowId="project.three_steps", context={"a": "x" * 300_000}
+    ),
+    "FEATURE_DISABLED": lambda stage: stage.cli("store", "verify"),
+    "WORKFLOW_NOT_FOUND": lambda stage: stage.mcp("start_workflow", workflowId="project.nowhere"),
+    "WORKFLOW_INVALID": _invalid_workflow,
+    "WORKFLOW_ID_RESERVED": lambda stage: stage.cli("workflow", "new", "wr.mine", "--dry-run"),
+    "WORKFLOW_ID_LEGACY": lambda stage: stage.cli("workflow", "new", "old-style", "--dry-run"),
+    "TOKEN_INVALID_FORMAT": lambda stage: stage.mcp("continue_workflow", ackToken="hello"),
+    "TOKEN_UNSUPPORTED_VERSION": lambda stage: stage.mcp("continue_workflow", ackToken="ak9" + "0" * 53),
+    "TOKEN_BAD_SIGNATURE": _bad_signature,
+    "TOKEN_SCOPE_MISMATCH": _scope,
+    "TOKEN_UNKNOWN_NODE": _unknown_node,
+    "TOKEN_SESSION_LOCKED": lambda stage: _locked(
+        stage, lambda busy, first: stage.mcp("continue_workflow", busy, ackToken=first["ackToken"])
+    ),
+    "SESSION_LOCKED": lambda stage: _locked(
+        stage,
+        lambda busy, first: stage.mcp(
+            "start_workflow", busy, workflowId="project.three_steps", session=first["session"]["sessionId"]
+        ),
+    ),
+    "INVALID_TOKEN": lambda stage: stage.mcp("list_workflows", cursor="cu1AAAA"),
+    "TOKEN_EXPIRED": _cursor_expired,
+    "SESSION_NOT_FOUND": lambda stage: stage.cli("session", "show", "ses_000000000000"),
+    "SESSION_NOT_HEALTHY": _not_healthy,
+    "STORE_IO_ERROR": lambda stage: stage.on_refusing_disk(OSError(28, "No space left on device")),
+    "STORE_PERMISSION_DENIED": lambda stage: stage.on_refusing_disk(PermissionError(13, "Permission denied")),
+    "STORE_CORRUPT": _corrupt,
+    "STORE_HISTORY_LOST": _history_lost,
+    "STORE_UNSUPPORTED_VERSION": _newer_store,
+    "KEYRING_INVALID": _keyring,
+    "BUNDLE_INVALID_FORMAT": lambda stage: stage.bundle_text("{}"),
+    "BUNDLE_UNSUPPORTED_VERSION": lambda stage: stage.bundle_text(
+        json.dumps(rich_bundle() | {"bundleSchemaVersion": 2})
+    ),
+    "BUNDLE_INTEGRITY_FAILED": lambda stage: stage.bundle_text(
+        json.dumps(rich_bundle() | {"bundleId": "bnd_x"})
+    ),
+    "BUNDLE_MISSING_SNAPSHOT": lambda stage: stage.stranger(
+        lambda held: held["session"]["snapshots"].clear()
+    ),
+    "BUNDLE_MISSING_PINNED_WORKFLOW": lambda stage: stage.stranger(
+        lambda held: held["session"]["pinnedWorkflows"].clear()
+    ),
+    "BUNDLE_EVENT_ORDER_INVALID": lambda stage: stage.stranger(lambda held: without_event(held, 0)),
+    "BUNDLE_TOO_LARGE": lambda stage: stage.bundle_text("[" * 500 + "]" * 500),
+    "BUNDLE_MANIFEST_ORDER_INVALID": lambda stage: stage.stranger(
+        lambda held: held["session"]["manifest"][2].update(eventIndex=7)
+    ),
+    "INTERNAL_ERROR": _defect,
+    "INVARIANT_VIOLATION": _invariant,
+    "REQUEST_TOO_LARGE": lambda stage: stage.mcp("resume_session", query="x" * 5_000_000),
+    "HOST_REFUSED": lambda stage: stage.over_http("POST", (b"host", b"evil.example")),
+    "ORIGIN_REFUSED": lambda stage: stage.over_http("POST", HERE, (b"origin", b"https://evil.example")),
+    "METHOD_NOT_ALLOWED": lambda stage: stage.over_http("GET", HERE),
+}
+
+NOBODY = "Nothing in the product raises it yet."
+UPSTREAM = "Only an upstream service can say it, and the product calls none yet."
+CODE_TOOLS = "Belongs to the continuation tokens of the code tools, which no surface offers yet."
+SERVERS = "Belongs to a shared HTTP server, which does not exist yet."
+LATER: dict[str, str] = {
+    "E_HUMAN_REQUIRED": NOBODY,
+    "CONTEXT_STALE": NOBODY,
+    "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
+    "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,
+    "RUN_NOT_FOUND": NOBODY,
+    "NODE_NOT_FOUND": NOBODY,
+    "LEDGER_VERSION_AHEAD": NOBODY,
+    "STORE_UNAVAILABLE": "Belongs to the store of teams, which does not exist yet.",
+    "STORE_TARGET_NOT_EMPTY": "Belongs to copying a store, which no surface offers yet.",
+    "EXPAND_UNKNOWN": "No surface takes the field yet; the library alone has it.",
+    "E_AUTH": UPSTREAM,
+    "E_NETWORK": UPSTREAM,
+    "E_RATE_LIMITED": UPSTREAM,
+    "E_SERVER": UPSTREAM,
+    "E_UNKNOWN": UPSTREAM,
+    "UPSTREAM_OPEN": UPSTREAM,
+    "ACTION_NOT_ALLOWED": CODE_TOOLS,
+    "RESULTS_STALE": CODE_TOOLS,
+    "MEDIA_TYPE_REFUSED": SERVERS,
+    "SERVER_BUSY": SERVERS,
+    "SERVER_DRAINING": SERVERS,
+}

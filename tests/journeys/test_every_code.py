@@ -1,0 +1,160 @@
+"""Every code, blocker, reason, warning and event kind that exists comes out of a surface, and is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from handrail.contract.catalogue import KINDS
+from handrail.engine.events import EVENT_KINDS
+from handrail.engine.reasons import BlockerCode, ReasonName
+from handrail.engine.reply import WarningCode
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import advance, answer, rehydrate, start
+from tests.journeys.doors import events_of, tool_call
+from tests.journeys.given_workflows import (
+    NEVER_STOP,
+    WITH_DECISION,
+    begin,
+    choice,
+    option,
+    step,
+)
+from tests.journeys.provocations import LATER, PROVOKED, Stage
+from tests.journeys.rich_session import rich_session
+from tests.journeys.test_blocked import report
+from tests.journeys.test_moving_sessions import exported, imported
+from tests.journeys.test_tokens_in_use import changed
+from tests.journeys.test_workflow_identity import add
+
+
+def may_read(path: str) -> bool:
+    try:
+        with open(path, "rb"):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.promise("answers.every-code")
+@pytest.mark.parametrize("code", PROVOKED)
+def test_a_surface_answers_with_this_code(code: str, tmp_path: Path) -> None:
+    if code == "E_FORBIDDEN" and may_read("/proc/1/mem"):
+        pytest.skip("this user may read every file, so none is forbidden")
+
+    assert PROVOKED[code](Stage(tmp_path)) == code
+
+
+def test_every_code_of_the_catalogue_is_provoked_or_has_a_reason() -> None:
+    assert set(KINDS) - set(PROVOKED) - set(LATER) == set(), (
+        "provoke these in provocations.py, or say why not"
+    )
+    assert (set(PROVOKED) | set(LATER)) - set(KINDS) == set(), "these codes do not exist"
+    assert set(PROVOKED) & set(LATER) == set(), "these can be provoked, so nothing is left for later"
+    assert {code for code, kind in KINDS.items() if kind.is_reserved} <= set(LATER)
+
+
+# Reasons: a blocker where somebody can be asked, a gap where nobody is.
+
+Reply = dict[str, Any]
+USER_ONLY = (
+    "needs_user_secret_or_token",
+    "needs_user_account_access",
+    "needs_user_artifact",
+    "needs_user_approval",
+    "needs_user_environment_action",
+)
+WEB = {"capabilities": {"web_browsing": "required"}}
+DEFECTS = {
+    "unexpected:invariant_violation": "A defect: it ends the call as the error INVARIANT_VIOLATION.",
+    "unexpected:storage_corruption_detected": "Damage: it ends the call as the error SESSION_NOT_HEALTHY.",
+}
+"""Reasons that are never a gap of a run that goes on, because correctness is at stake."""
+DEFECT_BLOCKERS = {"INVARIANT_VIOLATION", "STORAGE_CORRUPTION_DETECTED"}
+
+
+def observed(status: str) -> dict[str, Any]:
+    seen = {"kind": "wr.capability_observation", "capability": "web_browsing", "summary": "Tried it."}
+    return {**seen, "status": status}
+
+
+def unfinished(
+    runtime: Runtime, preferences: dict[str, str]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """A run and the reply to a report that is not enough, once per reason."""
+    for reason in USER_ONLY:
+        first = begin(runtime, step("ask", userOnly={"reason": reason}), fields={}, preferences=preferences)
+        yield first, advance(runtime, first)
+    for artifacts in ([], [{"kind": "wr.decision", "question": 7}]):
+        first = begin(runtime, step("decide", **WITH_DECISION), fields={}, preferences=preferences)
+        yield first, report(runtime, first["ackToken"], *artifacts)
+    for status in ("unknown", "unavailable"):
+        first = begin(runtime, step("search"), fields=WEB, preferences=preferences)
+        yield first, report(runtime, first["ackToken"], observed(status))
+    pick = choice("way", option("left"), option("right"), nonAssumable="scope_boundary")
+    first = begin(runtime, pick, fields={}, preferences=preferences)
+    yield first, answer(runtime, "run.continue", ackToken=first["pending"]["choices"][0]["token"])
+
+
+@pytest.mark.promise("answers.every-code")
+def test_every_blocker_code_comes_out_of_a_blocked_step(runtime: Runtime) -> None:
+    heard = {blocker["code"] for _, reply in unfinished(runtime, {}) for blocker in reply.get("blockers", [])}
+
+    assert heard == set(get_args(BlockerCode)) - DEFECT_BLOCKERS
+
+
+@pytest.mark.promise("answers.every-code")
+def test_every_reason_becomes_a_gap_in_never_stop(runtime: Runtime) -> None:
+    heard = set()
+    for first, _ in unfinished(runtime, NEVER_STOP):
+        shown = answer(runtime, "session.show", sessionId=first["session"]["sessionId"])
+        heard |= {gap["reason"] for gap in shown["runs"][0]["gaps"]}
+
+    assert heard == set(get_args(ReasonName)) - set(DEFECTS)
+
+
+def warned(reply: dict[str, Any]) -> set[str]:
+    return {warning["code"] for warning in reply.get("warnings", [])}
+
+
+@pytest.mark.promise("answers.every-code")
+def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
+    heard: set[str] = set()
+    first = start(runtime)
+    heard |= warned(advance(runtime, first, "x" * 5_000))
+    heard |= warned(advance(runtime, first, "another story"))
+    heard |= warned(rehydrate(runtime, {"stateToken": changed(first["stateToken"], 20)}))
+    heard |= warned(
+        tool_call(runtime, "start_workflow", workflowId="project.three_steps", context='{"a": 1}').structured
+    )
+    add(runtime, "old-style")
+    heard |= warned(start(runtime, workflowId="old-style"))
+    recommended = {"recommended": {"autonomy": "guided"}}
+    heard |= warned(begin(runtime, step("do"), fields=recommended, preferences=NEVER_STOP))
+    preferred = begin(
+        runtime, step("do"), step("end"), fields={"capabilities": {"web_browsing": "preferred"}}
+    )
+    heard |= warned(report(runtime, preferred["ackToken"], observed("unavailable")))
+
+    assert set(get_args(WarningCode)) - heard == set(), "make a reply say these too"
+
+
+@pytest.mark.promise("answers.every-code")
+def test_every_event_kind_is_written_by_a_call(runtime: Runtime) -> None:
+    rich = rich_session(runtime)
+    elsewhere = memory_runtime()
+    imported(elsewhere, exported(runtime, rich["session"]["sessionId"]))
+    seen = begin(runtime, step("search"), fields=WEB)
+    report(runtime, seen["ackToken"], observed("available"))
+
+    written = {
+        event["kind"]
+        for where, reply in ((runtime, rich), (elsewhere, rich), (runtime, seen))
+        for event in events_of(where, reply)
+    }
+
+    assert set(EVENT_KINDS) - written == set(), "make a call write these too"
