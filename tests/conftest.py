@@ -93,6 +93,12 @@ class GivenFiles:
     def files(self, project: str) -> Sequence[WorkflowFile]:
         return self.held
 
+    def content_now(self, project: str, source_kind: str, source_ref: str) -> bytes | None:
+        named = [
+            file for file in self.held if (file.source_kind, file.source_ref) == (source_kind, source_ref)
+        ]
+        return named[0].content if named else b""
+
 
 class GivenWorkspace:
     """A workspace without a disk behind it."""

@@ -369,6 +369,12 @@ class WorkflowLibrary(Protocol):
     def files(self, project: str) -> Sequence[WorkflowFile]:
         """Every `*.json` found. What cannot be read is given without content, never left out."""
 
+    def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
+        """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.
+
+        None where that cannot be told without more work: files from git, plugins and other machines.
+        """
+
 
 class Workspace(Protocol):
     """Facts about where the caller works. Never a subprocess."""

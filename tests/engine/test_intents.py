@@ -32,8 +32,11 @@ MODES: tuple[Autonomy, ...] = get_args(Autonomy)
 
 
 def standing(leaf: Leaf | None, autonomy: Autonomy, *, confirm: bool = False) -> Standing:
+    log = WrittenLog()
+    node = log.start()
     return Standing(
-        node=WrittenLog().start(),
+        run=log.history.runs[node.run_id],
+        node=node,
         preferences=Preferences(autonomy=autonomy, risk_policy="conservative"),
         leaf=leaf,
         needs_confirmation=confirm,

@@ -46,7 +46,11 @@ def test_a_reply_says_what_is_pending_and_how_to_go_on() -> None:
         "isComplete": False,
         "nextIntent": "perform_pending_then_continue",
         "nextCall": {"tool": "continue_workflow", "params": {"ackToken": "ak1ack"}},
-        "session": {"sessionId": "ses_000000000001", "runId": "run_000000000001"},
+        "session": {
+            "sessionId": "ses_000000000001",
+            "runId": "run_000000000001",
+            "workflowId": "project.test",
+        },
         "preferences": {"autonomy": "guided", "riskPolicy": "conservative"},
         "project": "/p",
         "stateToken": "st1state",

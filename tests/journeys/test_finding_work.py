@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, FixedClock, GivenFiles
+from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 
 
@@ -63,7 +63,7 @@ def test_a_workflow_without_a_namespace_runs_with_a_warning(runtime: Runtime) ->
     reply = start(runtime, workflowId="three-steps", requestId="legacy")
     again = start(runtime, workflowId="three-steps", requestId="legacy")
 
-    assert [warning["code"] for warning in reply["warnings"]] == ["WORKFLOW_ID_LEGACY"]
+    assert [warning["code"] for warning in reply["warnings"]] == ["WORKFLOW_ID_LEGACY", "WORKFLOW_FIRST_RUN"]
     assert "project.three_steps" in reply["warnings"][0]["message"]
     assert again == reply
 
@@ -97,7 +97,120 @@ def test_without_a_query_the_latest_sessions_are_offered_five_at_most(runtime: R
     found = answer(runtime, "session.resume")["items"]
 
     assert [item["goal"] for item in found] == ["goal 0", "goal 6", "goal 5", "goal 4", "goal 3"]
-    assert answer(runtime, "session.resume", query="no such words")["items"] == []
+    assert {tuple(item["whyMatched"]) for item in found} == {("recent activity",)}
+
+
+@pytest.mark.promise("resume.latest")
+def test_words_that_are_nowhere_get_the_latest_sessions_and_say_so(runtime: Runtime) -> None:
+    start(runtime, goal="mend it")
+
+    by_words = answer(runtime, "session.resume", query="no such words")
+    by_id = answer(runtime, "session.resume", query="ses_000000000000")
+    by_branch = answer(runtime, "session.resume", branch="no-such-branch")
+
+    assert by_words["scope"].startswith("nothing matches in 1 of 1 sessions")
+    assert [item["whyMatched"] for item in by_words["items"]] == [["recent activity"]]
+    assert (by_id["items"], by_branch["items"]) == ([], [])
+
+
+def workspace(runtime: Runtime) -> GivenWorkspace:
+    assert isinstance(runtime.workspace, GivenWorkspace)
+    return runtime.workspace
+
+
+@pytest.mark.promise("resume.ranked")
+def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> None:
+    seen = workspace(runtime).seen
+    head = "0123456789abcdef0123456789abcdef01234567"
+    oldest = advance(runtime, start(runtime, goal="rename things"), "Traced PARSER-7 to the reader.")
+    advance(runtime, oldest, "Nothing else.")
+    seen["git_branch"] = "parser-7-fix"
+    on_branch = start(runtime, goal="other")
+    seen["git_branch"], seen["git_head_sha"] = "main", head
+    at_head = start(runtime, goal="third")
+    in_notes = advance(runtime, start(runtime, goal="fourth"), "Parser-7 is done.")
+    in_goal = start(runtime, goal="mend parser-7 now")
+
+    found = answer(runtime, "session.resume", query="parser-7")["items"]
+    by_head = answer(runtime, "session.resume", query=head)["items"]
+    by_flags = answer(runtime, "session.resume", head=head.upper(), branch="parser-")["items"]
+
+    sessions = [reply["session"]["sessionId"] for reply in (on_branch, in_goal, in_notes, oldest)]
+    assert [item["sessionId"] for item in found] == sessions
+    assert [item["whyMatched"] for item in found] == [
+        ["git branch"],
+        ["goal"],
+        ["newest notes"],
+        ["earlier output"],
+    ]
+    assert found[3]["snippet"] == "Traced PARSER-7 to the reader."
+    assert at_head["session"]["sessionId"] in [item["sessionId"] for item in by_head]
+    assert {tuple(item["whyMatched"]) for item in by_head} == {("git head",)}
+    assert [item["whyMatched"] for item in by_flags][-1] == ["git branch"]
+
+
+@pytest.mark.promise("resume.ranked")
+def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
+    seen = workspace(runtime).seen
+    seen |= {"repo_root_hash": "a" * 32, "git_branch": "feature"}
+    here = start(runtime, goal="here")
+    seen |= {"repo_root_hash": "b" * 32}
+    start(runtime, goal="same branch name, other repository")
+    seen |= {"repo_root_hash": "a" * 32, "git_branch": "main"}
+    start(runtime, goal="newest")
+    seen |= {"git_branch": "feature"}
+
+    found = answer(runtime, "session.resume")["items"]
+
+    assert found[0]["sessionId"] == here["session"]["sessionId"]
+    assert found[0]["whyMatched"] == ["git branch of this project", "recent activity"]
+    assert [item["goal"] for item in found[1:]] == ["newest", "same branch name, other repository"]
+
+
+@pytest.mark.promise("resume.ranked")
+def test_a_branch_that_changed_on_the_way_finds_the_run_too(runtime: Runtime) -> None:
+    seen = workspace(runtime).seen
+    first = start(runtime)
+    seen["git_branch"] = "late-branch"
+    second = advance(runtime, first)
+    answer(
+        runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output={"notesMarkdown": "x"}
+    )
+
+    found = answer(runtime, "session.resume", query="late-branch")["items"]
+    recorded = events_of(runtime, first, "observation_recorded")
+
+    assert [item["runId"] for item in found] == [first["session"]["runId"]]
+    assert recorded == [("git_branch", "main", False), ("git_branch", "late-branch", True)]
+
+
+def events_of(runtime: Runtime, reply: dict[str, Any], kind: str) -> list[tuple[str, str, bool]]:
+    """Observations as key, value and whether a node is named."""
+    loaded = runtime.log.load(reply["session"]["sessionId"])
+    assert loaded is not None
+    bodies = [json.loads(record.body) for record in loaded.records]
+    return [
+        (body["data"]["key"], body["data"]["value"], "nodeId" in body["scope"])
+        for body in bodies
+        if body["data"]["kind"] == kind
+    ]
+
+
+@pytest.mark.promise("resume.ranked")
+def test_every_run_of_a_session_is_a_candidate_of_its_own(runtime: Runtime) -> None:
+    add(runtime, named("project.other"), "other.json")
+    outer = start(runtime, goal="outer")
+    inner = start(runtime, workflowId="project.other", goal="inner", session=outer["session"]["sessionId"])
+
+    found = answer(runtime, "session.resume", query=outer["session"]["sessionId"])["items"]
+    by_name = answer(runtime, "session.resume", query="project.other")["items"]
+
+    assert [(item["runId"], item["goal"]) for item in found] == [
+        (inner["session"]["runId"], "inner"),
+        (outer["session"]["runId"], "outer"),
+    ]
+    assert [item["runId"] for item in by_name] == [inner["session"]["runId"]]
+    assert by_name[0]["whyMatched"] == ["workflow"]
 
 
 @pytest.mark.promise("sessions.paging")

@@ -38,9 +38,12 @@ def test_a_start_returns_the_first_step_and_tokens_to_go_on(runtime: Runtime) ->
     assert reply["nextIntent"] == "perform_pending_then_continue"
     assert reply["nextCall"] == {"tool": "continue_workflow", "params": {"ackToken": reply["ackToken"]}}
     assert list(reply) == [
-        *("kind", "pending", "isComplete", "nextIntent", "nextCall"),
-        *("session", "preferences", "project", "stateToken", "ackToken", "checkpointToken"),
+        *("kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "session"),
+        *("preferences", "workflow", "project", "stateToken", "ackToken", "checkpointToken", "_untrusted"),
     ]
+    assert reply["session"]["workflowId"] == "project.three_steps"
+    assert reply["session"]["goal"] == "try it"
+    assert reply["_untrusted"] == ["session.goal"]
 
 
 @pytest.mark.promise("continue.advances")
@@ -88,7 +91,7 @@ def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
     other = start(runtime, requestId="ticket-7", context={"a": 2})
 
     assert same == first
-    assert [warning["code"] for warning in other["warnings"]] == ["REPLAY_INPUT_MISMATCH"]
+    assert other["warnings"][-1]["code"] == "REPLAY_INPUT_MISMATCH"
     assert other["session"] == first["session"]
     assert commits(runtime) == before
 

@@ -40,7 +40,7 @@ def test_tokens_of_different_replies_are_refused_together(runtime: Runtime) -> N
 
     assert (steps.kind.code, sessions.kind.code) == ("TOKEN_SCOPE_MISMATCH", "TOKEN_SCOPE_MISMATCH")
     assert sessions.next_call is not None
-    assert sessions.next_call.params == {"query": second["session"]["sessionId"]}
+    assert sessions.next_call.params == {"stateToken": second["stateToken"]}
     assert agreeing["pending"]["stepId"] == "third"
 
 

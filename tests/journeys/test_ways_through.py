@@ -317,8 +317,9 @@ def test_the_mode_of_a_start_holds_for_the_run_and_is_told(runtime: Runtime) -> 
 
     assert first["preferences"] == rehydrate(runtime, second)["preferences"] == asked
     assert "preferences" not in second
-    assert [warning["code"] for warning in first["warnings"]] == ["MODE_ABOVE_RECOMMENDED"]
-    assert "guided with riskPolicy balanced" in first["warnings"][0]["message"]
+    told = {warning["code"]: warning["message"] for warning in first["warnings"]}
+    assert set(told) == {"WORKFLOW_FIRST_RUN", "MODE_ABOVE_RECOMMENDED"}
+    assert "guided with riskPolicy balanced" in told["MODE_ABOVE_RECOMMENDED"]
     assert "warnings" not in second
     assert first["nextIntent"] == "perform_pending_then_continue"
     assert shown(runtime, first)["preferences"] == {

@@ -126,9 +126,10 @@ def test_a_preview_of_a_start_names_what_a_key_makes_and_then_that_nothing_is_le
         ("create", "session"),
         ("create", "run"),
     ]
-    assert [change["id"] for change in before["changes"]] == list(
-        msgspec.to_builtins(reply["session"]).values()
-    )
+    assert [change["id"] for change in before["changes"]] == [
+        reply["session"]["sessionId"],
+        reply["session"]["runId"],
+    ]
     assert (before["unchanged"], after["unchanged"]) == (False, True)
 
 

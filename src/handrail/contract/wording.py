@@ -33,11 +33,16 @@ def quoted(text: str) -> str:
     White space becomes one space, invisible characters become U+FFFD so that their presence shows,
     inner double quotes become single ones, and a cut is marked by an ellipsis.
     """
+    return f'"{shortened(text)}"'
+
+
+def shortened(text: str) -> str:
+    """The same without the quotes around it, for a field of its own."""
     clean = _HIDDEN.sub("\ufffd", _SPACES.sub(" ", text[:_LOOKED_AT]))
     clean = _TOKEN.sub(r"\1…", clean).replace('"', "'")
     if len(clean) > LONGEST_QUOTE or len(text) > _LOOKED_AT:
         clean = clean[: LONGEST_QUOTE - 1] + "…"
-    return f'"{clean}"'
+    return clean
 
 
 def in_sight(json_text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.vocabulary import Autonomy
-from handrail.engine.assess import Verdict, assess, unchecked_artifacts
+from handrail.engine.assess import Verdict, assess, divergences_told, unchecked_artifacts
 from handrail.engine.navigate import Move, deciding_loop, next_move
 from handrail.engine.reasons import Block, Proceed, Reason, WorkflowStep, consequence
 from handrail.engine.state import Running
@@ -46,7 +46,7 @@ def answer_to(
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
             chosen = leaf.options[option]
-            verdict = Verdict(artifacts=unchecked_artifacts(artifacts))
+            verdict = _unasked(leaf.id, artifacts)
             gaps = _choice_gaps(leaf) if autonomy == "full_auto_never_stop" else ()
             return Answer(
                 verdict=verdict,
@@ -55,7 +55,7 @@ def answer_to(
                 context=context | chosen.sets,
             )
         case Action():
-            verdict = Verdict(artifacts=unchecked_artifacts(artifacts))
+            verdict = _unasked(leaf.id, artifacts)
             return Answer(verdict=verdict, outcome=Proceed(gaps=()), context=context)
         case never:
             assert_never(never)
@@ -68,6 +68,12 @@ def move_after(workflow: CompiledWorkflow, state: Running, verdict: Verdict, fac
         decided = dict(facts.loop_decisions) | {loop_id: "stop"}
         facts = Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=decided)
     return next_move(workflow, state, facts)
+
+
+def _unasked(step_id: str, artifacts: Sequence[dict[str, Any]]) -> Verdict:
+    """Where a step asks for no artifact, those that came are kept, and a divergence counts all the same."""
+    kept = unchecked_artifacts(artifacts)
+    return Verdict(artifacts=kept, divergences=divergences_told(kept, step_id))
 
 
 def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:

@@ -92,12 +92,7 @@ def assess(
         checks=(*checks, *gated.checks, *rule_checks),
         artifacts=tuple(_credited(artifact, gated.passed) for artifact in artifacts),
         observed=observed,
-        divergences=tuple(
-            DivergenceRecorded(
-                reason=told.reason, summary=told.summary, related_step_id=told.related_step_id or step.id
-            )
-            for told in _all_of(artifacts, WORKFLOW_DIVERGENCE, Divergence)
-        ),
+        divergences=divergences_told(artifacts, step.id),
         gaps=tuple(_all_of(artifacts, GAP, ReportedGap)),
         is_undecided=any(
             reason.pointer == OutputContract(contract_ref=step.contract)
@@ -110,6 +105,18 @@ def assess(
 def _unique_by_digest(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Artifacts in the one order they are recorded in, each once."""
     return sorted({digest(body): body for body in bodies}.items())
+
+
+def divergences_told(artifacts: tuple[Artifact, ...], step_id: str) -> tuple[DivergenceRecorded, ...]:
+    """Where a report says that it left the instructions on purpose, whatever the step asked for."""
+    return tuple(
+        DivergenceRecorded(
+            reason=told.reason,
+            summary=fitting(told.summary),
+            related_step_id=told.related_step_id or step_id,
+        )
+        for told in _all_of(artifacts, WORKFLOW_DIVERGENCE, Divergence)
+    )
 
 
 def unchecked_artifacts(bodies: Iterable[dict[str, Any]]) -> tuple[Artifact, ...]:
@@ -204,7 +211,7 @@ def _missing(ref: str, contract: Contract, loop_id: str) -> Reason:
         name="contract_violation:missing_required_output",
         pointer=OutputContract(contract_ref=ref),
         message=fitting(f"This step must deliver an artifact of kind {contract.artifact_kind}; none came."),
-        fix=_fix("Add it to output.artifacts and call again with the retryAckToken.", contract),
+        fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
         example=example,
     )
 
@@ -216,7 +223,7 @@ def _invalid(ref: str, contract: Contract | None, loop_id: str, issues: tuple[st
         name="contract_violation:invalid_required_output",
         pointer=OutputContract(contract_ref=ref),
         message=fitting(f"The artifact does not fit: {said}{more}"),
-        fix=_fix("Correct what is named and call again with the retryAckToken.", contract),
+        fix=_fix("Correct what is named and make the call in nextCall again.", contract),
         example=None if contract is None else required_example(contract, loop_id),
     )
 
@@ -249,7 +256,7 @@ def _rules(step: Step, notes: str) -> tuple[list[Reason], list[Check]]:
         name=name,
         pointer=WorkflowStep(step_id=step.id),
         message=fitting("The notes are not enough yet: " + "; ".join(issues[:SHOWN_ISSUES])),
-        fix="Send output.notesMarkdown again so that every rule holds, with the retryAckToken.",
+        fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
     )
     return [reason], [Check(result="invalid" if notes else "missing", issues=issues)]
 

@@ -6,6 +6,7 @@ is the run's first event.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from handrail.contract.ids import AttemptId, RunId, SessionId, WorkflowHash, first_node_of, node_after
 from handrail.contract.vocabulary import ObservationKey, SourceKind
 from handrail.engine.answering import answer_to, move_after
-from handrail.engine.assess import unchecked_artifacts
+from handrail.engine.assess import divergences_told, unchecked_artifacts
 from handrail.engine.events import (
     ContextSet,
     NodeCreated,
@@ -28,10 +29,11 @@ from handrail.engine.events import (
 from handrail.engine.facts import facts_after, first_facts
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import first_move, leaf_at
-from handrail.engine.plans.advancing import Accepted, plan_advance, plan_blocked
+from handrail.engine.plans.advancing import Accepted, divergence_events, plan_advance, plan_blocked
 from handrail.engine.plans.writing import (
     carried_preferences,
     edge,
+    observed_changes,
     planned,
     preferences_event,
     trace_event,
@@ -44,6 +46,7 @@ from handrail.engine.work import WorkDone, kept_before, with_kept
 from handrail.workflows.compiled import CompiledWorkflow
 
 NO_PREFERENCES = PreferencesDelta()
+NOTHING_SEEN: Mapping[ObservationKey, str] = {}
 
 
 class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     context: dict[str, Any]
     observations: dict[ObservationKey, str]
+    source_digest: str = ""
+    is_first_here: bool = False
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
@@ -74,6 +79,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         source_kind=facts.source_kind,
         source_ref=facts.source_ref,
         input_digest=facts.input_digest,
+        source_digest=facts.source_digest,
+        is_first_here=facts.is_first_here,
     )
     initial = ContextSet(context=facts.context, source="initial")
     return [
@@ -95,10 +102,17 @@ def decide_advance(
     attempt_id: AttemptId,
     work: WorkDone,
     salt: int = 0,
+    *,
+    seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
+    kept_notes: str = "",
 ) -> list[PlannedEvent]:
-    """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
+    """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked.
+
+    `kept_notes` are the whole notes of the blocked attempt before, where an event holds only their
+    beginning; `seen` is what can be observed around the caller now.
+    """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
-    judged = with_kept(work, kept_before(history, node))
+    judged = with_kept(work, kept_before(history, node, kept_notes))
     answer = answer_to(
         workflow,
         node.state,
@@ -120,15 +134,22 @@ def decide_advance(
         move=move_after(workflow, node.state, answer.verdict, facts),
         option_id=answer.option_id,
     )
-    return plan_advance(history, node, attempt_id, work, accepted, salt)
+    return plan_advance(history, node, attempt_id, work, accepted, seen, salt)
 
 
 def decide_checkpoint(
-    history: History, node: Node, attempt_id: AttemptId, work: WorkDone, salt: int = 0
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    salt: int = 0,
+    *,
+    seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
 ) -> list[PlannedEvent]:
     """Keep notes at a node without moving the run: the pending step stays what it was."""
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
+    artifacts = unchecked_artifacts(work.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -140,8 +161,15 @@ def decide_checkpoint(
         planned(f"node_created:{to_node_id}", scope, created),
         edge(node, to_node_id, "checkpoint", "checkpoint_created"),
         *carried_preferences(history, node, scope),
-        *work_events(scope, work, unchecked_artifacts(work.artifacts)),
+        *observed_changes(history, node, scope, seen),
+        *work_events(scope, work, artifacts),
+        *divergence_events(scope, divergences_told(artifacts, pending_step(node))),
     ]
+
+
+def pending_step(node: Node) -> str:
+    """The authored id of the step that is pending at a node."""
+    return node.state.step_id if isinstance(node.state, Running) else ""
 
 
 def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:

@@ -57,7 +57,10 @@ class Fact(
 
 
 class SessionCreated(Fact, frozen=True, kw_only=True):
-    """The session exists."""
+    """The session exists. What it is for stands here only where it began without a run."""
+
+    goal: str = ""
+    input_digest: str = ""
 
 
 class ObservationRecorded(Fact, frozen=True, kw_only=True):
@@ -76,6 +79,10 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     source_kind: SourceKind
     source_ref: str
     input_digest: str
+    source_digest: str = ""
+    """Of the bytes of the file it came from, to notice later that the file changed."""
+    is_first_here: bool = False
+    """No run of this hash was in the store before: its start says so, and so does every replay of it."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
@@ -181,7 +188,10 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class NodeOutputAppended(Fact, frozen=True, kw_only=True):
-    """What the agent wrote down on the way to this node: notes, or one artifact."""
+    """What the agent wrote down on the way to this node: notes, or one artifact.
+
+    Without a node it belongs to the session itself.
+    """
 
     output_id: str
     channel: Literal["recap", "artifact"]
@@ -189,6 +199,8 @@ class NodeOutputAppended(Fact, frozen=True, kw_only=True):
     artifact: Artifact | None = None
     supersedes_output_id: str = ""
     """The output of the same node and channel that this one corrects."""
+    input_digest: str = ""
+    """Of notes that belong to the session: what the checkpoint sent."""
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -44,14 +44,17 @@ from handrail.engine.history import (
     KeptArtifact,
     Node,
     Notes,
+    Opening,
     Recorded,
     Run,
+    SessionNotes,
 )
 from handrail.engine.inherited import (
     NOTHING_INHERITED,
     with_artifact,
     with_context,
     with_preferences,
+    with_seen,
 )
 from handrail.engine.state import frames_of
 
@@ -105,6 +108,8 @@ class _Folding:
         self._context = Growth(start.context)
         self._inherited = Growth(start.inherited)
         self._observations = Growth(start.observations)
+        self._opening = start.opening
+        self._session_notes = Growth(start.session_notes)
         self._last_index = Growth(start.last_index)
         self._anchors = Growth(start.anchors)
         self._new_anchors: dict[RunId, list[int]] = {}
@@ -129,6 +134,8 @@ class _Folding:
             context=self._context.done(),
             inherited=self._inherited.done(),
             observations=self._observations.done(),
+            opening=self._opening,
+            session_notes=self._session_notes.done(),
             last_index=self._last_index.done(),
             anchors=self._anchors.done(),
             last_at=self._last_at,
@@ -148,10 +155,15 @@ class _Folding:
     def _apply(self, record: StoredRecord, body: EventBody) -> None:
         scope = body.scope
         match body.data:
-            case SessionCreated():
-                pass
+            case SessionCreated(goal=goal, input_digest=input_digest):
+                tag = node_tag(record.digest)
+                self._opening = Opening(tag=tag, index=record.index, goal=goal, input_digest=input_digest)
+                if goal:
+                    self._observations["goal"] = goal
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
+                if scope.node_id is not None:
+                    self._inherited[scope.node_id] = with_seen(self._inherited[scope.node_id], key, value)
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body.at, record.index)
             case NodeCreated() as created:
@@ -167,7 +179,10 @@ class _Folding:
             case AdvanceRecorded() as answered:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
             case NodeOutputAppended() as output:
-                self._output(output, _present(scope.node_id), record.index)
+                if scope.node_id is None:
+                    self._session_output(output, record)
+                else:
+                    self._output(output, scope.node_id, record.index)
             case PreferencesChanged(effective=effective):
                 if scope.node_id is None:
                     self._baseline = Baseline(preferences=effective, index=record.index)
@@ -221,6 +236,16 @@ class _Folding:
             held_before = self._inherited[node_id]
             self._inherited[node_id] = with_artifact(held_before, output.artifact, frames, index)
 
+    def _session_output(self, output: NodeOutputAppended, record: StoredRecord) -> None:
+        assert output.notes is not None, "what belongs to the session itself are notes"
+        self._session_notes[output.output_id] = SessionNotes(
+            output_id=output.output_id,
+            notes=_notes_of(output.notes),
+            input_digest=output.input_digest,
+            tag=node_tag(record.digest),
+            index=record.index,
+        )
+
     def _add(self, node_id: NodeId | None, field: str, fact: msgspec.Struct) -> None:
         held = self._attached.get(_present(node_id), NOTHING_ATTACHED)
         self._attach(_present(node_id), **{field: (*getattr(held, field), fact)})
@@ -239,6 +264,9 @@ class _Folding:
             input_digest=started.input_digest,
             started_at=at,
             index=index,
+            seen=dict(self._observations.done()),
+            source_digest=started.source_digest,
+            is_first_here=started.is_first_here,
         )
         self._new_anchors[run_id] = [index]
 

@@ -80,7 +80,7 @@ def _verdict(gate: Gate, told: list[Judgement]) -> tuple[Reason | None, Check]:
     if demands:
         name, level = demands[0]
         message = f"{name} is {level} in the assessment {gate.assessment_id}: that needs a follow-up first."
-        fix = f"{gate.followups[level]} Then assess again and call with the retryAckToken."
+        fix = f"{gate.followups[level]} Then assess again and make the call in nextCall."
         check = Check(contract_ref=ref, result="invalid", issues=(message,))
         return _reason(gate, "invalid", message, fix), check
     return None, Check(contract_ref=ref, result="valid")

@@ -50,6 +50,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str
     index: int
     first_node: NodeId | None = None
+    seen: dict[str, str] = {}
+    """What was observed around the session when the run began; its goal is among it."""
+    source_digest: str = ""
+    is_first_here: bool = False
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +75,25 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     ref: BlobRef | None = None
     size_bytes: int = 0
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """How the session began; goal and digest are empty where a run began it."""
+
+    tag: str
+    index: int
+    goal: str = ""
+    input_digest: str = ""
+
+
+class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
+    """Notes that belong to the session itself, and the tag by which a token names this point."""
+
+    output_id: str
+    notes: Notes
+    input_digest: str
+    tag: str
+    index: int
 
 
 class KeptArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +170,10 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """The change made at a node; what holds there is in `inherited`."""
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
+    """The newest of each key, wherever it was seen."""
+    opening: Opening | None = None
+    session_notes: Mapping[str, SessionNotes] = {}
+    """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
     anchors: Mapping[RunId, Sequence[int]] = {}
     last_at: str = ""
@@ -158,6 +185,20 @@ def node_at(history: History, tag: str) -> Node | None:
     """The node that a token names; None means the commit that created it is gone."""
     node_id = history.by_tag.get(tag)
     return None if node_id is None else history.nodes[node_id]
+
+
+def is_session_point(history: History, tag: str) -> bool:
+    """Whether a token with this tag names the session itself, not a node of a run."""
+    opening = history.opening
+    return (opening is not None and opening.tag == tag) or any(
+        held.tag == tag for held in history.session_notes.values()
+    )
+
+
+def seen_at(history: History, node_id: NodeId) -> dict[str, str]:
+    """What was observed around a node: at the start of its run, then wherever it changed on the way."""
+    run = history.runs[history.nodes[node_id].run_id]
+    return {**run.seen, **history.inherited[node_id].seen}
 
 
 def path_to(history: History, node_id: NodeId) -> list[Node]:

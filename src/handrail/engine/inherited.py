@@ -34,6 +34,8 @@ class Inherited(msgspec.Struct, frozen=True, kw_only=True):
     """By loop id; under the empty id, one that named no loop."""
     preferences: Preferences | None = None
     preferences_index: int = -1
+    seen: dict[str, str] = {}
+    """What was observed on the way, where it differs from the start of the run."""
 
 
 NOTHING_INHERITED = Inherited()
@@ -60,6 +62,10 @@ def with_artifact(
 
 def with_preferences(held: Inherited, preferences: Preferences, index: int) -> Inherited:
     return msgspec.structs.replace(held, preferences=preferences, preferences_index=index)
+
+
+def with_seen(held: Inherited, key: str, value: str) -> Inherited:
+    return msgspec.structs.replace(held, seen={**held.seen, key: value})
 
 
 def merged(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:

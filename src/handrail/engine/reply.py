@@ -10,7 +10,10 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.payload import Payload
+from handrail.contract.vocabulary import SourceKind
+from handrail.contract.wording import shortened
 from handrail.engine.events import Blocked, Preferences
+from handrail.engine.history import Run
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
 from handrail.engine.reasons import Blocker
 from handrail.engine.standing import Standing, situation_of
@@ -25,6 +28,9 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_ID_LEGACY",
     "MODE_ABOVE_RECOMMENDED",
     "CAPABILITY_UNAVAILABLE",
+    "DUPLICATE_START",
+    "WORKFLOW_FIRST_RUN",
+    "WORKFLOW_SOURCE_DIFFERS",
 ]
 
 
@@ -69,14 +75,26 @@ class ReplyWarning(Payload, frozen=True, kw_only=True):
     code: WarningCode
     message: str
     corrected_token: str = ""
+    next_call: ToolCall | None = None
+    """Where the warning is about another place than this reply: the call that goes there."""
 
 
 class SessionRef(Payload, frozen=True, kw_only=True):
-    """Informational: correctness is driven by tokens."""
+    """Which work this is, for agents with several at hand. Correctness is driven by tokens."""
 
     session_id: str
-    run_id: str = ""
-    """Left out on an ordinary advance of the first run of a session."""
+    run_id: str
+    workflow_id: str
+    goal: str = ""
+    """What the user wants, as it was said at the start, in at most 80 characters."""
+
+
+class WorkflowRef(Payload, frozen=True, kw_only=True):
+    """Of a start: where the workflow came from, and the hash that the run is pinned to."""
+
+    source_kind: SourceKind
+    source_ref: str
+    workflow_hash: str
 
 
 class RecapEntry(Payload, frozen=True, kw_only=True):
@@ -114,6 +132,19 @@ class BranchSummary(Payload, frozen=True, kw_only=True):
     notes: str = ""
 
 
+class CurrentPlace(Payload, frozen=True, kw_only=True):
+    """Where a run stands that has moved on from the node of a reply, and the call that goes there."""
+
+    node_id: str
+    status: str
+    pending_step_id: str | None
+    title: str = ""
+    done_since: list[str] = []
+    """Steps that were finished since then, the most recent last."""
+    done_since_omitted: int = 0
+    next_call: ToolCall
+
+
 class Recap(Payload, frozen=True, kw_only=True):
     """Entries oldest first. `children` and `downstream` stand only where the node has branches below it."""
 
@@ -130,6 +161,10 @@ class Recap(Payload, frozen=True, kw_only=True):
     downstream: list[RecapEntry] = []
     imported_from: str = ""
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
+    example: dict[str, Any] | None = None
+    """Where the last attempt was blocked for want of an artifact: one that would do."""
+    current: CurrentPlace | None = None
+    """Where the run stands, if the step of this reply was finished before."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +192,7 @@ class Reply(Payload, frozen=True, kw_only=True):
     session: SessionRef
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
+    workflow: WorkflowRef | None = None
     project: str = ""
     state_token: str
     ack_token: str = ""
@@ -169,6 +205,7 @@ def reply_at(
     session_id: str,
     tokens: Tokens,
     *,
+    workflow: WorkflowRef | None = None,
     blocked: Blocked | None = None,
     recap: Recap | None = None,
     is_healthy: bool = True,
@@ -195,16 +232,29 @@ def reply_at(
         example=blocked.example if is_blocked and blocked else None,
         warnings=[*warnings, *_standing_warnings(standing)],
         recap=recap,
-        session=SessionRef(
-            session_id=session_id,
-            run_id=standing.node.run_id if in_full or not standing.is_first_run else "",
-        ),
+        session=session_ref(session_id, standing.run),
         preferences=standing.preferences if in_full else None,
+        workflow=workflow,
         project=project,
         state_token=tokens.state,
         ack_token=tokens.ack if row.call in ("ack", "read") and not is_blocked else "",
         retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
+    )
+
+
+def session_ref(session_id: str, run: Run) -> SessionRef:
+    return SessionRef(
+        session_id=session_id,
+        run_id=run.run_id,
+        workflow_id=run.workflow_id,
+        goal=shortened(run.seen.get("goal", "")),
+    )
+
+
+def workflow_ref(run: Run) -> WorkflowRef:
+    return WorkflowRef(
+        source_kind=run.source_kind, source_ref=run.source_ref, workflow_hash=run.workflow_hash
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.engine.events import Blocked, CapabilityObserved, Preferences
 from handrail.engine.facts import facts_at, inside_loops
-from handrail.engine.history import History, Node, attached_to
+from handrail.engine.history import History, Node, Run, attached_to
 from handrail.engine.intents import Situation
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at, safest_highest
@@ -21,12 +21,11 @@ from handrail.workflows.conditions import Facts, holds
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reply says about a node, before tokens are minted for it."""
 
+    run: Run
     node: Node
     preferences: Preferences
     has_new_preferences: bool = False
     """Whether they were set at this very node; otherwise an earlier reply told them."""
-    is_first_run: bool = True
-    """Of its session: then naming the session names the run."""
     leaf: Leaf | None = None
     """None: the run is finished."""
     prompt: str = ""
@@ -41,10 +40,10 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
     preferences = preferences_at(history, node.node_id)
     attached = attached_to(history, node.node_id)
     standing = Standing(
+        run=history.runs[node.run_id],
         node=node,
         preferences=preferences,
         has_new_preferences=attached.preferences is not None,
-        is_first_run=node.run_id == next(iter(history.runs)),
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
     )

@@ -33,9 +33,22 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[dict[str, Any], ...] = ()
 
 
-def kept_before(history: History, node: Node) -> Kept:
-    """The newest notes and artifacts of the unbroken line of blocked attempts that ends at a node."""
-    notes = ""
+def long_notes_before(history: History, node: Node) -> BlobRef | None:
+    """Where the whole notes are that a retry at this node counts, if an event holds only their beginning."""
+    while node.kind == "blocked_attempt" and node.parent is not None:
+        written = history.notes.get(node.node_id)
+        if written is not None:
+            return written.ref
+        node = history.nodes[node.parent]
+    return None
+
+
+def kept_before(history: History, node: Node, whole_notes: str = "") -> Kept:
+    """The newest notes and artifacts of the unbroken line of blocked attempts that ends at a node.
+
+    `whole_notes` stand for notes that only a blob holds whole (`long_notes_before`).
+    """
+    notes = whole_notes
     newest: dict[tuple[object, ...], dict[str, Any]] = {}
     while node.kind == "blocked_attempt" and node.parent is not None:
         written = history.notes.get(node.node_id)

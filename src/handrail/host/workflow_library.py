@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from handrail.host.workflow_sources.directories import files_in
+from handrail.contract.vocabulary import SourceKind
+from handrail.host.workflow_sources.directories import content_of, files_in
 from handrail.host.workflow_sources.settings import UserSettings, project_settings, user_settings
 from handrail.ports import WorkflowFile
 
@@ -35,6 +36,27 @@ class DirectoryLibrary:
         from handrail.host.workflow_sources.summary_cache import SummaryCache  # noqa: PLC0415 - see above
 
         return SummaryCache(self._home).with_summaries(found)
+
+    def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
+        directory = self._directory_of(project, source_kind, source_ref)
+        if directory is None:
+            return None
+        name = source_ref.rpartition("/")[2]
+        return content_of(os.path.join(directory, name)) if name.endswith(".json") else b""
+
+    def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
+        named = source_ref.rpartition("/")[0]
+        if source_kind == "project" and named:
+            known = project_settings(project).directories
+            return os.path.join(project, named) if named in known else os.path.join(project, ".handrail")
+        if named:
+            return None
+        own = {
+            "bundled": _BUNDLED,
+            "user": os.path.join(self._home, "workflows"),
+            "project": os.path.join(project, ".handrail", "workflows"),
+        }
+        return own.get(source_kind)
 
     def _git_files(self, own: UserSettings) -> list[WorkflowFile]:
         if not own.git:

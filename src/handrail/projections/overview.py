@@ -11,7 +11,8 @@ from handrail.engine.history import History, Node
 from handrail.engine.state import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
 
-SessionStatus: TypeAlias = Literal["empty"] | RunStatus
+SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
+"""The first two: no run was started; `notes_only` where something was written down all the same."""
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,9 @@ def latest_run(history: History) -> RunId | None:
 def session_status(history: History) -> SessionStatus:
     """The status of the latest run; a session may have none yet."""
     run_id = latest_run(history)
-    return "empty" if run_id is None else run_graph(history, run_id).status
+    if run_id is None:
+        return "notes_only" if history.session_notes else "empty"
+    return run_graph(history, run_id).status
 
 
 def imported_from(history: History) -> str:

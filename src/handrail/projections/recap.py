@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.engine.events import Blocked
 from handrail.engine.history import History, Node, path_to
 from handrail.engine.navigate import leaf_at
-from handrail.engine.reasons import Blocker
 from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
 from handrail.projections.lineage import current_artifacts, skipped_at
@@ -32,6 +32,7 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
     """The recap of a rehydrate: the way to the node, and what lies below it if it was advanced already."""
     entries, omitted = _fitting(_entries(history, workflow, path_to(history, node_id)), RECAP_BUDGET_BYTES)
     artifacts, left_out = _artifacts(history, node_id)
+    blocked = _blocked_at(history, history.nodes[node_id])
     recap = Recap(
         entries=entries,
         truncated=omitted > 0,
@@ -43,7 +44,8 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
             SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id)
             for entry in skipped_at(history, node_id)[-MOST_SKIPPED:]
         ],
-        blocked_by=_blocked_by(history, history.nodes[node_id]),
+        blocked_by=list(blocked.blockers) if blocked else [],
+        example=blocked.example if blocked else None,
         imported_from=imported_from(history),
     )
     return _with_branches(recap, history, workflow, node_id)
@@ -133,15 +135,12 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
     return shown, len(current) - kept
 
 
-def _blocked_by(history: History, node: Node) -> list[Blocker]:
-    if node.kind != "blocked_attempt" or node.parent is None:
-        return []
+def _blocked_at(history: History, node: Node) -> Blocked | None:
+    """Why the attempt that made this node was blocked."""
+    if node.kind != "blocked_attempt":
+        return None
     answers = history.advances.values()
-    return next(
-        list(answer.blocked.blockers)
-        for answer in answers
-        if answer.to_node_id == node.node_id and answer.blocked is not None
-    )
+    return next(answer.blocked for answer in answers if answer.to_node_id == node.node_id)
 
 
 def _fitting(entries: list[RecapEntry], budget_bytes: int) -> tuple[list[RecapEntry], int]:

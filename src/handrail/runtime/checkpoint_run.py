@@ -15,10 +15,12 @@ from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import read_checkpoint
+from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
+from handrail.runtime.token_pairs import require_one_reply
 from handrail.runtime.work import Output, blobs_of, work_done
 
 
@@ -37,10 +39,12 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
 def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
+    require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
     work = work_done(request.output, UNSET)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        return decide_checkpoint(session.history, node, handle.claims.attempt_id, work, salt)
+        seen = observed_here(rt, request.project)
+        return decide_checkpoint(session.history, node, handle.claims.attempt_id, work, salt, seen=seen)
 
     if request.dry_run is True:
         return foretold(rt, handle.claims, "checkpoint", decide)

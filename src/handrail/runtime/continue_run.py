@@ -20,11 +20,15 @@ from handrail.projections.recap import recap_at
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
+from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
 from handrail.runtime.runtime import Reading, Runtime
 from handrail.runtime.sessions import Session
-from handrail.runtime.work import Output, blobs_of, check_change, work_done
+from handrail.runtime.source_drift import source_warnings
+from handrail.runtime.token_pairs import require_one_reply
+from handrail.runtime.whereabouts import with_current_place
+from handrail.runtime.work import Output, blobs_of, check_change, whole_kept_notes, work_done
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -83,8 +87,13 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         standing,
         history.session_id,
         tokens,
-        recap=recap_at(history, workflow, node.node_id),
-        warnings=handle.warnings,
+        recap=with_current_place(
+            recap_at(history, workflow, node.node_id), reading.keys, history, workflow, node.node_id
+        ),
+        warnings=(
+            *handle.warnings,
+            *source_warnings(reading.library, reading.workspace, request.project, standing.run),
+        ),
         is_healthy=session.health.state == "healthy",
     )
     return success_of(reply, current_ledger(history, node.run_id))
@@ -93,6 +102,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
 def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckVerdict:
     """Acknowledge the pending step once; the same ack again gets the recorded reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
+    require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = work_done(request.output, request.context, option)
@@ -100,7 +110,16 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         check_change(workflow, work.context)
-        return decide_advance(session.history, workflow, node, claims.attempt_id, work, salt)
+        return decide_advance(
+            session.history,
+            workflow,
+            node,
+            claims.attempt_id,
+            work,
+            salt,
+            seen=observed_here(rt, request.project),
+            kept_notes=whole_kept_notes(rt.log, session.history, node),
+        )
 
     if request.dry_run is True:
         return foretold(rt, claims, "advance", decide)

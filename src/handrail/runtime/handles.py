@@ -7,9 +7,9 @@ from typing import Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import STORE_HISTORY_LOST, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE
+from handrail.contract.catalogue import STORE_HISTORY_LOST, TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import read_tokens
 from handrail.contract.tokens.workflow import (
@@ -37,6 +37,8 @@ class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
 
     claims: _C
     warnings: tuple[ReplyWarning, ...] = ()
+    beside: tuple[StateClaims, ...] = ()
+    """State tokens that came along; `token_pairs.require_one_reply` says whether they belong to it."""
 
 
 def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
@@ -51,23 +53,19 @@ def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
 
 
 def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims | ChoiceClaims]:
-    """Verify an ackToken, which a choice token may stand for, and that a stateToken with it agrees."""
+    """Verify an ackToken, which a choice token may stand for, and the stateToken that came with it."""
     found, warnings = _read(keys, text, ("ack", "choice"))
     claims = found["ack"] if "ack" in found else found["choice"]
     assert isinstance(claims, AckClaims | ChoiceClaims), "an ack is an ack token or a choice token"
-    return Handle(
-        claims=claims, warnings=(*warnings, *_agreeing(keys, state_text, found.get("state"), claims))
-    )
+    return _with_states(keys, claims, warnings, found.get("state"), state_text)
 
 
 def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[CheckpointClaims]:
-    """Verify a checkpointToken, and that a stateToken given with it comes from the same reply."""
+    """Verify a checkpointToken, and the stateToken that came with it."""
     found, warnings = _read(keys, text, ("checkpoint",))
     claims = found["checkpoint"]
     assert isinstance(claims, CheckpointClaims), "a checkpoint token carries checkpoint claims"
-    return Handle(
-        claims=claims, warnings=(*warnings, *_agreeing(keys, state_text, found.get("state"), claims))
-    )
+    return _with_states(keys, claims, warnings, found.get("state"), state_text)
 
 
 def _read(
@@ -87,32 +85,19 @@ def _read(
     return {kind: token.claims for kind, token in tokens.items()}, warnings
 
 
-def _agreeing(
-    keys: Keys, state_text: str | UnsetType, glued: Claims | None, other: AttemptClaims
-) -> tuple[ReplyWarning, ...]:
-    """Check every stateToken that came with another token; return what must be said about them."""
-    if isinstance(glued, StateClaims):
-        require_same_node(glued, other)
+def _with_states(
+    keys: Keys,
+    claims: _C,
+    warnings: tuple[ReplyWarning, ...],
+    glued: Claims | None,
+    state_text: str | UnsetType,
+) -> Handle[_C]:
+    """The token with every stateToken that came along: pasted to it, or in its own argument."""
+    beside = (glued,) if isinstance(glued, StateClaims) else ()
     if state_text is UNSET:
-        return ()
+        return Handle(claims=claims, warnings=warnings, beside=beside)
     state = read_state(keys, state_text)
-    require_same_node(state.claims, other)
-    return state.warnings
-
-
-def require_same_node(state: StateClaims, other: AttemptClaims) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless both tokens come from one reply."""
-    if (state.session_id, state.node_tag) == (other.session_id, other.node_tag):
-        return
-    same_session = state.session_id == other.session_id
-    what = "steps" if same_session else "sessions"
-    raise Fault(
-        TOKEN_SCOPE_MISMATCH,
-        f"The two tokens belong to different {what}; nothing was done.",
-        details={"session_id": other.session_id},
-        hint="Send the ackToken alone: it is enough. Or take both tokens from the newest reply.",
-        next_call=resume_call(other.session_id),
-    )
+    return Handle(claims=claims, warnings=(*warnings, *state.warnings), beside=(*beside, state.claims))
 
 
 def session_of(reader: EventReader, claims: Claims) -> Session:
@@ -161,12 +146,21 @@ def fresh_tokens(
     return _tokens(keys, session_id, node, leaf, attempt_of(randomness.bytes(8)))
 
 
+def session_token(keys: Keys, history: History) -> str:
+    """A state token without a run: it names the newest point of the session itself."""
+    assert history.opening is not None, "every session began"
+    tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
+    return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
+
+
+def state_token_of(keys: Keys, claims: Claims) -> str:
+    """The state token of the place that any other token names."""
+    place = StateClaims(session_id=claims.session_id, node_tag=claims.node_tag)
+    return mint(keys.signing_key(WORKFLOW), place)
+
+
 def state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
     return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=session_id, node_tag=node.tag))
-
-
-def resume_call(session_id: SessionId) -> NextCall:
-    return NextCall(operation="session.resume", params={"query": session_id})
 
 
 def _tokens(

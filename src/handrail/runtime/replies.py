@@ -7,14 +7,15 @@ import msgspec
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Recorded, ledger_version
-from handrail.engine.reply import Recap, Reply, ReplyWarning, reply_at
+from handrail.engine.history import History, Recorded, Run, ledger_version
+from handrail.engine.reply import Recap, Reply, ReplyWarning, WorkflowRef, reply_at, workflow_ref
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
 from handrail.projections.recap import lost_branch
 from handrail.runtime.handles import new_node_tokens
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.sessions import Session, history_before
+from handrail.runtime.whereabouts import input_mismatch, with_current_place
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 RUN_SHAPE = Shape(
@@ -39,6 +40,7 @@ RUN_SHAPE = Shape(
         "recap.artifacts.body",
         "recap.children.notes",
         "recap.downstream.notes",
+        "session.goal",
     ),
 )
 """How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
@@ -68,7 +70,7 @@ def reply_to_answer(
     standing = standing_at(history, workflow, node, "reply")
     tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
     if recorded.input_digest != input_digest:
-        warnings = (*warnings, _input_mismatch())
+        warnings = (*warnings, input_mismatch(keys, history, workflow, node.node_id))
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
@@ -77,12 +79,18 @@ def reply_to_answer(
         history.session_id,
         tokens,
         blocked=recorded.blocked,
-        recap=_branches_before(reader, session.history, recorded, workflow),
+        recap=_branches_before(reader, keys, session.history, recorded, workflow),
         warnings=warnings,
+        workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
     )
     version = ledger_version(history, node.run_id, recorded.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def _shown_source(run: Run) -> WorkflowRef | None:
+    """What a start shows of a workflow that came from outside the package."""
+    return None if run.source_kind == "bundled" else workflow_ref(run)
 
 
 def success_of(reply: Reply, ledger: LedgerRef) -> Success:
@@ -96,24 +104,15 @@ def current_ledger(history: History, run_id: RunId) -> LedgerRef:
 
 
 def _branches_before(
-    reader: EventReader, history: History, recorded: Recorded, workflow: CompiledWorkflow
+    reader: EventReader, keys: Keys, history: History, recorded: Recorded, workflow: CompiledWorkflow
 ) -> Recap | None:
     """What the agent lost when its advance forked, as the log stood right before it."""
     node = history.nodes[recorded.to_node_id]
     if history.causes.get(node.node_id) != "non_tip_advance" or node.parent is None:
         return None
-    return lost_branch(history_before(reader, history, recorded.index), workflow, node.parent)
-
-
-def _input_mismatch() -> ReplyWarning:
-    return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH",
-        message=(
-            "This token was answered before with other content. You see the recorded reply; the notes and "
-            "context of this call were not stored. To record different work for the same step, call "
-            "continue_workflow with the stateToken of that step alone and use the fresh ackToken: it forks."
-        ),
-    )
+    before = history_before(reader, history, recorded.index)
+    lost = lost_branch(before, workflow, node.parent)
+    return with_current_place(lost, keys, before, workflow, node.parent)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

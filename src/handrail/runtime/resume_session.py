@@ -1,32 +1,51 @@
-"""`session.resume`: from a new chat back to the work: candidates with the exact call that goes on."""
+"""`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
+
+The ranking is `projections/resuming.py`; this file bounds what is read for it. A session id reads one
+session, no question at all the few latest ones, and a search stops after 1 000 sessions or 200 000 events.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
+from handrail.contract.ids import SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
+from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.history import History
-from handrail.engine.navigate import leaf_at
 from handrail.engine.reply import ToolCall
-from handrail.engine.state import Running
-from handrail.engine.work import excerpt
-from handrail.projections.overview import imported_from, last_notes, latest_run, run_overview
-from handrail.runtime.handles import state_token
+from handrail.ports import SessionStamp
+from handrail.projections.overview import imported_from
+from handrail.projections.resuming import (
+    MOST_FOUND,
+    Found,
+    Subject,
+    Wanted,
+    latest,
+    ranked,
+    subjects_of,
+    words_of,
+)
+from handrail.projections.run_graph import preferred_tip
+from handrail.projections.whereabouts import title_at
+from handrail.runtime.handles import session_token, state_token
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.runtime.workflow_catalog import project_of
+from handrail.workflows.compiled import CompiledWorkflow
 
-MOST_CANDIDATES = 5
-SNIPPET_BYTES = 2_048
+LATEST_SESSIONS = 50
+"""Without a question the work of this place is looked for among these."""
+MOST_SESSIONS = 1_000
+MOST_EVENTS = 200_000
+FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
 
 class ResumeSession(Input, frozen=True, kw_only=True):
@@ -35,24 +54,28 @@ class ResumeSession(Input, frozen=True, kw_only=True):
     query: (
         Annotated[
             str,
-            Meta(description="Session or run id.", max_length=200),
+            Meta(description="Words, branch, commit or id.", max_length=200),
         ]
         | UnsetType
     ) = UNSET
+    branch: (
+        Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)] | UnsetType
+    ) = UNSET
+    head: Annotated[str, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
 
 
 class Candidate(Payload, frozen=True, kw_only=True):
-    """One run that can be resumed at its preferred tip."""
+    """One run that can be resumed at its preferred tip; without a run, a session with its notes."""
 
     session_id: str
-    run_id: str
-    goal: str
-    workflow_id: str
+    run_id: str = ""
+    goal: str = ""
+    workflow_id: str = ""
     status: str
-    pending_title: str
+    pending_title: str = ""
     why_matched: list[str]
-    snippet: str
+    snippet: str = ""
     imported_from: str = ""
     next_call: ToolCall
 
@@ -65,59 +88,107 @@ class Candidates(Payload, frozen=True, kw_only=True):
 
 
 def resume_session(rt: Runtime, request: ResumeSession) -> Success:
-    """Healthy sessions only, tips only: an exact id, or the latest ones."""
+    """Healthy sessions only, tips only, ranked; what is nowhere to be found gets the latest ones instead."""
     project = project_of(rt, request.project)
-    query = "" if request.query is UNSET else request.query.strip()
-    items = []
-    for candidate in _candidates(rt, query):
-        items.append(msgspec.to_builtins(candidate))
-        if len(items) == MOST_CANDIDATES:
-            break
-    scope = "session and run ids" if query else "the latest healthy sessions"
-    return Success(
-        data={"project": project, "scope": scope}, page=Page(items=tuple(items), limit=MOST_CANDIDATES)
+    seen = rt.workspace.observations(project)
+    wanted = _wanted(request, seen)
+    looked = _look(rt, wanted, seen.get("repo_root_hash", ""))
+    found = ranked(looked.subjects, wanted)
+    scope = looked.scope
+    if not found and wanted.query and not _is_exact(wanted.query):
+        found = latest(looked.subjects)
+        scope = f"nothing matches in {scope}; the latest sessions instead"
+    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found)
+    return Success(data={"project": project, "scope": scope}, page=Page(items=items, limit=MOST_FOUND))
+
+
+def _wanted(request: ResumeSession, seen: dict[ObservationKey, str]) -> Wanted:
+    return Wanted(
+        query="" if request.query is UNSET else request.query.strip(),
+        branch="" if request.branch is UNSET else request.branch.strip(),
+        head="" if request.head is UNSET else request.head.strip(),
+        here_branch=seen.get("git_branch", ""),
+        here_head=seen.get("git_head_sha", ""),
     )
 
 
-def _candidates(rt: Runtime, query: str) -> Iterator[Candidate]:
-    if is_session_id(query):
-        yield from _of_session(rt, SessionId(query), None, "session id")
-        return
-    for stamp in rt.log.list_sessions():
-        if not query:
-            yield from _of_session(rt, stamp.session_id, None, "recent activity")
-        elif is_run_id(query):
-            yield from _of_session(rt, stamp.session_id, RunId(query), "run id")
+def _is_exact(query: str) -> bool:
+    """An id names one thing: if that is not there, nothing else was meant."""
+    return is_session_id(query) or is_run_id(query)
 
 
-def _of_session(rt: Runtime, session_id: SessionId, run_id: RunId | None, why: str) -> Iterator[Candidate]:
+class _Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions that a search has read, as subjects of the ranking."""
+
+    histories: dict[SessionId, History]
+    workflows: dict[str, CompiledWorkflow]
+    subjects: tuple[Subject, ...]
+    scope: str
+
+
+def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
+    """Read the latest sessions, as many as the question is worth."""
+    stamps = _stamps(rt, wanted)
+    most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
+    with_outputs = bool(words_of(wanted.query))
+    histories: dict[SessionId, History] = {}
+    workflows: dict[str, CompiledWorkflow] = {}
+    subjects: list[Subject] = []
+    events = 0
+    for stamp in stamps[:most]:
+        history = _healthy(rt, stamp.session_id, workflows)
+        if history is None:
+            continue
+        histories[stamp.session_id] = history
+        subjects += subjects_of(history, stamp.order, workflows, repository, with_outputs=with_outputs)
+        events += history.head
+        is_enough = not wanted.is_asked and not repository and len(subjects) >= MOST_FOUND
+        if is_enough or events >= MOST_EVENTS:
+            break
+    looked_at = f"{len(histories)} of {len(stamps)} sessions, the latest first"
+    return _Looked(histories=histories, workflows=workflows, subjects=tuple(subjects), scope=looked_at)
+
+
+def _stamps(rt: Runtime, wanted: Wanted) -> Sequence[SessionStamp]:
+    if is_session_id(wanted.query):
+        return [SessionStamp(session_id=SessionId(wanted.query), order=0)]
+    return rt.log.list_sessions()
+
+
+def _healthy(rt: Runtime, session_id: SessionId, workflows: dict[str, CompiledWorkflow]) -> History | None:
+    """None for a session that cannot be resumed; `session list` shows those. Adds its workflows."""
     try:
         session = read_session(rt.log, session_id)
+        if session is None or session.health.state != "healthy":
+            return None
+        for run in session.history.runs.values():
+            if run.workflow_hash not in workflows:
+                workflows[run.workflow_hash] = pinned_workflow(rt.log, run.workflow_hash)
     except Fault:
-        return  # a session that cannot be read cannot be resumed; `session list` shows it
-    if session is None or session.health.state != "healthy":
-        return
-    history = session.history
-    chosen = latest_run(history) if run_id is None else run_id
-    if chosen is not None and chosen in history.runs:
-        yield _candidate(rt, history, chosen, why)
+        return None
+    return session.history
 
 
-def _candidate(rt: Runtime, history: History, run_id: RunId, why: str) -> Candidate:
-    run = run_overview(history, run_id)
-    workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
-    state = run.tip.state
-    token = state_token(rt.keys, history.session_id, run.tip)
+def _candidate(rt: Runtime, looked: _Looked, found: Found) -> Candidate:
+    subject = found.subject
+    history = looked.histories[subject.session_id]
+    if subject.run_id is None:
+        title, token = "", session_token(rt.keys, history)
+    else:
+        run = history.runs[subject.run_id]
+        tip = preferred_tip(history, subject.run_id)
+        title = title_at(looked.workflows[run.workflow_hash], tip)
+        token = state_token(rt.keys, history.session_id, tip)
     return Candidate(
-        session_id=history.session_id,
-        run_id=run_id,
-        goal=history.observations.get("goal", ""),
-        workflow_id=run.workflow_id,
-        status=run.status,
-        pending_title=leaf_at(workflow, state).title if isinstance(state, Running) else "",
-        why_matched=[why],
+        session_id=subject.session_id,
+        run_id=subject.run_id or "",
+        goal=subject.goal,
+        workflow_id=subject.workflow_id,
+        status=subject.status,
+        pending_title=title,
+        why_matched=list(found.why),
         imported_from=imported_from(history),
-        snippet=excerpt(last_notes(history, run.tip.node_id), SNIPPET_BYTES),
+        snippet=found.snippet,
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 
@@ -136,11 +207,11 @@ OPERATION = Operation(
         select="items",
         untrusted=("goal", "snippet"),
     ),
-    default_sort="last activity (newest first), id; at most 5, no paging",
+    default_sort="match, last activity (newest first), id; at most 5, no paging",
     tool="resume_session",
     tool_description=(
-        "Find a run again in a new chat: by session or run id, or the latest ones. Make a candidate's "
-        "nextCall to go on. Changes nothing."
+        "Find work again in a new chat: by words, branch or id, or the latest. Make a candidate's nextCall "
+        "to go on. Changes nothing."
     ),
     tool_fields=("query", "project"),
     errors=("VALIDATION_ERROR",),

@@ -66,6 +66,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     reader: EventReader
     keys: Keys
     randomness: Randomness
+    library: WorkflowLibrary
+    workspace: Workspace
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,4 +94,10 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What this process has read and never writes."""
 
     def reading(self) -> Reading:
-        return Reading(reader=self.log, keys=self.keys, randomness=self.randomness)
+        return Reading(
+            reader=self.log,
+            keys=self.keys,
+            randomness=self.randomness,
+            library=self.library,
+            workspace=self.workspace,
+        )

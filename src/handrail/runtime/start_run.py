@@ -14,6 +14,7 @@ from handrail.contract.ids import (
     BlobRef,
     RunId,
     SessionId,
+    blob_ref,
     is_session_id,
     run_id_for,
     session_id_for_request,
@@ -22,11 +23,11 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.contract.wording import quoted
 from handrail.engine.decide import StartFacts, decide_start
 from handrail.engine.events import PreferencesDelta
-from handrail.engine.history import Recorded, Run
+from handrail.engine.history import Recorded
 from handrail.engine.inputs import corrected, problems_at_start
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
@@ -42,12 +43,12 @@ from handrail.runtime.sessions import (
     healthy_session,
     read_session,
 )
+from handrail.runtime.start_warnings import duplicate_start, is_first_here, recorded_warnings
 from handrail.runtime.work import check_context, input_row
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
 from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
-from handrail.workflows.catalog import CatalogEntry, suggested_id
+from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.compiled import Pinned
-from handrail.workflows.workflow_id import id_status
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 
@@ -106,15 +107,19 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
     session = _session(rt, request)
     run_id = run_id_for(session.history.session_id, asked.key)
     recorded = _started(session, run_id)
+    warnings: tuple[ReplyWarning, ...] = ()
     if recorded is None:  # a replay answers even when the workflow's file is gone by now
-        session, recorded = _begin(rt, session, run_id, asked, project)
+        seen = _seen(rt, asked, project)
+        if request.request_id is UNSET:  # with one, a repeat meets its own run
+            warnings = duplicate_start(rt.log, rt.keys, session, asked.input_digest, seen)
+        session, recorded = _begin(rt, session, run_id, asked, project, seen)
     return reply_to_answer(
         rt.log,
         rt.keys,
         session,
         recorded,
         asked.input_digest,
-        warnings=_legacy_warning(session.history.runs[run_id]),
+        warnings=(*warnings, *recorded_warnings(session.history.runs[run_id])),
         project=project,
     )
 
@@ -219,13 +224,18 @@ def _existing(rt: Runtime, asked: str) -> Session:
 
 
 def _begin(
-    rt: Runtime, session: Session, run_id: RunId, asked: _Asked, project: str
+    rt: Runtime,
+    session: Session,
+    run_id: RunId,
+    asked: _Asked,
+    project: str,
+    seen: dict[ObservationKey, str],
 ) -> tuple[Session, Recorded]:
     catalog = catalog_of(rt, project)
     entry, source = find_workflow(catalog, asked.workflow_id)
     pinned = pin(catalog, entry, source)
     _check_inputs(pinned, asked)
-    facts = _facts(rt, session.history.session_id, run_id, asked, entry, pinned, project)
+    facts = _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
@@ -250,11 +260,8 @@ def _facts(
     asked: _Asked,
     entry: CatalogEntry,
     pinned: Pinned,
-    project: str,
+    seen: dict[ObservationKey, str],
 ) -> StartFacts:
-    seen = rt.workspace.observations(project)
-    if asked.goal:
-        seen = seen | {"goal": asked.goal}
     return StartFacts(
         session_id=session_id,
         run_id=run_id,
@@ -267,7 +274,14 @@ def _facts(
         observations=seen,
         preferences=asked.preferences,
         defaults=_defaults(rt),
+        source_digest=blob_ref(entry.content),
+        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
     )
+
+
+def _seen(rt: Runtime, asked: _Asked, project: str) -> dict[ObservationKey, str]:
+    seen = rt.workspace.observations(project)
+    return seen | {"goal": asked.goal} if asked.goal else seen
 
 
 def _defaults(rt: Runtime) -> PreferencesDelta:
@@ -303,14 +317,6 @@ def _started(session: Session, run_id: RunId) -> Recorded | None:
     if run is None or run.first_node is None:
         return None
     return Recorded(to_node_id=run.first_node, input_digest=run.input_digest, index=run.index)
-
-
-def _legacy_warning(run: Run) -> tuple[ReplyWarning, ...]:
-    if id_status(run.workflow_id) == "namespaced":
-        return ()
-    better = suggested_id(run.workflow_id, run.source_kind)
-    message = f"The id {run.workflow_id} has no namespace; rename it to {better}."
-    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message),)
 
 
 OPERATION = Operation(

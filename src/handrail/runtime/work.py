@@ -11,9 +11,10 @@ from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERRO
 from handrail.contract.ids import blob_ref
 from handrail.contract.json_trouble import refused_value
 from handrail.contract.outcome import Fault, Json
+from handrail.engine.history import History, Node
 from handrail.engine.inputs import InputProblem, problems_of_change
-from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone
-from handrail.ports import Blob
+from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone, long_notes_before
+from handrail.ports import Blob, EventReader
 from handrail.runtime.operation import Input
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -65,6 +66,12 @@ def work_done(
 def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
     """The blobs that a report brings: notes too long for an event."""
     return () if work.notes_ref is None else (Blob(ref=work.notes_ref, content=work.notes.encode()),)
+
+
+def whole_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+    """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
+    ref = long_notes_before(history, node)
+    return "" if ref is None else reader.get_blob(ref).decode()
 
 
 def check_context(context: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
-from handrail.contract.vocabulary import ObservationKey
+from handrail.contract.vocabulary import ObservationKey, SourceKind
 from handrail.event_log.files import FileLog
 from handrail.event_log.retention import RemovingDisk, plan_removal, remove
 from handrail.host.authored_files import ProjectFiles
@@ -81,6 +81,10 @@ class _OneWorkflow:
     def files(self, project: str) -> Sequence[WorkflowFile]:
         del project
         return (WorkflowFile(source_kind="project", source_ref="four_steps.json", content=_WORKFLOW),)
+
+    def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
+        del project, source_kind, source_ref
+        return _WORKFLOW
 
 
 class _Nowhere:

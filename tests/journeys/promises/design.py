@@ -10,6 +10,16 @@ PROMISES = (
         "DESIGN D9",
         "Other content with a used ack is not stored, and that is said.",
     ),
+    Promise(
+        "resume.ranked",
+        "execution, resume",
+        "Certain matches come before likely and recent ones; each says why.",
+    ),
+    Promise("several.named", "DESIGN D10", "Every reply names its run; tokens of two runs are told apart."),
+    Promise("several.way-back", "DESIGN D10", "An outdated token leads to the tip with one more call."),
+    Promise("start.duplicate", "mcp-and-http 1.1", "A start that equals an untouched one says so."),
+    Promise("start.first-here", "mcp-and-http S11", "The first run of a file from elsewhere is announced."),
+    Promise("source.differs", "execution, must hold 6", "A rehydrate says that the file has changed."),
     Promise("context.lineage", "DESIGN 9", "Context follows lineage: a fork never sees its sibling's."),
     Promise(
         "notes.kept-whole", "DESIGN 9", "Notes up to 64 KB are kept whole; recaps show a part and say so."

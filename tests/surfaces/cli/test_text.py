@@ -20,7 +20,7 @@ REPLY: dict[str, Json] = {
     "nextCall": {"tool": "continue_workflow", "params": {"ackToken": "ak1x"}},
     "warnings": [{"code": "TOKEN_REPAIRED", "message": "One character was wrong."}],
     "recap": {"entries": [{"title": "Plan", "notes": "first\nsecond"}]},
-    "session": {"sessionId": "ses_1", "runId": "run_1"},
+    "session": {"sessionId": "ses_1", "runId": "run_1", "workflowId": "wr.triage", "goal": "mend it"},
     "stateToken": "st1x",
     "ackToken": "ak1x",
 }
@@ -67,6 +67,9 @@ Notes of Plan:
 When done:    handrail run continue --ack ak1x --compact
 Lost context: handrail run continue --state st1x --compact
 Session:      ses_1
+Run:          run_1
+Workflow:     wr.triage
+Goal:         mend it
 """
 
     check_text(REPLY, expected)

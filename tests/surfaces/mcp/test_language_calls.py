@@ -171,7 +171,7 @@ def test_every_fact_of_the_richer_answers_is_in_both_channels(runtime: Runtime) 
     assert [answer.is_error for answer in answers] == [False] * len(answers)
     for answer in answers:
         check_complete(answer)
-    assert first.structured["warnings"][0]["code"] == "MODE_ABOVE_RECOMMENDED"
+    assert first.structured["warnings"][-1]["code"] == "MODE_ABOVE_RECOMMENDED"
     assert "full_auto_stop_on_user_deps, balanced" in first.text
 
 

@@ -22,7 +22,12 @@ def reply(**changes: Any) -> dict[str, Any]:
         "isComplete": False,
         "nextIntent": "perform_pending_then_continue",
         "nextCall": {"tool": "continue_workflow", "params": {"ackToken": ACK}},
-        "session": {"sessionId": "ses_1", "runId": "run_1"},
+        "session": {
+            "sessionId": "ses_1",
+            "runId": "run_1",
+            "workflowId": "wr.triage",
+            "goal": "mend it",
+        },
         "preferences": {"autonomy": "guided", "riskPolicy": "conservative"},
         "stateToken": STATE,
         "ackToken": ACK,
@@ -43,7 +48,7 @@ def test_a_pending_step_reads_as_designed() -> None:
         'When done: continue_workflow {"ackToken":"ak1ack","output":{"notesMarkdown":"…"}}\n'
         'Lost context: continue_workflow {"stateToken":"st1state"}    '
         "Save progress: checkpointToken ck1check\n"
-        "Session ses_1, run run_1 · guided, conservative"
+        'Session ses_1, run run_1 of wr.triage, goal (data) "mend it" · guided, conservative'
     )
 
 
@@ -69,7 +74,7 @@ def test_a_finished_run_offers_no_call_but_can_be_read_again() -> None:
         "Complete: no step is left.\n"
         "\n"
         'Lost context: continue_workflow {"stateToken":"st1state"}\n'
-        "Session ses_1, run run_1 · guided, conservative"
+        'Session ses_1, run run_1 of wr.triage, goal (data) "mend it" · guided, conservative'
     )
 
 

@@ -190,7 +190,9 @@ def test_odd_clients_can_be_given_one_channel(
 def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) -> None:
     async def test() -> None:
         async with connected(build_server(runtime, mvi="minimal"), "auto") as client:
-            reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+            first = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
+            call = {"ackToken": first.structured_content["nextCall"]["params"]["ackToken"]}
+            reply = await client.call_tool("continue_workflow", call)
             assert list(reply.structured_content) == ["kind", "pending", "nextIntent", "nextCall"]
 
     run(test)

@@ -27,7 +27,7 @@ TOKEN_SCOPE_MISMATCH = Kind(
     code="TOKEN_SCOPE_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
     lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
     hint="Use the tokens of one and the same reply; if they are lost, resume the session.",
-    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+    details=("token_kind", "session_id", "run_id", "position", "length", "found", "belong_to"),
 )
 TOKEN_UNKNOWN_NODE = Kind(
     code="TOKEN_UNKNOWN_NODE", native="E_CONFLICT", exit_status=6, http_status=404,

@@ -5,17 +5,19 @@ In both the ledger anchor `advance_recorded` comes first (EXEC "Durable accounti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from handrail.contract.ids import AttemptId, NodeId, node_after
+from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.assess import Verdict
 from handrail.engine.events import (
     Advanced,
     AdvanceRecorded,
     Artifact,
     Blocked,
+    DivergenceRecorded,
     EdgeCause,
     Event,
     GapRecorded,
@@ -26,7 +28,14 @@ from handrail.engine.events import (
 )
 from handrail.engine.history import History, Node, step_children
 from handrail.engine.navigate import DetectedNonTipAdvance, Move
-from handrail.engine.plans.writing import carried_preferences, edge, planned, trace_event, work_events
+from handrail.engine.plans.writing import (
+    carried_preferences,
+    edge,
+    observed_changes,
+    planned,
+    trace_event,
+    work_events,
+)
 from handrail.engine.reasons import Block, Proceed, blocker_of, fitting
 from handrail.engine.work import WorkDone
 
@@ -41,7 +50,13 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_advance(
-    history: History, node: Node, attempt_id: AttemptId, work: WorkDone, accepted: Accepted, salt: int
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    accepted: Accepted,
+    seen: Mapping[ObservationKey, str],
+    salt: int,
 ) -> list[PlannedEvent]:
     """The run moves. Where a step follows already, a second one is a fork."""
     is_fork = bool(step_children(history, node.node_id))
@@ -57,6 +72,7 @@ def plan_advance(
         planned(f"node_created:{to_node_id}", scope, created),
         edge(node, to_node_id, "acked_step", cause),
         *carried_preferences(history, node, scope),
+        *observed_changes(history, node, scope, seen),
         *work_events(scope, work, accepted.verdict.artifacts),
         *_disclosures(scope, to_node_id, accepted),
         *trace_event(scope, (*noticed, *accepted.move.trace)),
@@ -132,8 +148,13 @@ def _disclosures(scope: Scope, node_id: NodeId, accepted: Accepted) -> list[Plan
     return [
         *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
         *_facts_of(scope, f"gap_recorded:{node_id}", named),
-        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
+        *divergence_events(scope, verdict.divergences),
     ]
+
+
+def divergence_events(scope: Scope, told: Sequence[DivergenceRecorded]) -> list[PlannedEvent]:
+    """Where the agent left the instructions on purpose, at the node that its report led to."""
+    return _facts_of(scope, f"divergence_recorded:{scope.node_id}", told)
 
 
 def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from handrail.contract.ids import NodeId
+from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     Artifact,
@@ -17,14 +19,17 @@ from handrail.engine.events import (
     NodeOutputAppended,
     NotesKept,
     NotesStored,
+    ObservationRecorded,
     PlannedEvent,
     PreferencesChanged,
     Scope,
 )
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, seen_at
 from handrail.engine.navigate import TraceEntry
 from handrail.engine.preferences import change_since
 from handrail.engine.work import WorkDone, excerpt
+
+OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
 
 
 def planned(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
@@ -53,6 +58,27 @@ def work_events(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> 
         kept = NodeOutputAppended(output_id=output_id, channel="artifact", artifact=artifact)
         plan.append(planned(f"node_output_appended:{output_id}", scope, kept))
     return plan
+
+
+def observed_changes(
+    history: History, node: Node, scope: Scope, seen: Mapping[ObservationKey, str]
+) -> list[PlannedEvent]:
+    """Branch and head at the new node, where they are not what they were at the one before it.
+
+    Only within one repository: a caller that works elsewhere says nothing about this run.
+    """
+    known = seen_at(history, node.node_id)
+    if seen.get("repo_root_hash") != known.get("repo_root_hash"):
+        return []
+    return [
+        planned(
+            f"observation_recorded:{scope.node_id}:{key}",
+            scope,
+            ObservationRecorded(key=key, value=seen[key]),
+        )
+        for key in OBSERVED_ON_THE_WAY
+        if key in seen and seen[key] != known.get(key)
+    ]
 
 
 def output_name(node_id: NodeId, what: str) -> str:

@@ -287,17 +287,19 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session resume": {
         "path": "session resume",
-        "usage": "handrail session resume [QUERY] [flags]",
+        "usage": "handrail session resume [QUERY] [--branch BRANCH] [--head COMMIT] [flags]",
         "summary": "Find the work to go on with, and the exact call that goes on.",
         "operation": "session.resume",
         "effect": "read",
         "authorised_by": "",
-        "sort": "last activity (newest first), id; at most 5, no paging",
+        "sort": "match, last activity (newest first), id; at most 5, no paging",
         "params": (
-            {"name": "QUERY", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Words, a branch or a session id; optional."},
+            {"name": "QUERY", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Words, a branch, a commit, or a session or run id; optional."},
+            {"name": "--branch", "value": "BRANCH", "choices": (), "is_required": False, "environment": "", "text": "Git branch, or how its name begins."},
+            {"name": "--head", "value": "COMMIT", "choices": (), "is_required": False, "environment": "", "text": "Full id of a git commit."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session resume SESSION_ID --compact", "handrail session resume --compact"),
+        "examples": ("handrail session resume 'parser bug' --compact", "handrail session resume --branch feature/parser --compact"),
         "errors": ("VALIDATION_ERROR", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session export": {

@@ -291,6 +291,8 @@ COMMANDS: dict[str, Command] = {
         "effect": "read",
         "params": (
             {"name": "query", "flag": "", "kind": "text", "value": "QUERY", "position": 1, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "branch", "flag": "--branch", "kind": "text", "value": "BRANCH", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "head", "flag": "--head", "kind": "text", "value": "COMMIT", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": True,

@@ -40,13 +40,20 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     else:
         lines += ["The workflow is complete.", ""]
     lines += _blocked(reply)
-    lines += [f"Warning: {one_line(warning['message'])}" for warning in reply.get("warnings", [])]
+    for warning in reply.get("warnings", []):
+        lines.append(f"Warning: {one_line(warning['message'])}")
+        lines += [f"{_INDENT}{_command(warning['nextCall'])}"] if warning.get("nextCall") else []
     for entry in reply.get("recap", {}).get("entries", []):
         lines += [
             f"Notes of {one_line(entry['title'])}:",
             *(_INDENT + line for line in _lines(entry["notes"])),
         ]
+    current = reply.get("recap", {}).get("current")
+    if current:
+        where = current.get("title") or current["status"]
+        lines.append(f"The run went on since this step and stands at: {one_line(where)}")
     calls = [
+        ("Go on there", current and current["nextCall"]["params"]),
         *_options(pending),
         ("When done", reply.get("ackToken") and {"ackToken": reply["ackToken"]}),
         ("When corrected", reply.get("retryAckToken") and {"ackToken": reply["retryAckToken"]}),
@@ -59,8 +66,18 @@ def _reply(reply: dict[str, Json]) -> list[str]:
     ]
     session = reply.get("session")
     if isinstance(session, dict):
-        rows.append(("Session", one_line(session["sessionId"])))
+        rows += _session(session)
     return lines + as_aligned(rows)
+
+
+def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
+    """Which work this is."""
+    named = [("Session", "sessionId"), ("Run", "runId"), ("Workflow", "workflowId"), ("Goal", "goal")]
+    return [(label, one_line(session[key])) for label, key in named if session.get(key)]
+
+
+def _command(call: Json) -> str:
+    return command_line(NextCall(operation="run.continue", params=call["params"])) or ""
 
 
 def _blocked(reply: dict[str, Json]) -> list[str]:

@@ -58,8 +58,12 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
         yield "Blocked: this is not a failure. Fix what is named here, then call again."
     yield from _blockers(reply.get("blockers", ()))
     if "example" in reply:
-        shown = visible(msgspec.json.encode(reply["example"]).decode())
-        yield f"An artifact that would do, with your own values in it: {shown}"
+        yield _example(reply["example"])
+
+
+def _example(example: dict[str, Any]) -> str:
+    shown = visible(msgspec.json.encode(example).decode())
+    return f"An artifact that would do, with your own values in it: {shown}"
 
 
 def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -82,7 +86,8 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
 def _warnings(reply: dict[str, Any]) -> Iterator[str]:
     for warning in reply.get("warnings", ()):
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
-        yield f"Warning {warning['code']}: {one_line(warning['message'])}{token}"
+        call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
+        yield f"Warning {warning['code']}: {one_line(warning['message'])}{token}{call}"
 
 
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
@@ -130,14 +135,27 @@ def _output_to_fill_in(reply: dict[str, Any]) -> dict[str, Json]:
 def _standing(reply: dict[str, Any]) -> Iterator[str]:
     parts = []
     if "session" in reply:
-        run = f", run {reply['session']['runId']}" if "runId" in reply["session"] else ""
-        parts.append(f"Session {reply['session']['sessionId']}{run}")
+        parts.append(_session(reply["session"]))
+    if "workflow" in reply:
+        held = reply["workflow"]
+        parts.append(f"from {held['sourceKind']}, {one_line(held['sourceRef'])}, {held['workflowHash']}")
     if "preferences" in reply:
         parts.append(", ".join(reply["preferences"].values()))
     if "project" in reply:
         parts.append(f"project {one_line(reply['project'])}")
     if parts:
         yield " · ".join(parts)
+
+
+def _session(session: dict[str, Any]) -> str:
+    """Which work this is; the goal is quoted because an agent wrote it."""
+    run = f", run {session['runId']} of {session['workflowId']}" if "runId" in session else ""
+    goal = f', goal (data) "{one_line(session["goal"])}"' if "goal" in session else ""
+    return f"Session {session['sessionId']}{run}{goal}"
+
+
+def _call(call: dict[str, Any]) -> str:
+    return call_text(call["tool"], call["params"])
 
 
 def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
@@ -147,6 +165,8 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
         yield from _blockers(recap["blockedBy"])
+    if "example" in recap:
+        yield _example(recap["example"])
     if recap.get("entries"):
         yield "\nRecap, oldest first:"
         yield from map(_entry, recap["entries"])
@@ -160,8 +180,27 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("downstream"):
         yield "\nWhat followed on the preferred branch, oldest first:"
         yield from map(_entry, recap["downstream"])
+    yield from _current(recap.get("current") or {})
     if recap.get("truncated"):
         yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
+
+
+def _current(place: dict[str, Any]) -> Iterator[str]:
+    """Where the run stands by now, for an agent that came with an earlier token."""
+    if not place:
+        return
+    omitted = place.get("doneSinceOmitted", 0)
+    done = [*([f"{omitted} earlier"] if omitted else []), *place.get("doneSince", ())]
+    pending = (
+        f"pending {one_line(place['title'])} ({place['pendingStepId']})"
+        if place["pendingStepId"]
+        else "nothing is pending"
+    )
+    yield (
+        f"\nSince this step the run went on: {', '.join(done)}. It stands at node {place['nodeId']}, "
+        f"{place['status']}, {pending}."
+    )
+    yield f"To go on from there instead: {_call(place['nextCall'])}"
 
 
 def _artifacts(recap: dict[str, Any]) -> Iterator[str]:

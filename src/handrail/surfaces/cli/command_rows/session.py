@@ -47,11 +47,16 @@ SESSION_ROWS = (
                 position=1,
                 kind="text",
                 value="QUERY",
-                text="Words, a branch or a session id; optional.",
+                text="Words, a branch, a commit, or a session or run id; optional.",
             ),
+            Spelling(field="branch", value="BRANCH"),
+            Spelling(field="head", value="COMMIT", kind="text"),
         ),
         columns=("sessionId", "status", "workflowId", "pendingTitle"),
-        examples=("handrail session resume SESSION_ID --compact", "handrail session resume --compact"),
+        examples=(
+            "handrail session resume 'parser bug' --compact",
+            "handrail session resume --branch feature/parser --compact",
+        ),
     ),
     Row(
         path="session export",

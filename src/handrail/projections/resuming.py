@@ -1,0 +1,266 @@
+"""Which work a caller in a new chat means: candidates in tiers, best first. Pure.
+
+Exact beats likely, likely beats recent; inside a tier the last activity decides, then the ids. No clock and
+no order of the input plays a part (tests/properties/test_resume_ranking.py).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+from handrail.contract.ids import RunId, SessionId
+from handrail.engine.history import History, attached_to, path_to
+from handrail.engine.work import excerpt
+from handrail.projections.overview import SessionStatus, last_notes, run_overview, session_status
+from handrail.workflows.compiled import CompiledWorkflow
+
+MOST_FOUND = 5
+SNIPPET_BYTES = 2_048
+OUTPUT_BYTES = 16_384
+"""How much of a run's notes and artifacts is searched, the newest first."""
+MOST_RUNS = 20
+"""Of one session, the latest; a session with more is one that nobody looks through by hand."""
+
+_WORD = re.compile(r"[a-z0-9_-]+")
+
+
+class Tier(IntEnum):
+    """What was matched, from certain to a mere guess (execution.md, resume)."""
+
+    ID = 1
+    HEAD = 2
+    BRANCH = 3
+    RECAP = 4
+    WORKFLOW = 5
+    OUTPUT = 6
+    RECENT = 7
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller knows about the work, and what is true where the caller stands."""
+
+    query: str = ""
+    branch: str = ""
+    head: str = ""
+    here_branch: str = ""
+    here_head: str = ""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything was named; only without it the place of the caller counts."""
+        return bool(self.query or self.branch or self.head)
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """One run at its preferred tip, or a session without a run, as far as the search looks at it."""
+
+    session_id: SessionId
+    run_id: RunId | None = None
+    order: int
+    """The session's last activity: larger is later. Only ever compared."""
+    last_index: int = 0
+    """The last event of the run, for several runs of one session."""
+    goal: str = ""
+    workflow_id: str = ""
+    workflow_name: str = ""
+    status: SessionStatus
+    branches: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    is_here: bool = False
+    """The run belongs to the repository where the caller stands."""
+    recap: str = ""
+    """The newest notes on the way to the tip."""
+    outputs: tuple[str, ...] = ()
+    """Everything written down for the run, the newest first, within a budget."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate, why it is one, and the text that shows it."""
+
+    subject: Subject
+    tier: Tier
+    why: tuple[str, ...]
+    snippet: str
+
+
+class _Match(NamedTuple):
+    tier: Tier
+    why: str
+    text: str = ""
+
+
+def ranked(subjects: Iterable[Subject], wanted: Wanted) -> tuple[Found, ...]:
+    """The best candidates, at most five. What was asked for and is nowhere gives none."""
+    found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
+    return tuple(sorted(found, key=_place)[:MOST_FOUND])
+
+
+def latest(subjects: Iterable[Subject]) -> tuple[Found, ...]:
+    """The most recent ones, for when nothing that was asked for is found."""
+    return ranked(subjects, Wanted())
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text as the search compares them."""
+    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+
+
+def subjects_of(
+    history: History,
+    order: int,
+    workflows: Mapping[str, CompiledWorkflow],
+    repository: str,
+    *,
+    with_outputs: bool,
+) -> list[Subject]:
+    """Every run of a session at its preferred tip; the session itself where it has none.
+
+    `workflows` are the pinned ones by hash; `repository` is that of the caller, empty when it is unknown.
+    """
+    if not history.runs:
+        return [_of_session(history, order)]
+    newest = sorted(history.runs.values(), key=lambda run: (run.index, run.run_id))[-MOST_RUNS:]
+    return [
+        _of_run(history, run.run_id, order, workflows, repository, with_outputs=with_outputs)
+        for run in newest
+    ]
+
+
+def _of_session(history: History, order: int) -> Subject:
+    texts = [held.notes.text for held in reversed(tuple(history.session_notes.values()))]
+    seen = history.observations
+    return Subject(
+        session_id=history.session_id,
+        order=order,
+        goal=seen.get("goal", ""),
+        status=session_status(history),
+        branches=tuple(value for key, value in seen.items() if key == "git_branch"),
+        heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
+        recap=texts[0] if texts else "",
+        outputs=_within_budget(texts),
+    )
+
+
+def _of_run(
+    history: History,
+    run_id: RunId,
+    order: int,
+    workflows: Mapping[str, CompiledWorkflow],
+    repository: str,
+    *,
+    with_outputs: bool,
+) -> Subject:
+    run = history.runs[run_id]
+    held = run_overview(history, run_id)
+    on_the_way = [
+        run.seen,
+        *(history.inherited[node.node_id].seen for node in path_to(history, held.tip.node_id)),
+    ]
+    return Subject(
+        session_id=history.session_id,
+        run_id=run_id,
+        order=order,
+        last_index=max(history.last_index[node.node_id] for node in held.graph.nodes),
+        goal=run.seen.get("goal", ""),
+        workflow_id=run.workflow_id,
+        workflow_name=workflows[run.workflow_hash].name,
+        status=held.status,
+        branches=tuple(dict.fromkeys(seen["git_branch"] for seen in on_the_way if "git_branch" in seen)),
+        heads=tuple(dict.fromkeys(seen["git_head_sha"] for seen in on_the_way if "git_head_sha" in seen)),
+        is_here=bool(repository) and run.seen.get("repo_root_hash") == repository,
+        recap=last_notes(history, held.tip.node_id),
+        outputs=_within_budget(_texts(history, run_id)) if with_outputs else (),
+    )
+
+
+def _texts(history: History, run_id: RunId) -> Iterable[str]:
+    """What was written down in a run and beside it, the newest first."""
+    for node in reversed(tuple(history.nodes.values())):
+        if node.run_id != run_id:
+            continue
+        if node.node_id in history.notes:
+            yield history.notes[node.node_id].text
+        for held in attached_to(history, node.node_id).artifacts:
+            yield msgspec.json.encode(held.artifact.body).decode()
+    for kept in reversed(tuple(history.session_notes.values())):
+        yield kept.notes.text
+
+
+def _within_budget(texts: Iterable[str]) -> tuple[str, ...]:
+    kept, left = [], OUTPUT_BYTES
+    for text in texts:
+        part = excerpt(text, left)
+        kept.append(part)
+        left -= len(part.encode())
+        if left <= 0:
+            break
+    return tuple(kept)
+
+
+def _found(subject: Subject, wanted: Wanted) -> Found | None:
+    matches = _asked_matches(subject, wanted) if wanted.is_asked else _local_matches(subject, wanted)
+    if not matches:
+        return None
+    best = min(matches, key=lambda match: match.tier)
+    return Found(
+        subject=subject,
+        tier=best.tier,
+        why=tuple(dict.fromkeys(match.why for match in matches)),
+        snippet=excerpt(best.text or subject.recap, SNIPPET_BYTES),
+    )
+
+
+def _local_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
+    """Nothing was asked for: work of this repository at this commit or branch first, then the latest."""
+    matches = []
+    if subject.is_here and wanted.here_head and wanted.here_head in subject.heads:
+        matches.append(_Match(Tier.HEAD, "git head of this project"))
+    if subject.is_here and wanted.here_branch and wanted.here_branch in subject.branches:
+        matches.append(_Match(Tier.BRANCH, "git branch of this project"))
+    return [*matches, _Match(Tier.RECENT, "recent activity")]
+
+
+def _asked_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
+    query = wanted.query
+    matches = []
+    if query and query == subject.session_id:
+        matches.append(_Match(Tier.ID, "session id"))
+    if query and query == subject.run_id:
+        matches.append(_Match(Tier.ID, "run id"))
+    if {query.lower(), wanted.head.lower()} & set(subject.heads):
+        matches.append(_Match(Tier.HEAD, "git head"))
+    for asked in (query, wanted.branch):
+        if asked and any(branch.startswith(asked) for branch in subject.branches):
+            matches.append(_Match(Tier.BRANCH, "git branch"))
+    return [*matches, *_word_matches(subject, words_of(query))]
+
+
+def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
+    """Every word must be there; a query without one finds nothing by words."""
+    if not words:
+        return []
+    matches = []
+    if words <= words_of(subject.goal):
+        matches.append(_Match(Tier.RECAP, "goal"))
+    if words <= words_of(subject.recap):
+        matches.append(_Match(Tier.RECAP, "newest notes"))
+    if words <= words_of(subject.goal) | words_of(subject.recap) and not matches:
+        matches.append(_Match(Tier.RECAP, "goal and newest notes"))
+    if words <= words_of(subject.workflow_id) | words_of(subject.workflow_name):
+        matches.append(_Match(Tier.WORKFLOW, "workflow"))
+    if not matches:
+        told = next((text for text in subject.outputs if words <= words_of(text)), None)
+        if told is not None:
+            matches.append(_Match(Tier.OUTPUT, "earlier output", told))
+    return matches
+
+
+def _place(found: Found) -> tuple[int, int, str, int, str]:
+    subject = found.subject
+    return (found.tier, -subject.order, subject.session_id, -subject.last_index, subject.run_id or "")

@@ -1,0 +1,93 @@
+"""The ranking of candidates depends on what they are, never on the order they come in or on a clock."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from handrail.contract.ids import RunId, SessionId
+from handrail.projections.resuming import MOST_FOUND, Subject, Wanted, ranked, words_of
+
+WORDS = ("parser", "login", "fix-7", "main", "feature/x")
+HEADS = ("a" * 40, "b" * 40)
+texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
+
+
+@st.composite
+def subjects(draw: st.DrawFn) -> list[Subject]:
+    count = draw(st.integers(min_value=0, max_value=12))
+    return [
+        Subject(
+            session_id=SessionId(f"ses_{draw(st.integers(0, 4)):012d}"),
+            run_id=RunId(f"run_{number:012d}"),
+            order=draw(st.integers(0, 3)),
+            last_index=draw(st.integers(0, 3)),
+            goal=draw(texts),
+            workflow_id="wr." + draw(st.sampled_from(("login", "parser"))),
+            workflow_name=draw(texts),
+            status="in_progress",
+            branches=tuple(draw(st.lists(st.sampled_from(WORDS), max_size=2))),
+            heads=tuple(draw(st.lists(st.sampled_from(HEADS), max_size=1))),
+            is_here=draw(st.booleans()),
+            recap=draw(texts),
+            outputs=(draw(texts),),
+        )
+        for number in range(count)
+    ]
+
+
+wanted = st.builds(
+    Wanted,
+    query=st.one_of(texts, st.sampled_from(HEADS)),
+    branch=st.sampled_from(("", "main", "fea")),
+    head=st.sampled_from(("", *HEADS)),
+    here_branch=st.sampled_from(("", "main")),
+    here_head=st.sampled_from(("", *HEADS)),
+)
+
+
+@given(subjects(), wanted, st.integers())
+def test_the_order_of_the_input_changes_nothing(
+    given_subjects: list[Subject], asked: Wanted, seed: int
+) -> None:
+    shuffled = list(given_subjects)
+    random.Random(seed).shuffle(shuffled)
+
+    assert ranked(shuffled, asked) == ranked(given_subjects, asked)
+
+
+@given(subjects(), wanted, st.integers(1, 10**12), st.integers(0, 10**18))
+def test_only_the_sequence_of_activity_counts_never_its_times(
+    given_subjects: list[Subject], asked: Wanted, factor: int, shift: int
+) -> None:
+    later = [replace(subject, order=subject.order * factor + shift) for subject in given_subjects]
+
+    before = [(found.subject.run_id, found.tier, found.why) for found in ranked(given_subjects, asked)]
+    after = [(found.subject.run_id, found.tier, found.why) for found in ranked(later, asked)]
+
+    assert after == before
+
+
+@given(subjects(), wanted)
+def test_a_better_tier_is_never_behind_a_worse_one_and_five_are_enough(
+    given_subjects: list[Subject], asked: Wanted
+) -> None:
+    found = ranked(given_subjects, asked)
+
+    assert [held.tier for held in found] == sorted(held.tier for held in found)
+    assert len(found) <= MOST_FOUND
+    assert all(held.why for held in found)
+
+
+@given(subjects(), texts)
+def test_a_match_by_words_has_every_word_of_the_query(given_subjects: list[Subject], query: str) -> None:
+    for found in ranked(given_subjects, Wanted(query=query)) if query else ():
+        subject = found.subject
+        everywhere = " ".join(
+            (subject.goal, subject.recap, subject.workflow_id, subject.workflow_name, *subject.outputs)
+        )
+        is_branch = any(branch.startswith(query) for branch in subject.branches)
+        assert is_branch or words_of(query) <= words_of(everywhere)
