@@ -49,8 +49,7 @@ class Pending(Payload, frozen=True, kw_only=True):
     step_id: str
     title: str
     prompt: str
-    require_confirmation: bool | msgspec.UnsetType = msgspec.UNSET
-    """Whether the author wants a person to confirm; an ordinary advance tells it only where it is so."""
+    require_confirmation: bool
     choices: list[PendingChoice] = []
 
 
@@ -219,7 +218,7 @@ def reply_at(
     """
     in_full = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
-    pending = _pending(standing, tokens, in_full=in_full)
+    pending = _pending(standing, tokens)
     is_blocked = row.kind == "blocked" and blocked is not None
     return Reply(
         kind=row.kind,
@@ -258,7 +257,7 @@ def workflow_ref(run: Run) -> WorkflowRef:
     )
 
 
-def _pending(standing: Standing, tokens: Tokens, *, in_full: bool) -> Pending | None:
+def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
@@ -267,7 +266,7 @@ def _pending(standing: Standing, tokens: Tokens, *, in_full: bool) -> Pending | 
         step_id=step_key(state),
         title=leaf.title,
         prompt=standing.prompt,
-        require_confirmation=True if standing.needs_confirmation else (False if in_full else msgspec.UNSET),
+        require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
             for option, token in zip(options, tokens.choices, strict=True)

@@ -115,7 +115,12 @@ def _told(name: str, value: Json) -> Json:
 
 
 def _measured(value: Json) -> dict[str, Json]:
-    encoded = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else msgspec.json.encode(value)
+    try:
+        encoded = (
+            value.encode("utf-8", "surrogatepass") if isinstance(value, str) else msgspec.json.encode(value)
+        )
+    except (TypeError, ValueError, RecursionError):  # the call was refused because it is no JSON
+        return {"bytes": 0, "sha256": ""}
     return {"bytes": len(encoded), "sha256": sha256(encoded).hexdigest()}
 
 
