@@ -21,6 +21,7 @@ LOCK_NAME: Final = "lock"
 
 _FIRST_PAUSE_MS: Final = 1
 _LONGEST_PAUSE_MS: Final = 32
+_LONG_WAIT_MS: Final = 1_000
 _NOTE_DIGITS: Final = 20
 
 
@@ -47,7 +48,8 @@ def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held:
                 details={"session_id": session_id, "waited_ms": waited_ms},
             )
         disk.sleep_ms(min(pause_ms, wait_ms - waited_ms))
-        pause_ms = min(pause_ms * 2, _LONGEST_PAUSE_MS)
+        # Whoever has waited long looks often, so that late comers do not pass it again and again.
+        pause_ms = _FIRST_PAUSE_MS if waited_ms > _LONG_WAIT_MS else min(pause_ms * 2, _LONGEST_PAUSE_MS)
     return held
 
 

@@ -35,7 +35,8 @@ LIVES_PER_STORE: Final = 25
 """A session that stays short keeps the kills within commits instead of within reading."""
 _READ_SECONDS: Final = 20.0
 _LOCKED: Final = "!SESSION_LOCKED"
-"""What a writer says instead of a key when it did not get the lock."""
+"""What a writer says instead of a key when it did not get the lock; then it tries again."""
+_TRIES: Final = 10
 
 
 class NurseryOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +58,8 @@ class NurseryReport(msgspec.Struct, frozen=True, kw_only=True):
     acknowledged: int
     in_the_middle: int
     """Kills that struck within a commit."""
+    waits: int = 0
+    """How often a writer of a crowd was told to try again later."""
     problems: list[str]
 
 
@@ -111,7 +114,8 @@ def crowd(order: NurseryOrder) -> NurseryReport:
     heard = [_all_answers(read_end) for _, read_end in children]
     statuses = [os.waitpid(pid, 0)[1] for pid, _ in children]
     problems = [f"a writer ended with status {status}" for status in statuses if status]
-    problems += ["a writer did not get the lock" for one in heard if _LOCKED in one]
+    waits = sum(one.count(_LOCKED) for one in heard)
+    heard = [[key for key in one if key != _LOCKED] for one in heard]
     for session_id in dict.fromkeys(sessions):
         told = [key for one, owner in zip(heard, sessions, strict=True) if owner == session_id for key in one]
         wanted = order.count * sum(owner == session_id for owner in sessions)
@@ -119,7 +123,7 @@ def crowd(order: NurseryOrder) -> NurseryReport:
             problems.append(f"{len(told)} of {wanted} events were acknowledged")
         problems += problems_of(order.place, session_id, told)
     total = sum(len(one) for one in heard)
-    return NurseryReport(cases=total, acknowledged=total, in_the_middle=0, problems=problems)
+    return NurseryReport(cases=total, acknowledged=total, in_the_middle=0, waits=waits, problems=problems)
 
 
 def problems_of(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:
@@ -131,7 +135,7 @@ def problems_of(data: str, session_id: SessionId, acknowledged: list[str]) -> li
     problems = []
     if loaded.health.state != "healthy":
         problems.append(f"the session is {loaded.health.state}: {loaded.health.reason}")
-    if missing := set(acknowledged) - {*found, _LOCKED}:
+    if missing := set(acknowledged) - set(found):
         problems.append(f"acknowledged and lost: {sorted(missing)[:5]}")
     if len(set(found)) != len(found):
         problems.append("an event is there twice")
@@ -170,12 +174,14 @@ def _append_to(hold: SessionHold, number: int) -> list[str]:
 def _append_many(data: str, session_id: SessionId, name: str, count: int, write_end: int) -> None:
     log = FileLog(data, limits=LIMITS)
     for number in range(count):
-        key = f"{name}:{number}"
-        try:
-            _append_with_retry(log, session_id, key)
-        except Fault as fault:
-            key = f"!{fault.kind.code}"
-        _tell(write_end, [key])
+        for _ in range(_TRIES):
+            try:
+                _append_with_retry(log, session_id, f"{name}:{number}")
+            except Fault as fault:
+                _tell(write_end, [f"!{fault.kind.code}"])
+                continue
+            _tell(write_end, [f"{name}:{number}"])
+            break
 
 
 def _append_with_retry(log: FileLog, session_id: SessionId, key: str) -> None:

@@ -40,6 +40,8 @@ def part_of(name: str, order: NurseryOrder) -> ProofPart:
     facts = {"acknowledged": report.acknowledged, "writers": order.writers}
     if report.in_the_middle:
         facts["within_a_commit"] = report.in_the_middle
+    if report.waits:
+        facts["told_to_try_again"] = report.waits
     return ProofPart(
         name=name, cases=report.cases, facts=facts, problems=tuple(report.problems[:_MOST_PROBLEMS])
     )
