@@ -150,7 +150,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
 
 
 def _preview(effect: str) -> type[Any]:
-    """What a dry run answers with: a preview with its token, or the verdict on a token that exists already."""
+    """What a dry run answers with: a preview with its token, or the verdict on a token at hand."""
     return AckVerdict if effect == "ack" else DryRun
 
 

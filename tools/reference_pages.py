@@ -26,6 +26,13 @@ _EFFECTS = {
 }
 
 
+ENVIRONMENT_ONLY = {
+    "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
+    "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
+    "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: plain text, or `base64:` and base64.",
+}
+
+
 def cli_page() -> str:
     """docs/reference/cli.md"""
     entries = cli_tables.command_help().values()
@@ -55,9 +62,44 @@ def cli_page() -> str:
         "- `--input` takes the whole input, so `nextCall.params` of any reply can be passed back.",
         "## Errors of every command",
         f"Beside its own errors every command can answer {shared}.",
+        "## Every flag",
+        "A flag, the commands that offer it, and the environment variable that it beats.",
+        _table(("flag", "commands", "environment"), _flag_rows()),
         "## Environment",
-        "`HANDRAIL_HOME` is where all state lives, `~/.handrail` by default.",
+        "An empty variable counts as not set.\n"
+        "A flag beats the environment, the environment beats the settings of the project, and those beat the "
+        "settings of the user.",
+        _table(("variable", "what"), _variable_rows()),
     )
+
+
+def _flag_rows() -> list[list[str]]:
+    """Every flag of every command once, sorted."""
+    shared = {one["name"]: one["environment"] for one in cli_tables.global_help()}
+    commands = cli_tables.commands()
+    offered: dict[str, list[str]] = {}
+    for path, command in commands.items():
+        own = [param["flag"] for param in command["params"] if param["flag"]]
+        for flag in (*own, *command["globals"]):
+            offered.setdefault(flag, []).append(path)
+    return [
+        [
+            f"`{flag}`",
+            "all" if len(paths) == len(commands) else ", ".join(f"`{path}`" for path in sorted(paths)),
+            f"`{shared[flag]}`" if shared.get(flag) else "",
+        ]
+        for flag, paths in sorted(offered.items())
+    ]
+
+
+def _variable_rows() -> list[list[str]]:
+    """Variables of flags, and those that only the environment has."""
+    flags = [
+        [f"`{one['environment']}`", f"`{one['name']}`: {one['text']}"]
+        for one in cli_tables.global_help()
+        if one["environment"]
+    ]
+    return sorted([*flags, *([f"`{name}`", text] for name, text in ENVIRONMENT_ONLY.items())])
 
 
 def errors_page() -> str:
