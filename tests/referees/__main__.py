@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ from tests.referees.parties import clients, fuzzer, inspector, interleaved, offi
 from tests.referees.report import (
     RECORD,
     Absent,
+    Check,
     Report,
     as_record,
     differences,
@@ -40,6 +42,8 @@ PARTIES: dict[str, Visit] = {
 }
 """Name on the command line → what it does, in this order."""
 FLAGS = ("--record", "--require")
+LAST_START_SECONDS = 270
+"""A party is not let in later than this; on a busy machine those at the end of the list stay away."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -66,17 +70,28 @@ def main(arguments: Sequence[str]) -> int:
 def visits(names: Sequence[str]) -> tuple[list[Report], list[Absent]]:
     reports: list[Report] = []
     absent: list[Absent] = []
+    opened = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="handrail-referees-") as folder:
         place = make_place(folder)
         with served_over_http(place) as address:
             for name in names:
                 started = time.monotonic()
                 try:
+                    if started - opened > LAST_START_SECONDS:
+                        raise NotAvailable(f"more than {LAST_START_SECONDS} s had passed before its turn")
                     reports += PARTIES[name](place, address)
                 except NotAvailable as trouble:
                     absent.append(Absent(party=name, reason=str(trouble)))
+                except (subprocess.TimeoutExpired, TimeoutError) as trouble:
+                    reports.append(stuck(name, trouble))
                 print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
     return reports, absent
+
+
+def stuck(name: str, trouble: BaseException) -> Report:
+    """A server that hangs must not look like a party that did not come."""
+    check = Check(name="comes to its end in time", status="failed", detail=str(trouble)[-200:])
+    return Report(party=name, version="-", target="-", checks=(check,))
 
 
 def failures(reports: Sequence[Report]) -> list[str]:

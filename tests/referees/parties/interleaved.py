@@ -13,7 +13,7 @@ from tests.referees.parties.clients import PYTHON_2, version_of
 from tests.referees.report import Check, Report, judged
 
 PARTY = "two clients at once"
-CALLS = 1_000
+CALLS = 250
 """Per client; both number their requests from one."""
 AT_ONCE = 8
 LIMIT_SECONDS = 120
