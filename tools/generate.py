@@ -17,6 +17,7 @@ from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the lin
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
+from tools.mcp_page import mcp_page  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
@@ -46,6 +47,7 @@ def generated_files() -> dict[str, str]:
         "docs/reference/cli.md": reference_pages.cli_page(),
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),
+        "docs/reference/mcp.md": mcp_page(),
         "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
         "docs/reference/promises.md": promises_page(),
         "docs/reference/referees.md": referees_page(),
