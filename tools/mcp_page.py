@@ -135,6 +135,7 @@ def _process() -> str:
         "Standard output carries protocol alone; whatever prints goes to standard error.\n"
         "The first line there names version, project, store and revisions.\n"
         "The process ends when standard input closes, after the last answer.\n"
-        f"The listings of tools and of resource templates may be kept for {LISTING_LIFETIME_MS // 3_600_000} hour "
+        "The listings of tools and of resource templates may be kept for "
+        f"{LISTING_LIFETIME_MS // 3_600_000} hour "
         "(`ttlMs`, `cacheScope: private`)."
     )
