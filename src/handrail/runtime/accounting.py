@@ -48,7 +48,7 @@ def account_for(
         tool=caller.tool,
         version=__version__,
         command=caller.command or operation,
-        args={name: _told(name, value) for name, value in params.items()},
+        args={_text(name): _told(name, value) for name, value in params.items()},
         account=rt.workspace.account(),
         workspace=_workspace(rt, params),
         effect=effect,
@@ -105,23 +105,38 @@ def _told(name: str, value: Json) -> Json:
         case str() if len(value) > _LONGEST_ARGUMENT:
             return _measured(value)
         case dict():
-            return {inner: _told(inner, held) for inner, held in value.items()}
+            return {_text(inner): _told(_text(inner), held) for inner, held in value.items()}
         case list() if len(value) > _MOST_ITEMS:
             return _measured(value)
         case list():
             return [_told("", held) for held in value]
-        case _:
+        case str():
+            return _text(value)
+        case None | bool() | int() | float():
             return value
+        case _:
+            return _not_json(value)
 
 
 def _measured(value: Json) -> dict[str, Json]:
-    try:
-        encoded = (
-            value.encode("utf-8", "surrogatepass") if isinstance(value, str) else msgspec.json.encode(value)
-        )
-    except (TypeError, ValueError, RecursionError):  # the call was refused because it is no JSON
-        return {"bytes": 0, "sha256": ""}
+    """How much it was, and a digest to compare by; a value that is no JSON is accounted for by its type."""
+    if isinstance(value, str):
+        encoded = value.encode("utf-8", "surrogatepass")
+    else:
+        try:
+            encoded = msgspec.json.encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return _not_json(value)
     return {"bytes": len(encoded), "sha256": sha256(encoded).hexdigest()}
+
+
+def _text(value: Any) -> str:
+    """Half of a surrogate pair, which no file can hold, becomes a question mark."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _not_json(value: Any) -> dict[str, Json]:
+    return {"not_json": type(value).__name__}
 
 
 def _fingerprint(params: dict[str, Json]) -> str:

@@ -22,7 +22,7 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     """
     try:
         return msgspec.convert(params, called.input, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second: half a character in a name
         problems, repaired = _problems(called, params)
         if not problems:  # the whole is refused though every field alone is fine: say what msgspec said
             problems = [{"param": "", "problem": _readable(str(error))}]
@@ -69,6 +69,8 @@ def _wrong_values(
             msgspec.convert(params[name], field.type, strict=True)
         except msgspec.ValidationError as error:
             problems.append({"param": name, "problem": _readable(str(error))})
+        except UnicodeEncodeError:
+            problems.append({"param": name, "problem": "a name in it holds half of a surrogate pair"})
     return problems
 
 
