@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -271,32 +272,27 @@ def _timeout(stage: Stage) -> str:
 
 
 def _interrupted(stage: Stage) -> str:
-    """The same wait, ended by a signal as soon as the process waits for the lock."""
+    """The same wait, ended by a signal; a process too slow to have begun gets more time at the next try."""
     tool = Tool(str(stage.folder))
     reply = tool.data("run", "start", "wr.small_change", "--request-id", "t")
     runtime = build_runtime({}, home=tool.home)
-    line = [*tool.command, "run", "continue", "--ack", reply["ackToken"]]
     with runtime.log.hold(reply["session"]["sessionId"], 0):
-        running = subprocess.Popen(
-            line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tool.project, env=tool.environment
-        )
-        _until_it_waits(running)
-        running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=DEADLINE_SECONDS)
-    return code_in(out)
+        for seconds in (1, 2, 4):
+            out = _signalled(tool, seconds, "run", "continue", "--ack", reply["ackToken"])
+            if out:
+                return code_in(out)
+    raise AssertionError("the process never came as far as waiting for the lock")
 
 
-def _until_it_waits(running: subprocess.Popen[bytes]) -> None:
-    """Until the process has the lock file open, which it cannot lock; bounded by its own patience."""
-    open_files = f"/proc/{running.pid}/fd"
-    while running.poll() is None:
-        try:
-            names = [os.readlink(f"{open_files}/{name}") for name in os.listdir(open_files)]
-        except FileNotFoundError:
-            continue  # a file was closed while we looked
-        if any(name.endswith("/lock") for name in names):
-            return
-    raise AssertionError("the process ended before it waited for the lock")
+def _signalled(tool: Tool, seconds: float, *arguments: str) -> bytes:
+    line = [*tool.command, *arguments]
+    running = subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tool.project, env=tool.environment
+    )
+    with suppress(subprocess.TimeoutExpired):
+        running.wait(seconds)
+    running.send_signal(signal.SIGINT)
+    return running.communicate(timeout=DEADLINE_SECONDS)[0]
 
 
 def _not_conformant(stage: Stage) -> str:

@@ -115,13 +115,15 @@ def _keys(value: Any) -> list[str]:
 def test_a_reply_has_the_field_names_of_the_contract(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first)
+    third = advance(runtime, second)
 
     for reply in (first, second):
         assert {"stateToken", "pending", "ackToken", "checkpointToken", "isComplete"} <= set(reply)
-        assert {"stepId", "title", "prompt", "requireConfirmation"} <= set(reply["pending"])
-        assert {"sessionId", "runId"} <= set(reply["session"])
-        assert set(reply["preferences"]) == {"autonomy", "riskPolicy"}
+        assert {"stepId", "title", "prompt"} <= set(reply["pending"])
         assert reply["isComplete"] is False
+    assert {"sessionId", "runId"} <= set(first["session"])  # an ordinary advance does not repeat these
+    assert set(first["preferences"]) == {"autonomy", "riskPolicy"}
+    assert third["pending"]["requireConfirmation"] is True
 
 
 @pytest.mark.promise("flow.basic")

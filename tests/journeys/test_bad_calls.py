@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
-from tests.journeys.bad_calls import BAD_CALLS, CLI, MCP, BadCall, Scene, right_call, spoiled_call
+from tests.journeys.bad_calls import BAD_CALLS, CLI, HALF, MCP, BadCall, Scene, right_call, spoiled_call
 from tests.journeys.conversation import answer, refusal, start
 from tests.journeys.doors import TOOL_OF, command, tool_call
 from tests.journeys.test_runs import commits
@@ -87,6 +88,30 @@ def test_context_that_is_not_json_is_refused_from_python_too(runtime: Runtime, v
         assert failure.kind.code == "E_VALIDATION"
         assert "/context/a" in failure.message
     assert answer(runtime, "run.continue", ackToken=first["ackToken"])["pending"]["stepId"] == "second"
+
+
+@pytest.mark.promise("errors.as-data")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"goal": HALF},
+        {HALF: 1},
+        {"context": {HALF: 1}},
+        {"context": {"a": object()}},
+        {"requestId": object()},
+        {"context": {"a": 10**400}},
+    ],
+    ids=["goal", "name", "key", "object", "request id", "integer"],
+)
+def test_what_no_file_can_hold_is_refused_on_disk_too_where_each_call_is_accounted_for(
+    params: dict[str, Any], home: str
+) -> None:
+    runtime = build_runtime({"USER": "tester"}, home=home)
+
+    failure = refusal(runtime, "run.start", workflowId="wr.small_change", **params)
+
+    assert failure.kind.exit_status == 2
+    assert list(runtime.log.list_sessions()) == []
 
 
 def test_the_table_covers_every_operation_that_agents_have() -> None:

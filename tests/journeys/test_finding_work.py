@@ -77,16 +77,17 @@ def test_inspecting_shows_titles_but_no_prompts(runtime: Runtime) -> None:
 
 @pytest.mark.promise("resume.by-id")
 def test_a_session_or_run_id_leads_back_to_the_pending_step(runtime: Runtime) -> None:
-    second = advance(runtime, start(runtime, goal="mend it"), "found the cause")
+    first = start(runtime, goal="mend it")
+    second = advance(runtime, first, "found the cause")
 
-    for query in (second["session"]["sessionId"], second["session"]["runId"]):
+    for query in (first["session"]["sessionId"], first["session"]["runId"]):
         found = answer(runtime, "session.resume", query=query)["items"]
         back = answer(runtime, "run.continue", **found[0]["nextCall"]["params"])
 
         assert len(found) == 1
         assert (found[0]["goal"], found[0]["pendingTitle"]) == ("mend it", "Second")
         assert found[0]["_untrusted"] == ["goal", "snippet"]
-        assert back["pending"] == second["pending"]
+        assert second["pending"].items() <= back["pending"].items()
 
 
 @pytest.mark.promise("resume.latest")

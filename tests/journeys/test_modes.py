@@ -65,7 +65,7 @@ def test_what_one_start_asked_for_changes_no_other_run(runtime: Runtime) -> None
     bold = start(runtime, preferences=NEVER_STOP)
     usual = start(runtime, session=bold["session"]["sessionId"])
 
-    later = advance(runtime, bold)
+    later = rehydrate(runtime, advance(runtime, bold))
 
     assert bold["preferences"]["autonomy"] == later["preferences"]["autonomy"] == "full_auto_never_stop"
     assert usual["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}

@@ -33,10 +33,10 @@ def disk_runtime(home: str, tmp_path: Path) -> Runtime:
 
 
 def every_byte(home: str) -> dict[str, tuple[int, int, bytes]]:
-    """Each file of the store: mode, time of change, content."""
+    """Each file of the store: mode, time of change, content. The account of calls stands beside the store."""
     files = {}
     for folder, folders, names in os.walk(home):
-        folders[:] = [name for name in folders if name != "audit"]  # it tells of calls, it is not state
+        folders[:] = [name for name in folders if name != "audit"]
         for name in names:
             path = os.path.join(folder, name)
             about = os.stat(path)
