@@ -228,6 +228,14 @@ def test_two_events_cannot_state_one_fact() -> None:
     check(rechained(repeat), "BUNDLE_EVENT_ORDER_INVALID", "session/events/1")
 
 
+def test_an_event_must_be_the_one_that_the_chain_proves() -> None:
+    """The list of parts fits the changed events; the chain over them does not."""
+    document = rich_bundle()
+    body_of(document, "observation_recorded")["data"]["value"] = "another branch"
+
+    check(resealed(document), "BUNDLE_INTEGRITY_FAILED", "session/events/1")
+
+
 def test_a_pinned_workflow_must_have_the_content_that_its_hash_says() -> None:
     document = rich_bundle()
     (workflow,) = document["session"]["pinnedWorkflows"].values()
