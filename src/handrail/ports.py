@@ -289,6 +289,9 @@ class Interruptions(Protocol):
     def asked(self) -> Literal["", "signal", "deadline"]:
         """What asks the call to end; empty while nothing does."""
 
+    def pause(self, milliseconds: int) -> None:
+        """Let some time pass, less when the call shall end."""
+
 
 class Progress(Protocol):
     """Where a long piece of work says how far it is."""

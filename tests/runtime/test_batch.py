@@ -32,6 +32,9 @@ class Asked:
 
         return scope()
 
+    def pause(self, milliseconds: int) -> None:
+        raise AssertionError(f"a batch does not wait {milliseconds} ms")
+
     def asked(self) -> Literal["", "signal", "deadline"]:
         assert self.is_deferred
         self._left -= 1

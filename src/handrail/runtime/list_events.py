@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import E_USAGE
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Success
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.engine.events import EVENT_KINDS
 from handrail.projections.event_rows import EventRow, event_rows
 from handrail.runtime.find_session import find_records
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 
 MOST_INDEX = 10**15
+_POLL_MS = 200
 
 EventKind = Literal[EVENT_KINDS]  # type: ignore[valid-type] # the closed set has one home, the events
 
@@ -35,6 +39,9 @@ class ListEvents(Input, frozen=True, kw_only=True):
     ) = UNSET
     limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
     cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    follow: Annotated[bool, Meta(description="Of a stream: go on with events as they come.")] | UnsetType = (
+        UNSET
+    )
 
 
 class EventList(Answer, frozen=True, kw_only=True):
@@ -47,6 +54,12 @@ class EventList(Answer, frozen=True, kw_only=True):
 
 def list_events(rt: Runtime, request: ListEvents) -> Success:
     """One page, oldest first; readable also when the session cannot be continued."""
+    if request.follow is True:
+        raise Fault(
+            E_USAGE,
+            "Events that are still to come are followed in a stream only.",
+            details={"usage": "session events ID --stream --follow"},
+        )
     loaded = find_records(rt, request.session_id)
     rows = event_rows(
         SessionId(request.session_id),
@@ -64,6 +77,37 @@ def list_events(rt: Runtime, request: ListEvents) -> Success:
     )
 
 
+def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Success]:
+    """Every event after the index, one by one; followed, until the caller's time is over or it goes away.
+
+    Pages have no meaning here, so `limit` and `cursor` are refused.
+    """
+    paging = [
+        name for name, value in (("limit", request.limit), ("cursor", request.cursor)) if value is not UNSET
+    ]
+    if paging:
+        raise Fault(
+            E_USAGE,
+            f"A stream has no pages: leave out {' and '.join(paging)}.",
+            details={"usage": "session events ID --stream --after INDEX"},
+        )
+    loaded = find_records(rt, request.session_id)
+    session_id = SessionId(request.session_id)
+    kinds = () if request.kinds is UNSET else request.kinds
+    after = -1 if request.after is UNSET else request.after
+    while True:
+        for row in event_rows(session_id, loaded.records, after=after, kinds=kinds):
+            yield StreamItem(type="event", data=msgspec.to_builtins(row))
+        after = max(after, loaded.head - 1)
+        if request.follow is not True:
+            break
+        rt.interruptions.pause(_POLL_MS)
+        # A session that is deleted meanwhile has no more events; the caller learns of it by name.
+        loaded = rt.log.load_since(session_id, after + 1) or find_records(rt, request.session_id)
+    told = EventList(session_id=session_id, event_count=loaded.head, health=loaded.health.state)
+    yield Success(data=msgspec.to_builtins(told))
+
+
 def _sort_key(row: EventRow) -> tuple[str, ...]:
     return (f"{row.event_index:016d}", row.event_id)
 
@@ -76,6 +120,7 @@ OPERATION = Operation(
     output=EventList,
     item=EventRow,
     perform=list_events,
+    stream=stream_events,
     shape=Shape(
         levels={"minimal": ("eventId", "eventIndex", "kind"), "standard": None, "full": None},
         id_field="eventId",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
@@ -16,6 +17,9 @@ class NeverInterrupted:
 
     def asked(self) -> Literal["", "signal", "deadline"]:
         return ""
+
+    def pause(self, milliseconds: int) -> None:
+        time.sleep(milliseconds / 1000)
 
 
 class NoProgress:

@@ -58,8 +58,13 @@ class Blocked:
         assert self.running.stdout is not None
         return self.running.stdout.readline()
 
+    def go_on(self) -> None:
+        os.close(self._release)
+        self._release = -1
+
     def end(self) -> Ran:
         """Let it go on, unless the signal ended it, and collect what it wrote."""
-        os.close(self._release)
+        if self._release >= 0:
+            self.go_on()
         out, err = self.running.communicate(timeout=DEADLINE_SECONDS)
         return Ran(status=self.running.returncode, out=out, err=err)

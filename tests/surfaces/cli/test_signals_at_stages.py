@@ -19,6 +19,7 @@ WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
 AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
 REMOVE_SECOND = ("handrail.event_log.keeping:FileKeeper", "remove_session", 1)
 REMOVE_LAST = ("handrail.event_log.keeping:FileKeeper", "remove_session", 2)
+FIRST_PAUSE = ("handrail.surfaces.cli.process:Process", "pause", 0)
 SECOND_MODE = ("handrail.runtime.simulate_workflow", "_mode_row", 1)
 
 
@@ -151,3 +152,24 @@ def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: To
     assert json.loads(first)["data"]["mode"] == "guided"
     assert (ran.status, ran.out.count(b"\n"), last["type"], last["ok"]) == (130, 1, "summary", False)
     assert (last["error"]["details"]["count"], last["error"]["details"]["complete"]) == (1, False)
+
+
+def test_events_are_followed_until_a_signal_and_the_last_line_counts_them(fresh_tool: Tool) -> None:
+    reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+    session_id = reply["session"]["sessionId"]
+    count = fresh_tool.data("session", "show", session_id)["event_count"]
+
+    call = Blocked(fresh_tool, FIRST_PAUSE, "session", "events", session_id, "--stream", "--follow")
+    before = [json.loads(call.wait_for_line()) for _ in range(count)]
+    fresh_tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", "more")
+    call.go_on()
+    after = json.loads(call.wait_for_line())
+    call.send(signal.SIGTERM)
+    ran = call.end()
+
+    last = json.loads(ran.out.splitlines()[-1])
+    assert [line["data"]["eventIndex"] for line in before] == list(range(count))
+    assert after["data"]["eventIndex"] == count
+    assert all(line["data"]["_untrusted"] == ["data"] for line in (*before, after))
+    assert (ran.status, last["type"], last["error"]["code"]) == (130, "summary", "E_INTERRUPTED")
+    assert last["error"]["details"]["complete"] is False

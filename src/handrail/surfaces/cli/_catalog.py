@@ -268,7 +268,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session events": {
         "path": "session events",
-        "usage": "handrail session events ID [--after INDEX] [--kinds KIND,KIND…] [--limit N] [--cursor CURSOR] [flags]",
+        "usage": "handrail session events ID [--after INDEX] [--kinds KIND,KIND…] [--limit N] [--cursor CURSOR] [--follow] [flags]",
         "summary": "List the events of one session as they are stored, oldest first.",
         "operation": "session.events",
         "effect": "read",
@@ -280,9 +280,10 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--kinds", "value": "KIND,KIND", "choices": ("session_created", "observation_recorded", "run_started", "node_created", "edge_created", "context_set", "advance_recorded", "validation_performed", "node_output_appended", "preferences_changed", "capability_observed", "gap_recorded", "divergence_recorded", "decision_trace_appended", "session_imported"), "is_required": False, "environment": "", "text": "Only these kinds."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
+            {"name": "--follow", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Of a stream: go on with events as they come."},
         ),
-        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session events SESSION_ID --after 10 --compact", "handrail session events SESSION_ID --kinds gap_recorded,advance_recorded --compact"),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "examples": ("handrail session events SESSION_ID --after 10 --compact", "handrail session events SESSION_ID --stream", "handrail session events SESSION_ID --kinds gap_recorded,advance_recorded --compact"),
         "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session resume": {

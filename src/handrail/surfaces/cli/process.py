@@ -82,6 +82,10 @@ class Process:
             return ""
         return "deadline" if self._pending.is_deadline else "signal"
 
+    def pause(self, milliseconds: int) -> None:
+        """Let some time pass; a signal ends it, and the call."""
+        time.sleep(milliseconds / 1000)
+
     def settle(self) -> None:
         """The outcome is certain: from here on the truth is told, whatever arrives."""
         self._is_settled = True

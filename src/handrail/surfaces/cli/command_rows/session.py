@@ -35,6 +35,7 @@ SESSION_ROWS = (
         columns=("eventIndex", "kind", "at"),
         examples=(
             "handrail session events SESSION_ID --after 10 --compact",
+            "handrail session events SESSION_ID --stream",
             "handrail session events SESSION_ID --kinds gap_recorded,advance_recorded --compact",
         ),
     ),
