@@ -22,7 +22,7 @@ from handrail.contract.estimate import estimate_tokens
 from handrail.contract.shape import Level
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
-from handrail.surfaces.mcp.tools import EVERY_TOOL, offered_tools
+from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 
 DEFINITIONS_BOUND = 1_800
@@ -46,7 +46,7 @@ def main() -> int:
         for what, tokens, bound in measured(count):
             print(f"  {what:<52}{tokens:>6}  {'within' if tokens <= bound else 'OVER'} {bound}")
             is_over = is_over or (is_binding and tokens > bound)
-        for tool in offered_tools(EVERY_TOOL).values():
+        for tool in offered_tools(start_session=True).values():
             print(f"    {tool.name:<24}{count(tool.definition):>6}")
         print()
     return 1 if is_over else 0
@@ -75,7 +75,7 @@ def counter_of(encoding: Any) -> Count:
 
 def measured(count: Count) -> Iterator[Row]:
     """All definitions, then one ordinary advance without its prompt, in each channel alone."""
-    definitions = [tool.definition for tool in offered_tools(EVERY_TOOL).values()]
+    definitions = [tool.definition for tool in offered_tools(start_session=True).values()]
     yield "all seven tool definitions", count(definitions), DEFINITIONS_BOUND
     for mvi in ("standard", "minimal"):
         for channel, whole in channels(second_step(mvi)):

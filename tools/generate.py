@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def generated_files() -> dict[str, str]:
     """Every generated file: path → content."""
-    definitions = tool_definitions()
+    definitions = tool_definitions(start_session=True)
     return {
         "src/handrail/surfaces/cli/_table.py": _table_module(),
         "src/handrail/surfaces/cli/_catalog.py": _catalog_module(),

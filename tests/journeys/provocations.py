@@ -396,7 +396,7 @@ LATER: dict[str, str] = {
     "NODE_NOT_FOUND": NOBODY,
     "LEDGER_VERSION_AHEAD": NOBODY,
     "STORE_UNAVAILABLE": "Belongs to the store of teams, which does not exist yet.",
-    "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item of its batch, by the native code E_CONFLICT.",
+    "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item, by the native code E_CONFLICT.",
     "EXPAND_UNKNOWN": "No surface takes the field yet; the library alone has it.",
     "E_AUTH": UPSTREAM,
     "E_NETWORK": UPSTREAM,

@@ -83,9 +83,14 @@ def attempt_of(randomness: bytes) -> AttemptId:
     return AttemptId(base32.of_digest(randomness, ATTEMPT_LENGTH))
 
 
-def attempt_for_new(node_id: NodeId) -> AttemptId:
-    """The attempt minted with the reply that created the node, so a replay mints the same token."""
-    return AttemptId(base32.of_digest(_digest("attempt", node_id), ATTEMPT_LENGTH))
+def attempt_for_new(name: str) -> AttemptId:
+    """The attempt minted with the reply that made a node, a session or its notes; a replay mints it too."""
+    return AttemptId(base32.of_digest(_digest("attempt", name), ATTEMPT_LENGTH))
+
+
+def session_output_id(session_id: SessionId, tag: str, attempt_id: AttemptId) -> str:
+    """The notes of a session that this attempt at this point of it keeps."""
+    return "out_" + base32.of_digest(_digest("output", session_id, tag, attempt_id), 12)
 
 
 def node_tag(digest: str) -> str:

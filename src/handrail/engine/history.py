@@ -190,6 +190,8 @@ def node_at(history: History, tag: str) -> Node | None:
 def is_session_point(history: History, tag: str) -> bool:
     """Whether a token with this tag names the session itself, not a node of a run."""
     opening = history.opening
+    if tag in history.by_tag:
+        return False
     return (opening is not None and opening.tag == tag) or any(
         held.tag == tag for held in history.session_notes.values()
     )

@@ -10,15 +10,16 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.outcome import Success
 from handrail.engine.decide import decide_checkpoint
 from handrail.engine.events import PlannedEvent
-from handrail.engine.history import Node
+from handrail.engine.history import Node, is_session_point
 from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.foretold import AckVerdict, foretold
-from handrail.runtime.handles import read_checkpoint
+from handrail.runtime.handles import read_checkpoint, session_of
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.session_notes import foretold_session_notes, keep_session_notes
 from handrail.runtime.sessions import Session
 from handrail.runtime.token_pairs import require_one_reply
 from handrail.runtime.work import Output, blobs_of, work_done
@@ -41,6 +42,11 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
     work = work_done(request.output, UNSET)
+    session = session_of(rt.log, handle.claims)
+    if is_session_point(session.history, handle.claims.node_tag):
+        if request.dry_run is True:
+            return foretold_session_notes(session, handle.claims, work)
+        return keep_session_notes(rt, session, handle.claims, work, handle.warnings)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         seen = observed_here(rt, request.project)

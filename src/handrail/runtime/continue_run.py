@@ -10,20 +10,21 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, E_USAGE, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
-from handrail.contract.tokens.workflow import ChoiceClaims
+from handrail.contract.tokens.workflow import ChoiceClaims, StateClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
-from handrail.engine.history import Node
+from handrail.engine.history import History, Node, is_session_point
 from handrail.engine.reply import Reply, reply_at
 from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.foretold import AckVerdict, foretold
-from handrail.runtime.handles import fresh_tokens, node_of, read_ack, read_state, session_of
+from handrail.runtime.handles import Handle, fresh_tokens, node_of, read_ack, read_state, session_of
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, current_ledger, pinned_workflow, reply_to_answer, success_of
 from handrail.runtime.runtime import Reading, Runtime
+from handrail.runtime.session_replies import reread_reply
 from handrail.runtime.sessions import Session
 from handrail.runtime.source_drift import source_warnings
 from handrail.runtime.token_pairs import require_one_reply
@@ -76,8 +77,10 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         )
     handle = read_state(reading.keys, request.state_token)
     session = session_of(reading.reader, handle.claims)
-    node = node_of(session.history, handle.claims)
     history = session.history
+    if is_session_point(history, handle.claims.node_tag):
+        return _reread_session(reading, request, history, handle)
+    node = node_of(history, handle.claims)
     workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
     tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
@@ -125,6 +128,22 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         return foretold(rt, claims, "advance", decide)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
     return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
+
+
+def _reread_session(
+    reading: Reading, request: ContinueRun, history: History, handle: Handle[StateClaims]
+) -> Success:
+    """The token names the session itself: its notes, its runs and a fresh token to keep more."""
+    if request.output is not UNSET or request.context is not UNSET:
+        raise Fault(
+            VALIDATION_ERROR,
+            "This token names a session without a run, where no step is pending: nothing was stored.",
+            details={"problems": [{"param": "ackToken", "problem": "missing"}]},
+            hint="Read the session with next_call; its checkpointToken keeps notes, a start begins a run.",
+            next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
+        )
+    tag = handle.claims.node_tag
+    return reread_reply(reading.keys, reading.randomness, history, tag, handle.warnings)
 
 
 def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:

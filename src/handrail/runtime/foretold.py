@@ -6,7 +6,7 @@ It is no preview with a token: the ack itself is the token. And no next prompt: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -21,11 +21,13 @@ from handrail.runtime.handles import AttemptClaims, node_of, session_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, require_healthy
 
+Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]
+
 
 class AckVerdict(Answer, frozen=True, kw_only=True):
     """What the same call without the dry run would do."""
 
-    verdict: Literal["would_advance", "would_block", "would_save", "already_answered"]
+    verdict: Verdict
     step_id: str
     """The pending step that the token belongs to."""
     blockers: list[dict[str, Any]]
@@ -62,7 +64,7 @@ def foretold(
 
 
 def _verdict(
-    verdict: Literal["would_advance", "would_block", "would_save", "already_answered"],
+    verdict: Verdict,
     step_id: str,
     blocked: Blocked | None,
 ) -> AckVerdict:

@@ -101,7 +101,14 @@ def _row(rt: Runtime, stamp: SessionStamp) -> SessionRow:
     history = session.history
     run_id = latest_run(history)
     if run_id is None:
-        return SessionRow(id=stamp.session_id, status="unreadable", health=session.health.state)
+        is_sound = session.health.state == "healthy"
+        return SessionRow(
+            id=stamp.session_id,
+            status=session_status(history) if is_sound else "unreadable",
+            health=session.health.state,
+            goal=history.observations.get("goal", ""),
+            last_activity=history.last_at,
+        )
     run = run_overview(history, run_id)
     return SessionRow(
         id=stamp.session_id,

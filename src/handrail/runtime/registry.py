@@ -24,6 +24,7 @@ _MODULES = {
     "session.list": "handrail.runtime.list_sessions",
     "session.show": "handrail.runtime.show_session",
     "session.resume": "handrail.runtime.resume_session",
+    "session.start": "handrail.runtime.start_session",
     "session.delete": "handrail.runtime.delete_sessions",
     "preferences.show": "handrail.runtime.show_preferences",
     "preferences.set": "handrail.runtime.set_preferences",

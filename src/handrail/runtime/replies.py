@@ -30,6 +30,7 @@ RUN_SHAPE = Shape(
             "example",
             "warnings",
             "recap",
+            "sessionToken",
         ),
         "standard": None,
         "full": None,

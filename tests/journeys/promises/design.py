@@ -20,6 +20,10 @@ PROMISES = (
     Promise("start.duplicate", "mcp-and-http 1.1", "A start that equals an untouched one says so."),
     Promise("start.first-here", "mcp-and-http S11", "The first run of a file from elsewhere is announced."),
     Promise("source.differs", "execution, must hold 6", "A rehydrate says that the file has changed."),
+    Promise("session.switched-off", "mcp-and-http 1.1", "While it is switched off, the setting is named."),
+    Promise(
+        "session.without-run", "DESIGN 9", "A session without a run keeps notes, is found, and takes runs."
+    ),
     Promise("context.lineage", "DESIGN 9", "Context follows lineage: a fork never sees its sibling's."),
     Promise(
         "notes.kept-whole", "DESIGN 9", "Notes up to 64 KB are kept whole; recaps show a part and say so."

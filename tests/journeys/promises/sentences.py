@@ -157,7 +157,7 @@ EXEC_PLACES: dict[str, Answered] = {
     "Goals": READING,
     "Non-Goals": READING,
     "`list_workflows`": ("workflows.list-order", "flow.basic"),
-    "`start_session` (optional / feature-flagged)": "Optional: no surface offers it yet.",
+    "`start_session` (optional / feature-flagged)": ("session.without-run", "session.switched-off"),
     "End-to-End Flows": HEADER,
     "Off-workflow work (checkpoint)": ("checkpoint.keeps-the-step",),
     "Rewind/fork behavior (chat UIs)": ("continue.fork", "continue.branches"),

@@ -11,12 +11,13 @@ import pytest
 
 from handrail.contract.shape import Level
 from handrail.event_log.memory import MemoryLog
+from handrail.ports import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp import calls
 from handrail.surfaces.mcp.calls import LIST_BYTES, answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
-from tests.conftest import GivenFiles, KeptIncidents
+from tests.conftest import GivenFiles, GivenSettings, KeptIncidents
 
 TOOLS = offered_tools()
 CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
@@ -88,6 +89,26 @@ def test_an_agent_that_sees_only_text_finishes(runtime: Runtime, mvi: Level) -> 
         text = call(runtime, *following, mvi).text
 
     assert prompts == ["Do the first thing.", "Do the second thing.", "Do the third thing."]
+
+
+@pytest.mark.parametrize("mvi", ["minimal", "standard"])
+def test_a_session_without_a_run_is_told_whole_in_both_channels(runtime: Runtime, mvi: Level) -> None:
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = Settings(start_session=True)
+    tools = offered_tools(start_session=True)
+
+    begun = answer_call(runtime, tools, tools["start_session"], {"goal": "look around"}, mvi)
+    saving = next_call_in_text(begun.text)
+    assert saving is not None
+    noted = call(runtime, *saving, mvi)
+    start_workflow = {"workflowId": WORKFLOW, "session": begun.structured["sessionToken"]}
+    call(runtime, "start_workflow", start_workflow, mvi)
+    shown = call(runtime, "continue_workflow", {"stateToken": begun.structured["sessionToken"]}, mvi)
+
+    assert [reply.is_error for reply in (begun, noted, shown)] == [False] * 3
+    assert "No step is pending." in noted.text
+    for reply in (begun, noted, shown):
+        check_complete(reply)
 
 
 def test_an_agent_that_lost_everything_comes_back_through_text_alone(runtime: Runtime) -> None:

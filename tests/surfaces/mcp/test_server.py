@@ -15,9 +15,11 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from handrail import __version__
+from handrail.ports import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.server import INSTRUCTIONS, Results, build_server
 from handrail.surfaces.mcp.tools import tool_definitions
+from tests.conftest import GivenSettings
 
 ERAS = ("legacy", "auto")
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
@@ -194,6 +196,20 @@ def test_a_minimal_server_tells_only_what_the_next_call_needs(runtime: Runtime) 
             call = {"ackToken": first.structured_content["nextCall"]["params"]["ackToken"]}
             reply = await client.call_tool("continue_workflow", call)
             assert list(reply.structured_content) == ["kind", "pending", "nextIntent", "nextCall"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("is_on", [False, True])
+def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtime, is_on: bool) -> None:
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = Settings(start_session=is_on)
+
+    async def test() -> None:
+        async with connected(build_server(runtime), "auto") as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert names[:6] == [definition["name"] for definition in tool_definitions()]
+            assert names[6:] == (["start_session"] if is_on else [])
 
     run(test)
 

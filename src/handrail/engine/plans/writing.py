@@ -51,7 +51,7 @@ def work_events(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> 
         plan.append(planned(f"context_set:{node_id}", scope, delta))
     if work.notes:
         output_id = output_name(node_id, "recap")
-        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=_notes(work))
+        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=kept_notes(work))
         plan.append(planned(f"node_output_appended:{output_id}", scope, appended))
     for artifact in artifacts:
         output_id = output_name(node_id, artifact.digest.removeprefix("sha256:")[:16])
@@ -106,7 +106,7 @@ def carried_preferences(history: History, node: Node, scope: Scope) -> list[Plan
     return [] if change is None else [preferences_event(scope, change)]
 
 
-def _notes(work: WorkDone) -> NotesKept | NotesStored:
+def kept_notes(work: WorkDone) -> NotesKept | NotesStored:
     if work.notes_ref is None:
         return NotesKept(text=work.notes)
     encoded = work.notes.encode()

@@ -286,6 +286,22 @@ COMMANDS: dict[str, CommandHelp] = {
         "examples": ("handrail session events SESSION_ID --after 10 --compact", "handrail session events SESSION_ID --stream", "handrail session events SESSION_ID --kinds gap_recorded,advance_recorded --compact"),
         "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
+    "session start": {
+        "path": "session start",
+        "usage": "handrail session start [--goal TEXT] [--request-id KEY] [flags]",
+        "summary": "Begin a session without a run, to keep notes in.",
+        "operation": "session.start",
+        "effect": "create",
+        "authorised_by": "--request-id or --confirm",
+        "sort": "",
+        "params": (
+            {"name": "--goal", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What the user wants."},
+            {"name": "--request-id", "value": "KEY", "choices": (), "is_required": False, "environment": "", "text": "Your key for this start: letters, digits, `._:-`. A repeat returns the same session."},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "examples": ("handrail session start --goal 'Look around first' --request-id chat-7 --compact",),
+        "errors": ("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+    },
     "session resume": {
         "path": "session resume",
         "usage": "handrail session resume [QUERY] [--branch BRANCH] [--head COMMIT] [flags]",

@@ -286,6 +286,22 @@ COMMANDS: dict[str, Command] = {
         "seconds": 0,
         "out": "",
     },
+    "session start": {
+        "path": "session start",
+        "operation": "session.start",
+        "effect": "create",
+        "params": (
+            {"name": "goal", "flag": "--goal", "kind": "text", "value": "TEXT", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "requestId", "flag": "--request-id", "kind": "text", "value": "KEY", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "takes_project": True,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+        "out": "",
+    },
     "session resume": {
         "path": "session resume",
         "operation": "session.resume",

@@ -44,6 +44,26 @@ def reply_text(reply: dict[str, Any]) -> str:
     )
 
 
+def session_text(reply: dict[str, Any]) -> str:
+    """What is answered about a session itself, without a step."""
+    saving = dict(reply["nextCall"]["params"]) | {"output": {"notesMarkdown": _TO_FILL_IN}}
+    joining: dict[str, Json] = {"workflowId": "<id>", "session": reply["sessionToken"]}
+    recap = reply.get("recap") or {}
+    lines = [
+        f"{_session(reply['session']) if 'session' in reply else 'A session'}. No step is pending.",
+        *_warnings(reply),
+        f"Keep notes: {call_text(reply['nextCall']['tool'], saving)}",
+        f"Begin a run in it: {call_text('start_workflow', joining)}",
+        *([f"Project {one_line(reply['project'])}"] if "project" in reply else []),
+    ]
+    for run in reply.get("runs", ()):
+        lines.append(f"Run {run['runId']} of {run['workflowId']}, {run['status']}: {_call(run['nextCall'])}")
+    lines += [fenced(entry["notes"], f"notes {entry['outputId']}") for entry in recap.get("entries", ())]
+    if recap.get("truncated"):
+        lines.append(f"Omitted {recap['omitted']} earlier entries, {recap['policy']}.")
+    return "\n".join(lines)
+
+
 def call_text(tool: str, params: dict[str, Json]) -> str:
     """A call as agents write it."""
     return f"{tool} {msgspec.json.encode(params).decode()}"

@@ -13,7 +13,7 @@ from handrail.contract.cli_envelope import encode_document, payload_of
 from handrail.contract.mcp_error import to_mcp_error
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.surfaces.mcp.catalog_text import candidates_text, workflow_text, workflows_text
-from handrail.surfaces.mcp.reply_text import reply_text
+from handrail.surfaces.mcp.reply_text import reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
 _BEFORE_WARNINGS = (
@@ -70,7 +70,7 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
         case "session.resume":
             return candidates_text(payload)
         case _:
-            return reply_text(payload)
+            return session_text(payload) if "sessionToken" in payload else reply_text(payload)
 
 
 def _sendable(document: Any) -> dict[str, Json]:

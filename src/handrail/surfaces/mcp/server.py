@@ -24,7 +24,7 @@ from msgspec import UNSET, UnsetType
 from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, INTERNAL_ERROR
 from handrail.contract.mcp_error import to_mcp_error
-from handrail.contract.outcome import Failure, Json
+from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.shape import Level
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
@@ -68,7 +68,7 @@ class Door:
         self.runtime = runtime
         self.results = results
         self.mvi = mvi
-        self.tools = offered_tools()
+        self.tools = offered_tools(start_session=_may_start_sessions(runtime))
         self._limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
@@ -90,6 +90,14 @@ class Door:
         is_callers = failure.kind.http_status < INTERNAL_ERROR.http_status
         code = mcp_types.INVALID_PARAMS if is_callers else mcp_types.INTERNAL_ERROR
         return MCPError(code=code, message=text, data=structured)
+
+
+def _may_start_sessions(runtime: Runtime) -> bool:
+    """Settings that cannot be read switch nothing on; every call says what is wrong with them."""
+    try:
+        return runtime.settings.of().start_session
+    except Fault:
+        return False
 
 
 def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "standard") -> Server[Any]:

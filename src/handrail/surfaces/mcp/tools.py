@@ -24,9 +24,8 @@ OFFERED = (
 )
 """The operations that agents get as tools, in the order in which every process lists them."""
 
-
-EVERY_TOOL = OFFERED
-"""The largest set that a server can list."""
+SWITCHED_ON = ("session.start",)
+"""Those that a setting adds when the server starts; without it calling them is refused anyway."""
 
 SAID_BY_NAME = ("project",)
 """Arguments that every tool has; their names say enough, and a description would be paid for seven times."""
@@ -40,15 +39,15 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     definition: dict[str, Any]
 
 
-def offered_tools(names: tuple[str, ...] = OFFERED) -> dict[str, Tool]:
-    """The tools of these operations by their names, in listing order."""
-    tools = (_tool(operation(name)) for name in names)
+def offered_tools(*, start_session: bool = False) -> dict[str, Tool]:
+    """Every tool by its name, in listing order; the last one only where the user's settings allow it."""
+    tools = (_tool(operation(name)) for name in (*OFFERED, *(SWITCHED_ON if start_session else ())))
     return {tool.name: tool for tool in tools}
 
 
-def tool_definitions() -> list[dict[str, Any]]:
+def tool_definitions(*, start_session: bool = False) -> list[dict[str, Any]]:
     """What `tools/list` answers, as plain data."""
-    return [tool.definition for tool in offered_tools().values()]
+    return [tool.definition for tool in offered_tools(start_session=start_session).values()]
 
 
 def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None:

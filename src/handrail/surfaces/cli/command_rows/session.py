@@ -40,6 +40,20 @@ SESSION_ROWS = (
         ),
     ),
     Row(
+        path="session start",
+        operation="session.start",
+        spellings=(
+            Spelling(field="goal", value="TEXT"),
+            Spelling(
+                field="requestId",
+                kind="text",
+                value="KEY",
+                text="Your key for this start: letters, digits, `._:-`. A repeat returns the same session.",
+            ),
+        ),
+        examples=("handrail session start --goal 'Look around first' --request-id chat-7 --compact",),
+    ),
+    Row(
         path="session resume",
         operation="session.resume",
         spellings=(

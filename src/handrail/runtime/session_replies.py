@@ -1,0 +1,156 @@
+"""What is answered about a session itself, where no run is meant: its tokens, its notes, its runs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of
+from handrail.contract.outcome import Success
+from handrail.contract.payload import Payload
+from handrail.contract.tokens.purpose_keys import WORKFLOW
+from handrail.contract.tokens.workflow import CheckpointClaims, StateClaims, mint
+from handrail.contract.wording import shortened
+from handrail.engine.history import History, SessionNotes
+from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.ports import Keys, Randomness
+from handrail.projections.overview import run_overview
+from handrail.projections.recap import KEPT_MOST_RECENT, RECAP_BUDGET_BYTES, TRUNCATION_MARK
+from handrail.runtime.handles import state_token
+
+MOST_RUNS = 5
+
+
+class SessionAlone(Payload, frozen=True, kw_only=True):
+    """Which session this is."""
+
+    session_id: str
+    goal: str = ""
+
+
+class SessionEntry(Payload, frozen=True, kw_only=True):
+    """Notes of the session itself."""
+
+    output_id: str
+    notes: str
+
+
+class SessionRecap(Payload, frozen=True, kw_only=True):
+    """Entries oldest first."""
+
+    entries: list[SessionEntry]
+    truncated: bool = False
+    omitted: int = 0
+    policy: str = ""
+
+
+class RunPlace(Payload, frozen=True, kw_only=True):
+    """A run of the session, and the call that goes on with it."""
+
+    run_id: str
+    workflow_id: str
+    status: str
+    next_call: ToolCall
+
+
+class SessionReply(Payload, frozen=True, kw_only=True):
+    """What `session.start` answers, and checkpoint and continue where a token names the session itself."""
+
+    kind: Literal["ok"]
+    session_token: str
+    checkpoint_token: str
+    session: SessionAlone
+    next_call: ToolCall
+    warnings: list[ReplyWarning] = []
+    recap: SessionRecap | None = None
+    runs: list[RunPlace] = []
+    project: str = ""
+
+
+def opened_reply(keys: Keys, history: History, warnings: tuple[ReplyWarning, ...], project: str) -> Success:
+    """The reply to the start of a session, from recorded facts: the same for every replay."""
+    opening = history.opening
+    assert opening is not None, "the session was begun"
+    attempt = attempt_for_new(history.session_id)
+    reply = _reply(keys, history, opening.tag, attempt, opening.goal, warnings)
+    return _success(msgspec.structs.replace(reply, project=project))
+
+
+def noted_reply(
+    keys: Keys, history: History, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
+) -> Success:
+    """The reply to notes of the session: the next ones get a token of their own."""
+    opening = history.opening
+    assert opening is not None, "the session was begun"
+    attempt = attempt_for_new(noted.output_id)
+    return _success(_reply(keys, history, noted.tag, attempt, opening.goal, warnings))
+
+
+def reread_reply(
+    keys: Keys, randomness: Randomness, history: History, tag: str, warnings: tuple[ReplyWarning, ...]
+) -> Success:
+    """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
+    attempt = attempt_of(randomness.bytes(8))
+    reply = _reply(keys, history, tag, attempt, history.observations.get("goal", ""), warnings)
+    return _success(msgspec.structs.replace(reply, recap=_recap(history), runs=_runs(keys, history)))
+
+
+def _reply(
+    keys: Keys,
+    history: History,
+    tag: str,
+    attempt: AttemptId,
+    goal: str,
+    warnings: tuple[ReplyWarning, ...],
+) -> SessionReply:
+    key = keys.signing_key(WORKFLOW)
+    saving = mint(key, CheckpointClaims(session_id=history.session_id, node_tag=tag, attempt_id=attempt))
+    return SessionReply(
+        kind="ok",
+        session_token=mint(key, StateClaims(session_id=history.session_id, node_tag=tag)),
+        checkpoint_token=saving,
+        session=SessionAlone(session_id=history.session_id, goal=shortened(goal)),
+        next_call=ToolCall(tool="checkpoint_workflow", params={"checkpointToken": saving}),
+        warnings=list(warnings),
+    )
+
+
+def _recap(history: History) -> SessionRecap:
+    kept: list[SessionEntry] = []
+    used = 0
+    held = tuple(history.session_notes.values())
+    for noted in reversed(held):
+        text = noted.notes.text + (TRUNCATION_MARK if noted.notes.ref is not None else "")
+        used += len(text.encode())
+        if used > RECAP_BUDGET_BYTES:
+            break
+        kept.append(SessionEntry(output_id=noted.output_id, notes=text))
+    omitted = len(held) - len(kept)
+    return SessionRecap(
+        entries=kept[::-1],
+        truncated=omitted > 0,
+        omitted=omitted,
+        policy=KEPT_MOST_RECENT if omitted else "",
+    )
+
+
+def _runs(keys: Keys, history: History) -> list[RunPlace]:
+    newest = sorted(history.runs.values(), key=lambda run: run.index)[-MOST_RUNS:]
+    places = []
+    for run in newest:
+        held = run_overview(history, run.run_id)
+        token = state_token(keys, history.session_id, held.tip)
+        places.append(
+            RunPlace(
+                run_id=run.run_id,
+                workflow_id=run.workflow_id,
+                status=held.status,
+                next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+            )
+        )
+    return places
+
+
+def _success(reply: SessionReply) -> Success:
+    return Success(data=msgspec.to_builtins(reply))

@@ -1,0 +1,160 @@
+"""A session that begins without a workflow: notes first, a run later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.event_log.memory import MemoryLog
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenSettings
+from tests.journeys.conversation import advance, answer, refusal, start
+
+
+@pytest.fixture
+def switched_on(runtime: Runtime) -> Runtime:
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    return runtime
+
+
+def begin(runtime: Runtime, **params: Any) -> dict[str, Any]:
+    return answer(runtime, "session.start", **{"goal": "look around"} | params)
+
+
+def note(runtime: Runtime, reply: dict[str, Any], text: str) -> dict[str, Any]:
+    return answer(
+        runtime, "run.checkpoint", checkpointToken=reply["checkpointToken"], output={"notesMarkdown": text}
+    )
+
+
+def commits(runtime: Runtime) -> int:
+    assert isinstance(runtime.log, MemoryLog)
+    return runtime.log.commits
+
+
+@pytest.mark.promise("session.switched-off")
+def test_while_it_is_switched_off_the_setting_is_named_and_nothing_is_made(runtime: Runtime) -> None:
+    failure = refusal(runtime, "session.start", goal="look around", requestId="k")
+
+    assert (failure.kind.code, failure.kind.native) == ("FEATURE_DISABLED", "E_CONFIG")
+    assert failure.details == {"setting": "startSession"}
+    assert answer(runtime, "session.list")["items"] == []
+
+
+@pytest.mark.promise("session.without-run")
+def test_a_session_begins_once_per_request_id(switched_on: Runtime) -> None:
+    first = begin(switched_on, requestId="chat-7")
+    note(switched_on, first, "something")
+    start(switched_on, session=first["sessionToken"], goal="another goal")
+    before = commits(switched_on)
+
+    again = begin(switched_on, requestId="chat-7")
+    other = begin(switched_on, requestId="chat-7", goal="other words")
+
+    assert list(first) == [
+        *("kind", "sessionToken", "checkpointToken", "session", "nextCall", "project", "_untrusted")
+    ]
+    assert first["session"]["goal"] == "look around"
+    assert again == first
+    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert {**other, "warnings": None} == {**first, "warnings": None}
+    assert commits(switched_on) == before
+
+
+@pytest.mark.promise("session.without-run")
+def test_its_notes_are_kept_once_per_token_and_come_back(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    first = note(switched_on, session, "Read the parser.")
+    before = commits(switched_on)
+    replayed = note(switched_on, session, "Read the parser.")
+    other = note(switched_on, session, "Something else.")
+    assert commits(switched_on) == before
+
+    note(switched_on, first, "Read the lexer.")
+    shown = answer(switched_on, "run.continue", stateToken=session["sessionToken"])
+
+    assert replayed == first
+    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert [entry["notes"] for entry in shown["recap"]["entries"]] == ["Read the parser.", "Read the lexer."]
+    assert shown["recap"]["entries"][0]["_untrusted"] == ["notes"]
+    assert first["checkpointToken"] != session["checkpointToken"]
+
+
+@pytest.mark.promise("session.without-run")
+def test_a_run_joins_it_and_is_shown_with_the_call_that_goes_on(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    run = start(switched_on, session=session["sessionToken"])
+    second = advance(switched_on, run)
+
+    shown = answer(switched_on, "run.continue", stateToken=session["sessionToken"])
+    (place,) = shown["runs"]
+    back = answer(switched_on, "run.continue", **place["nextCall"]["params"])
+
+    assert run["session"]["sessionId"] == session["session"]["sessionId"]
+    assert run["session"]["goal"] == "look around"
+    assert back["stateToken"] == second["stateToken"]
+
+
+@pytest.mark.promise("session.without-run")
+def test_resume_and_the_list_find_it(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    note(switched_on, session, "The lexer drops tabs.")
+
+    (found,) = answer(switched_on, "session.resume", query="lexer tabs")["items"]
+    (row,) = answer(switched_on, "session.list")["items"]
+    back = answer(switched_on, "run.continue", **found["nextCall"]["params"])
+
+    assert (found["status"], found["whyMatched"]) == ("notes_only", ["newest notes"])
+    assert "runId" not in found
+    assert (row["status"], row["goal"]) == ("notes_only", "look around")
+    assert back["recap"]["entries"][0]["notes"] == "The lexer drops tabs."
+    assert answer(switched_on, "session.show", sessionId=row["id"])["runs"] == []
+
+
+@pytest.mark.promise("session.without-run")
+def test_what_cannot_be_kept_without_a_run_is_refused(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    token = session["checkpointToken"]
+
+    empty = refusal(switched_on, "run.checkpoint", checkpointToken=token, output={})
+    artifact = refusal(
+        switched_on,
+        "run.checkpoint",
+        checkpointToken=token,
+        output={"notesMarkdown": "x", "artifacts": [{"kind": "wr.gap", "summary": "x"}]},
+    )
+    output = refusal(
+        switched_on,
+        "run.continue",
+        stateToken=session["sessionToken"],
+        output={"notesMarkdown": "x"},
+    )
+    foretold = answer(
+        switched_on,
+        "run.checkpoint",
+        checkpointToken=token,
+        output={"notesMarkdown": "x"},
+        dryRun=True,
+    )
+
+    assert {failure.kind.code for failure in (empty, artifact, output)} == {"VALIDATION_ERROR"}
+    assert "output.notesMarkdown" in empty.message
+    assert "notes only" in artifact.message
+    assert foretold["verdict"] == "would_save"
+    assert answer(switched_on, "session.list")["items"][0]["status"] == "empty"
+
+
+@pytest.mark.promise("session.without-run")
+def test_its_tokens_beside_those_of_a_run_are_told_apart(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    run = start(switched_on)
+
+    failure = refusal(
+        switched_on, "run.continue", ackToken=run["ackToken"], stateToken=session["sessionToken"]
+    )
+
+    assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
+    assert f"session {session['session']['sessionId']}" in failure.message
