@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,8 @@ from handrail.engine.events import EVENT_KINDS
 from handrail.engine.reasons import BlockerCode, ReasonName
 from handrail.engine.reply import WarningCode
 from handrail.runtime.runtime import Runtime
-from tests.conftest import memory_runtime
+from tests.conftest import GivenFiles, memory_runtime
+from tests.house.tree import python_files, room_of
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import events_of, tool_call
 from tests.journeys.given_workflows import (
@@ -24,7 +26,7 @@ from tests.journeys.given_workflows import (
     option,
     step,
 )
-from tests.journeys.provocations import LATER, PROVOKED, Stage
+from tests.journeys.provocations import LATER, NOBODY, PROVOKED, Stage
 from tests.journeys.rich_session import rich_session
 from tests.journeys.test_blocked import report
 from tests.journeys.test_moving_sessions import exported, imported
@@ -56,6 +58,18 @@ def test_every_code_of_the_catalogue_is_provoked_or_has_a_reason() -> None:
     assert (set(PROVOKED) | set(LATER)) - set(KINDS) == set(), "these codes do not exist"
     assert set(PROVOKED) & set(LATER) == set(), "these can be provoked, so nothing is left for later"
     assert {code for code, kind in KINDS.items() if kind.is_reserved} <= set(LATER)
+
+
+def test_a_code_that_nobody_raises_is_named_nowhere_outside_the_contract() -> None:
+    names = [code for code, reason in LATER.items() if reason == NOBODY]
+    used = [
+        f"{source.path}: {code}"
+        for source in python_files("src/handrail/")
+        for code in names
+        if room_of(source) != "contract" and re.search(rf"\b{code}\b", source.text)
+    ]
+
+    assert used == [], "somebody raises these by now; provoke them in provocations.py"
 
 
 # Reasons: a blocker where somebody can be asked, a gap where nobody is.
@@ -139,6 +153,12 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
         runtime, step("do"), step("end"), fields={"capabilities": {"web_browsing": "preferred"}}
     )
     heard |= warned(report(runtime, preferred["ackToken"], observed("unavailable")))
+
+    twin = start(runtime, goal="twice")
+    heard |= warned(start(runtime, goal="twice"))
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held.clear()
+    heard |= warned(rehydrate(runtime, twin))
 
     assert set(get_args(WarningCode)) - heard == set(), "make a reply say these too"
 

@@ -192,7 +192,8 @@ def test_reading_the_pending_step_again_gets_no_port_that_can_append(runtime: Ru
     reading: Any = msgspec.structs.replace(runtime, log=ReaderOnly(runtime.log))
 
     assert rehydrate(reading, first)["pending"] == first["pending"]
-    assert set(Reading.__struct_fields__) == {"reader", "keys", "randomness"}
+    assert {"log", "clock", "authored"} & set(Reading.__struct_fields__) == set()
+    assert Reading.__annotations__["reader"] == "EventReader"
     assert refusal(reading, "run.continue", ackToken=first["ackToken"]).kind.code == "INTERNAL_ERROR"
 
 

@@ -168,7 +168,7 @@ EXEC_PLACES: dict[str, Answered] = {
     "Example patterns (recommended)": HEADER,
     "Delegation preferred: lazy attempt + sequential fallback": ("capabilities.preferred",),
     "Workflow pinning and evolution": HEADER,
-    "Workflow changes on disk (recommended behavior)": ("start.pins-the-workflow",),
+    "Workflow changes on disk (recommended behavior)": ("start.pins-the-workflow", "source.differs"),
     "Request/Response Shapes": HEADER,
     "`start_workflow` request": ("start.first-step",),
     "`continue_workflow` request": ("continue.advances",),
