@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.catalogue import E_CONFIG, E_VALIDATION
 from handrail.contract.outcome import Fault
+from handrail.event_log.memory import MemoryLog
 from handrail.ports import AuditLine, Settings
 from handrail.runtime.accounting import account_for_start
 from handrail.runtime.hub import perform
@@ -145,3 +146,14 @@ def test_a_server_that_starts_is_kept(runtime: Runtime) -> None:
 
     (line,) = lines(runtime)
     assert (line.tool, line.command, line.effect, line.exit) == ("handrail mcp", "mcp", "server", 0)
+
+
+def test_details_of_a_failure_tell_nothing_under_a_telling_name(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        raise Fault(E_VALIDATION, "This does not fit.", details={"got": {"apiKey": "hunter2", "id": "seven"}})
+
+    monkeypatch.setattr(MemoryLog, "list_sessions", broken)
+
+    assert refused(runtime, "session.list").details == {"got": {"apiKey": "[redacted]", "id": "seven"}}

@@ -19,6 +19,7 @@ WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
 AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
 REMOVE_SECOND = ("handrail.event_log.keeping:FileKeeper", "remove_session", 1)
 REMOVE_LAST = ("handrail.event_log.keeping:FileKeeper", "remove_session", 2)
+SWEEP = ("handrail.event_log.keeping:FileKeeper", "remove", 0)
 FIRST_PAUSE = ("handrail.surfaces.cli.process:Process", "pause", 0)
 SECOND_MODE = ("handrail.runtime.simulate_workflow", "_mode_row", 1)
 
@@ -116,12 +117,15 @@ def test_a_batch_ends_between_two_targets_and_says_which_are_done(fresh_tool: To
     assert stored(fresh_tool) == {ids[2]}
 
 
-def test_a_signal_during_the_last_target_is_a_success(fresh_tool: Tool) -> None:
+@pytest.mark.parametrize("stage", [REMOVE_LAST, SWEEP], ids=["last", "afterwards"])
+def test_a_signal_during_or_after_the_last_target_is_a_success(
+    fresh_tool: Tool, stage: tuple[str, str, int]
+) -> None:
     ids = started(fresh_tool, 3)
     line = ["session", "delete", "--ids", ",".join(ids), "--dangerous"]
     confirm = token(fresh_tool, *line)
 
-    call = Blocked(fresh_tool, REMOVE_LAST, *line, "--confirm", confirm)
+    call = Blocked(fresh_tool, stage, *line, "--confirm", confirm)
     call.send(signal.SIGINT)
     ran = call.end()
 
