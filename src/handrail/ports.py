@@ -586,4 +586,4 @@ class Installation(Protocol):
         """Sorted by client, then path. A client file that cannot be read has no entries."""
 
     def handshake(self) -> Handshake:
-        """Start the MCP server, greet it and stop it again, within twenty seconds."""
+        """Start the MCP server, greet it and stop it again, within 25 seconds."""

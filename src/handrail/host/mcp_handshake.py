@@ -11,7 +11,7 @@ import msgspec
 from handrail import __version__
 from handrail.ports import Handshake
 
-TIMEOUT_SECONDS = 20
+TIMEOUT_SECONDS = 25
 _GREETING = {
     "jsonrpc": "2.0",
     "id": 1,

