@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from handrail.contract.vocabulary import SourceKind
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workflow_sources import directories
 from handrail.ports import WorkflowFile
@@ -189,3 +191,36 @@ def test_one_bad_file_among_a_thousand_is_one_problem(home: str, project: str, o
     listed = [entry for entry in entries if entry.source_kind == "project"]
     assert len(listed) == 1001
     assert [(entry.id, len(entry.problems)) for entry in listed if entry.problems] == [("bad.json", 1)]
+
+
+def test_one_file_is_read_as_it_is_now_and_nothing_is_written(tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / "workflows").mkdir(parents=True)
+    (project / ".handrail" / "workflows").mkdir(parents=True)
+    (project / ".handrail" / "workflows" / "a.json").write_bytes(b"one")
+    (home / "workflows" / "b.json").write_bytes(b"two")
+    (tmp_path / "outside.json").write_bytes(b"three")
+    library = DirectoryLibrary(str(home))
+    before = sorted(tmp_path.rglob("*"))
+
+    asked: list[tuple[SourceKind, str]] = [
+        ("project", "a.json"),
+        ("user", "b.json"),
+        ("project", "gone.json"),
+        ("project", "../../../outside.json"),
+        ("user", "../../outside.json"),
+        ("git", "a.json"),
+        ("plugin", "a.json"),
+    ]
+    now = {(kind, name): library.content_now(str(project), kind, name) for kind, name in asked}
+
+    assert now == {
+        ("project", "a.json"): b"one",
+        ("user", "b.json"): b"two",
+        ("project", "gone.json"): b"",
+        ("project", "../../../outside.json"): b"",
+        ("user", "../../outside.json"): None,
+        ("git", "a.json"): None,
+        ("plugin", "a.json"): None,
+    }
+    assert sorted(tmp_path.rglob("*")) == before

@@ -15,6 +15,8 @@ from tests.journeys.given_workflows import (
     STOP_ON_USER,
     WITH_DECISION,
     begin,
+    choice,
+    option,
     step,
 )
 
@@ -307,6 +309,54 @@ def test_a_preferred_capability_that_is_missing_is_a_warning(runtime: Runtime) -
 
     assert after["pending"]["stepId"] == "merge"
     assert [warning["code"] for warning in after["warnings"]] == ["CAPABILITY_UNAVAILABLE"]
+
+
+@pytest.mark.promise("blocked.retry")
+def test_a_lost_agent_that_comes_back_to_a_blocked_step_can_still_retry(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
+    blocked = report(runtime, first["ackToken"])
+
+    back = rehydrate(runtime, blocked)
+    after = report(runtime, back["nextCall"]["params"]["ackToken"], A_DECISION)
+
+    assert back["recap"]["example"] == blocked["example"]
+    assert "the call in nextCall" in back["recap"]["blockedBy"][0]["suggestedFix"]
+    assert "retryAckToken" not in str(blocked["blockers"])
+    assert after["pending"]["stepId"] == "do"
+
+
+@pytest.mark.promise("blocked.retry")
+def test_long_notes_of_a_blocked_attempt_count_for_its_retry(runtime: Runtime) -> None:
+    """Longer than an event holds: what the rule asks for stands only in the blob."""
+    rule = {"type": "contains", "value": "the very end", "message": "Say how it ends."}
+    asked = step("decide", validationCriteria=[rule], **WITH_DECISION)
+    first = begin(runtime, asked, step("do"), fields=NO_FIELDS)
+
+    blocked = report(runtime, first["ackToken"], notes="word " * 2_000 + "the very end")
+    after = report(runtime, blocked["retryAckToken"], A_DECISION)
+
+    assert len(blocked["blockers"]) == 1
+    assert after["pending"]["stepId"] == "do"
+
+
+DIVERGED = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summary": "Took the short way."}
+
+
+@pytest.mark.promise("divergence.told")
+def test_a_divergence_told_at_a_choice_or_a_checkpoint_is_recorded_too(runtime: Runtime) -> None:
+    steps = (choice("way", option("left"), option("right")), step("do"))
+    first = begin(runtime, *steps, fields=NO_FIELDS)
+    token = first["pending"]["choices"][0]["token"]
+
+    second = report(runtime, token, DIVERGED)
+    output = {"notesMarkdown": "half way", "artifacts": [DIVERGED]}
+    answer(runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output=output)
+
+    told = shown(runtime, first)["divergences"]
+    assert [(row["reason"], row["step_id"]) for row in told] == [
+        ("efficiency_skip", "way"),
+        ("efficiency_skip", "do"),
+    ]
 
 
 @pytest.mark.promise("divergence.told")
