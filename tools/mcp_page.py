@@ -42,13 +42,8 @@ def _replies() -> str:
         "`start_workflow`, `continue_workflow` and `checkpoint_workflow` answer with one reply.\n"
         "Text and structured content are each complete alone.\n\n"
         "| situation | `kind` | `nextIntent` | `nextCall` |\n| --- | --- | --- | --- |\n" + rows + "\n\n"
-        "A start, a rehydrate, a checkpoint, a fork and a change of preferences tell everything.\n"
-        "An ordinary advance leaves out what the reply before it told, "
-        "because an agent pays for every word:\n\n"
-        "| left out | means |\n| --- | --- |\n"
-        "| `preferences` | they are as they were |\n"
-        "| `pending.requireConfirmation` | false |\n"
-        "| `session.runId` | the first run of the session; a later run is always named |\n\n"
+        "A start, a rehydrate, a checkpoint, a fork and a change of preferences tell `preferences`.\n"
+        "An ordinary advance leaves them out: they are as they were, and an agent pays for every word.\n"
         "With `--mvi minimal` an ordinary reply has `kind`, `pending`, `nextIntent` and `nextCall` alone."
     )
 

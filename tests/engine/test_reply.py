@@ -59,7 +59,7 @@ def test_a_reply_says_what_is_pending_and_how_to_go_on() -> None:
     }
 
 
-def test_an_ordinary_advance_leaves_out_what_the_reply_before_it_told() -> None:
+def test_an_ordinary_advance_leaves_out_preferences_that_are_as_they_were() -> None:
     log = WrittenLog()
     second = log.advance(log.start(), "did a")
 

@@ -213,10 +213,12 @@ def reply_at(
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
 
-    A start, a rehydrate, a checkpoint, a fork and a change of preferences tell everything. An ordinary
-    advance leaves out what the reply before it told: an agent pays for every word of every step.
+    A start, a rehydrate, a checkpoint, a fork and a change tell the preferences. An ordinary advance leaves
+    them out, because the reply before it told them: an agent pays for every word of every step.
     """
-    in_full = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
+    tells_preferences = (
+        standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
+    )
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     pending = _pending(standing, tokens)
     is_blocked = row.kind == "blocked" and blocked is not None
@@ -232,7 +234,7 @@ def reply_at(
         warnings=[*warnings, *_standing_warnings(standing)],
         recap=recap,
         session=session_ref(session_id, standing.run),
-        preferences=standing.preferences if in_full else None,
+        preferences=standing.preferences if tells_preferences else None,
         workflow=workflow,
         project=project,
         state_token=tokens.state,
