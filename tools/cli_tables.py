@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -52,6 +53,7 @@ GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
 NO_LIMIT = 10**18 - 1
 
 
+@cache
 def commands() -> dict[str, Command]:
     """What the parser knows, by path."""
     return {row.path: _command(row) for row in ROWS}

@@ -216,7 +216,7 @@ def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) ->
     bundle.write_bytes(tool.run("session", "export", started["session"]["sessionId"], "--format", "raw").out)
     return {
         "BUNDLE": str(bundle),
-        "RUN": tool.data("session", "show", started["session"]["sessionId"])["runs"][0]["run_id"],
+        "RUN": started["session"]["runId"],
         "HOME": tool.home,
         "ELSEWHERE": str(folder / "elsewhere"),
         "STATE": started["stateToken"],
@@ -224,7 +224,6 @@ def names(tool: Tool, started: Any, tmp_path_factory: pytest.TempPathFactory) ->
         "CHECKPOINT": started["checkpointToken"],
         "SESSION": started["session"]["sessionId"],
         "SESSION,ses_000000000000": started["session"]["sessionId"] + ",ses_000000000000",
-        "RUN": started["session"]["runId"],
         "GOOD": str(good),
         "BAD": str(bad),
         "TEXT": str(text),
