@@ -79,8 +79,10 @@ class _StepRandomness:
 
 class _OneWorkflow:
     def files(self, project: str) -> Sequence[WorkflowFile]:
+        """The user's own: of other people's files a start also records whether their blob was there before,
+        which a start that broke off may have left."""
         del project
-        return (WorkflowFile(source_kind="project", source_ref="four_steps.json", content=_WORKFLOW),)
+        return (WorkflowFile(source_kind="user", source_ref="four_steps.json", content=_WORKFLOW),)
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         del project, source_kind, source_ref
