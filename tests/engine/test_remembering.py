@@ -5,9 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import NodeId, RunId, SessionId
 from handrail.engine.folding import extend, fold
+from handrail.engine.history import History, Node
+from handrail.engine.inherited import NOTHING_INHERITED, Inherited, with_context
 from handrail.engine.remembering import decode_history, encode_history, form
+from handrail.engine.state import Complete
 from handrail.ports import Record
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, start
@@ -55,3 +58,60 @@ def test_a_history_that_another_program_folded_is_not_recognised(runtime: Runtim
     content = encode_history(fold(session_id, records))
 
     assert decode_history(content.replace(form().encode(), b"0" * 64)) is None
+
+
+def test_what_nodes_inherit_is_written_once_however_long_the_run_is() -> None:
+    def size_of(count: int) -> int:
+        return len(encode_history(line_of(count)))
+
+    growth = [size_of(count + 10) - size_of(count) for count in (20, 200)]
+
+    assert growth[1] < 1.2 * growth[0]
+
+
+def line_of(count: int) -> History:
+    """So many nodes below each other; each adds a key of its own to a context that all hold."""
+    nodes, inherited, held = {}, {}, NOTHING_INHERITED
+    for number in range(count):
+        node_id = NodeId(f"nod_{number:012d}")
+        held = with_context(held, {f"key{number:04d}": "x" * 40})
+        inherited[node_id] = held
+        nodes[node_id] = Node(
+            node_id=node_id,
+            run_id=RunId("run_000000000000"),
+            kind="step",
+            parent=NodeId(f"nod_{number - 1:012d}") if number else None,
+            state=Complete(),
+            tag=f"{number:08d}",
+            index=number,
+            at="2027-01-15T08:00:00.000Z",
+        )
+    history = History(
+        session_id=SessionId("ses_000000000000"), head_digest="", nodes=nodes, inherited=inherited
+    )
+    back = decode_history(encode_history(history))
+    assert back == history
+    return history
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        Inherited(context={"b": 2}),
+        Inherited(context={"b": 2, "a": 1}),
+        Inherited(context={"a": 1, "b": 3}, seen={"git_branch": "main"}),
+        Inherited(context={"a": 1, "b": 2, "c": 3}, artifacts={"k": {"x": 1}}, preferences_index=4),
+    ],
+)
+def test_a_node_that_lacks_reorders_or_changes_what_its_parent_has_comes_back_exactly(
+    changed: Inherited,
+) -> None:
+    history = line_of(2)
+    first, second = history.nodes
+    parents = {first: Inherited(context={"a": 1, "b": 2}), second: changed}
+    history = msgspec.structs.replace(history, inherited=parents)
+
+    back = decode_history(encode_history(history))
+
+    assert back == history
+    assert list(back.inherited[second].context) == list(changed.context)

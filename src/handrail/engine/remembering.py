@@ -94,13 +94,7 @@ def _own_shares(history: History) -> tuple[dict[NodeId, Inherited], dict[NodeId,
         held, before = inherited[node_id], _parents(inherited, node)
         if held is before:
             continue
-        own = Inherited(
-            context=_beside(before.context, held.context),
-            artifacts=_beside(before.artifacts, held.artifacts),
-            decisions=_beside(before.decisions, held.decisions),
-            preferences=held.preferences,
-            preferences_index=held.preferences_index,
-        )
+        own = _beside(before, held)
         if _is_exactly(_with(before, own), held):
             added[node_id] = own
         else:
@@ -112,22 +106,28 @@ def _parents(inherited: dict[NodeId, Inherited], node: Node) -> Inherited:
     return NOTHING_INHERITED if node.parent is None else inherited[node.parent]
 
 
-def _beside(before: dict[str, Any], held: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in held.items() if key not in before or before[key] is not value}
+def _beside(before: Inherited, held: Inherited) -> Inherited:
+    """Of each map only the entries that the parent does not have; the rest as it is."""
+    changes = {}
+    for name, (old, new) in _maps(before, held).items():
+        changes[name] = {key: value for key, value in new.items() if key not in old or old[key] is not value}
+    return msgspec.structs.replace(held, **changes)
 
 
 def _with(before: Inherited, own: Inherited | None) -> Inherited:
     if own is None:
         return before
     return msgspec.structs.replace(
-        own,
-        context={**before.context, **own.context},
-        artifacts={**before.artifacts, **own.artifacts},
-        decisions={**before.decisions, **own.decisions},
+        own, **{name: {**old, **new} for name, (old, new) in _maps(before, own).items()}
     )
 
 
 def _is_exactly(one: Inherited, other: Inherited) -> bool:
     """Equal, and in the same order: what is read out of it must not depend on who folded it."""
-    pairs = ((one.context, other.context), (one.artifacts, other.artifacts), (one.decisions, other.decisions))
-    return one == other and all(list(left) == list(right) for left, right in pairs)
+    return one == other and all(list(left) == list(right) for left, right in _maps(one, other).values())
+
+
+def _maps(one: Inherited, other: Inherited) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """The maps of both, by the name of their field."""
+    pairs = {name: (getattr(one, name), getattr(other, name)) for name in Inherited.__struct_fields__}
+    return {name: (left, right) for name, (left, right) in pairs.items() if isinstance(left, dict)}
