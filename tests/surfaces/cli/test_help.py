@@ -56,6 +56,8 @@ def test_a_group_s_help_lists_its_own_commands_only() -> None:
 def test_an_example_runs(tool: Tool, fresh_tool: Tool, path: str, example: str) -> None:
     """Words in capitals stand for what the caller brings along; a confirm token comes from a dry run."""
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "example")
+    if "ledger" in path:
+        fresh_tool.data("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--notes", "half")
     answer = fresh_tool.run("workflow", "list", "--envelope", "lafs").out
     given = {"answer.json": answer, "my_check.json": THREE_STEPS}
     if "import" in path:
