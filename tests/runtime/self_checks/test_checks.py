@@ -98,6 +98,7 @@ CASES: list[tuple[str, Spoil, str, str]] = [
     ("keyring", place("data/keys/keyring.json", modified_at=OLD), "warn", "keys rotate"),
     ("keyring", with_(source="environment"), "pass", ""),
     ("confirm_tokens", place("confirm-consumed", mode=0o755), "warn", "chmod 700"),
+    ("confirm_tokens", place("confirm-consumed", mode=0o710), "warn", "chmod 700"),
     ("confirm_tokens", place("confirm-consumed", is_writable=False), "fail", "write"),
     ("confirm_tokens", place("confirm-consumed", is_ours=False), "fail", "this user"),
     ("audit", place("audit"), "pass", ""),
