@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from handrail.contract.fence import one_line
 from handrail.contract.outcome import Failure, Json
 from handrail.runtime.asked_input import AskedInput, asked_input
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.fence import one_line
 from handrail.surfaces.mcp.guarded import guarded
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import Tool

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.fence import fenced, one_line
 from handrail.contract.outcome import Json
-from handrail.surfaces.mcp.fence import fenced, one_line
 from handrail.surfaces.mcp.reply_text import call_text
 
 _ID_TO_FILL_IN = "<id>"

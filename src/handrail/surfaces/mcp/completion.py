@@ -8,10 +8,10 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.catalogue import KINDS
+from handrail.contract.fence import one_line
 from handrail.contract.outcome import Json
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, project_of
-from handrail.surfaces.mcp.fence import one_line
 from handrail.surfaces.mcp.mirror import told
 from handrail.surfaces.mcp.prompts import QUERY, RESUME
 from handrail.surfaces.mcp.resources import SCHEME

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.fence import one_line
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.fence import one_line
 from handrail.surfaces.mcp.mirror import told
 from handrail.surfaces.mcp.reply_text import call_text
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
-from handrail.surfaces.mcp.fence import fenced, one_line, visible
 
 _TO_FILL_IN = "…"
 _BEFORE_CALL = {

@@ -10,13 +10,13 @@ import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, KINDS
 from handrail.contract.cli_envelope import encode_document
+from handrail.contract.fence import one_line
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.shape import Ask
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.find_run import find_run
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.fence import one_line
 from handrail.surfaces.mcp.mirror import told
 from handrail.surfaces.mcp.session_text import session_text
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.fence import fenced, one_line
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Json
 from handrail.projections.overview import latest_run
@@ -15,7 +16,6 @@ from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
-from handrail.surfaces.mcp.fence import fenced, one_line
 from handrail.surfaces.mcp.mirror import told
 from handrail.surfaces.mcp.reply_text import call_text, recap_lines
 

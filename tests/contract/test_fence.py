@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from handrail.surfaces.mcp.fence import fenced, one_line, visible
+from handrail.contract.fence import fenced, one_line, visible
 
 MARKS = re.compile(r"^\[(untrusted|end) ([0-9a-f]{12})", re.MULTILINE)
 
