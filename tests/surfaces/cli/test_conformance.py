@@ -100,6 +100,7 @@ CASES: list[tuple[list[str], str, str]] = [
     (["keys", "rotate"], "E_CONFIRMATION_REQUIRED", ""),
     (["store", "gc", "--older-than", "0", "--dangerous", "--dry-run"], "E_VALIDATION", ""),
     (["store", "copy", "--to", "ELSEWHERE"], "E_USAGE", ""),
+    (["session", "start", "--request-id", "case"], "E_CONFIG", "FEATURE_DISABLED"),
     (["reference", "--command", "run contniue"], "E_NOT_FOUND", ""),
     (["reference", "--domain", "a", "--schema", "b"], "E_USAGE", ""),
     (["context", "--input", '{"colour":1}'], "E_VALIDATION", "VALIDATION_ERROR"),
@@ -272,13 +273,14 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
-    """`mcp` and `demo` have no document on success, and a self-test takes long; their own tests show them."""
+    """`mcp` and `demo` have no document on success, a self-test takes long, and a session without a run needs
+    a setting; their own tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         path = next((path for path in _table.COMMANDS if line[: len(path.split())] == path.split()), "")
         seen[code == ""].add(path)
 
-    assert set(_table.COMMANDS) - seen[True] == {"mcp", "demo", "store selftest"}
+    assert set(_table.COMMANDS) - seen[True] == {"mcp", "demo", "store selftest", "session start"}
     assert set(_table.COMMANDS) - seen[False] == set()
 
 
