@@ -71,12 +71,14 @@ def test_its_notes_are_kept_once_per_token_and_come_back(switched_on: Runtime) -
     before = commits(switched_on)
     replayed = note(switched_on, session, "Read the parser.")
     other = note(switched_on, session, "Something else.")
+    emptied = note(switched_on, session, "")  # refused if it were new
     assert commits(switched_on) == before
 
     note(switched_on, first, "Read the lexer.")
     shown = answer(switched_on, "run.continue", stateToken=session["sessionToken"])
 
     assert replayed == first
+    assert other == emptied
     assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
     assert [entry["notes"] for entry in shown["recap"]["entries"]] == ["Read the parser.", "Read the lexer."]
     assert shown["recap"]["entries"][0]["_untrusted"] == ["notes"]
