@@ -42,6 +42,8 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["--version"] and _told_version():
         return 0
+    if arguments[:1] == ["hook"] and "--help" not in arguments:
+        return _hook(arguments[1:])
     from handrail.surfaces.cli.process import Process
 
     process = Process()
@@ -91,7 +93,7 @@ def _doors(secrets: "Secrets") -> "Doors":
         settings=lambda parsed: _settings(runtime, parsed),
         answer=lambda *asked: _answer(runtime, *asked),
         stream=lambda *asked: _stream(runtime, *asked),
-        serve=lambda parsed: _serve_mcp(parsed, secrets),
+        serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
     )
@@ -133,6 +135,62 @@ def _stream(
     from handrail.surfaces.cli.call import stream
 
     return stream(runtime, process, parsed, ask)
+
+
+def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
+    assert parsed.command is not None, "only a command is served"
+    if parsed.command["path"] == "hook":
+        return _hook([str(value) for _, value in parsed.values])
+    return _serve_mcp(parsed, secrets)
+
+
+def _hook(arguments: "list[str]") -> int:
+    """Answer an agent's hook. Always 0: what a hook returns can stop its host."""
+    import signal
+
+    def stop(number: int, _: object) -> "NoReturn":
+        raise TimeoutError(f"signal {number}")
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            signal.signal(number, stop)
+        from handrail.surfaces.cli.hook import SECONDS
+
+        signal.setitimer(signal.ITIMER_REAL, SECONDS - 0.5)
+        out, note = _hook_answer(arguments)
+    except TimeoutError:
+        out, note = "", "ended before its time was over; nothing is half done"
+    except Exception as defect:  # noqa: BLE001 - a hook never fails its host, whatever happens
+        out, note = "", f"met an error that it does not know ({type(defect).__name__})"
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        os.write(1, out.encode(errors="replace"))
+        if note:
+            os.write(2, f"handrail hook: {note}.\n".encode(errors="replace"))
+    except OSError:
+        return 0  # nobody is left to tell
+    return 0
+
+
+def _hook_answer(arguments: "list[str]") -> "tuple[str, str]":
+    """What goes to stdout and what goes to stderr; neither holds a secret that this process read."""
+    from handrail.contract.redaction import Secrets
+    from handrail.host.changed_files import count_changed_files
+    from handrail.surfaces.cli.hook import MOST_INPUT_BYTES, answer_hook, directory_of
+    from handrail.wiring import build_runtime
+
+    content = b"" if os.isatty(0) else sys.stdin.buffer.read(MOST_INPUT_BYTES)
+    directory = directory_of(content)
+    if directory and os.path.isdir(directory):
+        os.chdir(directory)
+    secrets = Secrets()
+    answer = answer_hook(
+        lambda: build_runtime(os.environ, secrets=secrets),
+        arguments[0] if arguments else "",
+        content,
+        lambda project: count_changed_files(project, os.environ),
+    )
+    return secrets.redacted(answer.out.encode()).decode(), secrets.redacted(answer.note.encode()).decode()
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:

@@ -22,8 +22,9 @@ STARTERS = (
     "src/handrail/store_proof/processes.py",
     "src/handrail/store_proof/nursery.py",
     "src/handrail/host/mcp_handshake.py",
+    "src/handrail/host/changed_files.py",
 )
-"""The demo and the proof of the store run this same program in order to kill it; git reads a repository
+"""A hook of an agent's client counts changed files with git. The demo and the proof of the store run this same program in order to kill it; git reads a repository
 that the user configured; a check that was asked for by name greets our own server."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.ids import SessionId, is_run_id, is_session_id
+from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
@@ -45,6 +45,9 @@ LATEST_SESSIONS = 50
 """Without a question the work of this place is looked for among these."""
 MOST_SESSIONS = 1_000
 MOST_EVENTS = 200_000
+_UNFINISHED = ("in_progress", "blocked")
+_NO_REPOSITORY = "none"
+"""Stands for no repository where the whole of the latest sessions shall be looked through."""
 FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
 
@@ -100,6 +103,24 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
         scope = f"nothing matches in {scope}; the latest sessions instead"
     items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found)
     return Success(data={"project": project, "scope": scope}, page=Page(items=items, limit=MOST_FOUND))
+
+
+def work_in_progress(rt: Runtime, project: str) -> list[Candidate]:
+    """The unfinished runs that were begun where the caller stands, the latest first; at most five."""
+    repository = rt.workspace.observations(project).get("repo_root_hash", "")
+    looked = _look(rt, Wanted(), repository or _NO_REPOSITORY)
+    mine = [
+        subject
+        for subject in looked.subjects
+        if subject.run_id is not None
+        and subject.status in _UNFINISHED
+        and _begun_in(looked.histories[subject.session_id], subject.run_id) == repository
+    ]
+    return [_candidate(rt, looked, found) for found in latest(mine)]
+
+
+def _begun_in(history: History, run_id: RunId) -> str:
+    return history.runs[run_id].seen.get("repo_root_hash", "")
 
 
 def _wanted(request: ResumeSession, seen: dict[ObservationKey, str]) -> Wanted:

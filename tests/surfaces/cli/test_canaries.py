@@ -36,7 +36,7 @@ TOKEN = "ct_canary-argv-91be77"
 SETTING = "canary-setting-55d0c1"
 CONTEXT = "canary-context-0c4e19"
 NOTES = "canary-notes-b7d2e8"
-SKIPPED = ("mcp", "demo", "serve", "console", "update", "setup", "store selftest", "completion")
+SKIPPED = ("mcp", "hook", "demo", "serve", "console", "update", "setup", "store selftest", "completion")
 """Servers, the demo and what installs have tests of their own; a self-test takes long."""
 
 EXAMPLES = [

@@ -592,6 +592,21 @@ COMMANDS: dict[str, CommandHelp] = {
         "examples": ("handrail completion --shell bash --format raw", "handrail completion --shell fish --compact"),
         "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
+    "hook": {
+        "path": "hook",
+        "usage": "handrail hook EVENT",
+        "summary": "Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",
+        "operation": "",
+        "effect": "server",
+        "authorised_by": "",
+        "sort": "",
+        "params": (
+            {"name": "EVENT", "value": "", "choices": (), "is_required": True, "environment": "", "text": "PreCompact or SessionStart; the client's message is read from stdin."},
+        ),
+        "globals": ("--mvi", "--project", "--help", "--version"),
+        "examples": ("handrail hook PreCompact", "handrail hook SessionStart"),
+        "errors": (),
+    },
     "lafs check": {
         "path": "lafs check",
         "usage": "handrail lafs check FILE… [--kind auto|card|cli|discovery|flags|lafs|ledger] [--tier complete|core|standard] [--ndjson] [--expand-minimal] [--report-only] [flags]",

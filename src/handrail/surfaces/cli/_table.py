@@ -592,6 +592,21 @@ COMMANDS: dict[str, Command] = {
         "seconds": 0,
         "out": "",
     },
+    "hook": {
+        "path": "hook",
+        "operation": "",
+        "effect": "server",
+        "params": (
+            {"name": "event", "flag": "", "kind": "text", "value": "EVENT", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
+        ),
+        "globals": ("--mvi", "--project", "--help", "--version"),
+        "takes_project": False,
+        "raw": "",
+        "raw_when": ("", ""),
+        "columns": (),
+        "seconds": 0,
+        "out": "",
+    },
     "lafs check": {
         "path": "lafs check",
         "operation": "lafs.check",

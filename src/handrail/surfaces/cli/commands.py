@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from handrail.surfaces.cli.command_rows.clients import CLIENT_ROWS
 from handrail.surfaces.cli.command_rows.household import HOUSEHOLD_ROWS
 from handrail.surfaces.cli.command_rows.ledger import LEDGER_ROWS
 from handrail.surfaces.cli.command_rows.own import OWN_ROWS
@@ -23,5 +24,6 @@ ROWS = (
     *STORE_ROWS,
     *HOUSEHOLD_ROWS,
     *SELF_DESCRIPTION_ROWS,
+    *CLIENT_ROWS,
     *OWN_ROWS,
 )

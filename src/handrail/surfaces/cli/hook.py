@@ -1,0 +1,197 @@
+"""`handrail hook EVENT`: what the hooks of an agent's client call around a compaction.
+
+It never fails its host: whatever goes wrong is one line for stderr, and the exit status is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from handrail.contract.fence import fenced, one_line
+from handrail.contract.outcome import Failure, Fault, Json, failure_of
+from handrail.runtime.hub import perform
+from handrail.runtime.permission import Caller
+from handrail.runtime.resume_session import Candidate, work_in_progress
+from handrail.runtime.runtime import Runtime
+
+SECONDS = 5
+"""What the client allows; the hook itself ends a little earlier."""
+MOST_INPUT_BYTES = 1_048_576
+MOST_OUTPUT_BYTES = 1_024
+EVENTS = ("PreCompact", "SessionStart")
+
+_CALLER = Caller(tool="handrail hook", command="hook")
+_TRIGGERS = ("manual", "auto")
+_FACTS_BEGIN = "The chat was compacted here"
+"""How the notes of our own checkpoints begin; an agent gains nothing from reading them back."""
+_GOAL_LENGTH = 80
+_TITLE_LENGTH = 80
+_MOST_TITLES = 5
+
+
+class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes to stdout, where the client reads it, and what a person may read on stderr."""
+
+    out: str = ""
+    note: str = ""
+
+
+class _Given(msgspec.Struct, frozen=True, kw_only=True):
+    """The little of a client's message that matters here; everything else is left alone."""
+
+    trigger: str = ""
+    cwd: str = ""
+
+
+def directory_of(content: bytes) -> str:
+    """The directory that the client names in its message; empty when it names none."""
+    return _given(content).cwd
+
+
+def answer_hook(
+    build_runtime: Callable[[], Runtime],
+    event: str,
+    content: bytes,
+    changed_files: Callable[[str], int | None],
+) -> HookAnswer:
+    """What one event asks for. `changed_files` counts those of a project, as far as it can be told."""
+    if event not in EVENTS:
+        return HookAnswer(
+            note=f"the event {one_line(event)[:40]} means nothing here; known: {', '.join(EVENTS)}"
+        )
+    try:
+        rt = build_runtime()
+        project = rt.workspace.project("")
+        if event == "PreCompact":
+            return _before_compaction(rt, project, _given(content).trigger, changed_files)
+        return _at_session_start(rt, project)
+    except Fault as fault:
+        return _trouble(failure_of(fault))
+
+
+def _given(content: bytes) -> _Given:
+    """A message that is no JSON object says nothing."""
+    try:
+        return msgspec.json.decode(content, type=_Given)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _Given()
+
+
+def _before_compaction(
+    rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
+) -> HookAnswer:
+    """A checkpoint on the one run in progress; with equal facts there already, nothing."""
+    work = work_in_progress(rt, project)
+    if len(work) != 1:
+        return HookAnswer(
+            note=f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
+        )
+    reply = _rehydrated(rt, work[0], project)
+    if isinstance(reply, Failure):
+        return _trouble(reply)
+    notes = _facts(rt, project, trigger, changed_files(project))
+    if "checkpointToken" not in reply or _is_there(reply, notes):
+        return HookAnswer()
+    params: dict[str, Json] = {
+        "checkpointToken": reply["checkpointToken"],
+        "output": {"notesMarkdown": notes},
+        "project": project,
+    }
+    outcome = perform(rt, "run.checkpoint", params, caller=_CALLER)
+    return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
+
+
+def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
+    """What the machine knows and nobody had to say: equal facts give equal text."""
+    seen = rt.workspace.observations(project)
+    lines = [
+        f"{_FACTS_BEGIN} ({trigger if trigger in _TRIGGERS else 'unknown'}).",
+        f"Branch: {one_line(seen.get('git_branch', '')) or 'none'}",
+        f"Head: {seen.get('git_head_sha', '') or 'none'}",
+        f"Changed files: {'unknown' if changed is None else changed}",
+    ]
+    return "\n".join(lines)
+
+
+def _is_there(reply: dict[str, Any], notes: str) -> bool:
+    """Clients fire several times for one compaction."""
+    entries = reply.get("recap", {}).get("entries", [])
+    if not entries or "pending" not in reply:
+        return False
+    last, pending = entries[-1], reply["pending"]
+    is_at_tip = last["stepId"] == pending["stepId"] and last.get("isCheckpoint", False)
+    return bool(is_at_tip and last["notes"] == notes)
+
+
+def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
+    work = work_in_progress(rt, project)
+    if not work:
+        return HookAnswer()
+    if len(work) > 1:
+        return HookAnswer(out=_several(work))
+    reply = _rehydrated(rt, work[0], project)
+    if isinstance(reply, Failure):
+        return _trouble(reply)
+    return HookAnswer(out=_one(work[0], reply))
+
+
+def _rehydrated(rt: Runtime, candidate: Candidate, project: str) -> dict[str, Any] | Failure:
+    """The reply at the tip; reading it writes nothing."""
+    params: dict[str, Json] = {**candidate.next_call.params, "project": project}
+    outcome = perform(rt, "run.continue", params, caller=_CALLER)
+    if isinstance(outcome, Failure):
+        return outcome
+    assert isinstance(outcome.data, dict), "a reply is an object"
+    return outcome.data
+
+
+def _one(candidate: Candidate, reply: dict[str, Any]) -> str:
+    """The run, its step, the last notes as data, and the call that brings everything back."""
+    call = msgspec.json.encode(candidate.next_call.params).decode()
+    token = candidate.next_call.params["stateToken"]
+    head = (
+        f"Handrail: a run of {candidate.workflow_id} is in progress here (session {candidate.session_id}).\n"
+        f"Pending step: {one_line(candidate.pending_title)[:_TITLE_LENGTH]}\n"
+    )
+    tail = (
+        f"To see the step and go on, call continue_workflow {call}\n"
+        f"or run: handrail run continue --state {token} --compact\n"
+    )
+    entries = reply.get("recap", {}).get("entries", [])
+    notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
+    told = [f"Goal: {one_line(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
+    told += [f"Last notes: {notes[-1]}"] if notes else []
+    return head + _fenced_within("\n".join(told), MOST_OUTPUT_BYTES - len((head + tail).encode())) + tail
+
+
+def _fenced_within(text: str, most_bytes: int) -> str:
+    """As much of the text as fits with its fence; none where not even the marks fit."""
+    if not text:
+        return ""
+    kept, is_cut = text, False
+    while kept:
+        block = fenced(kept + ("…" if is_cut else ""), "goal and notes kept in the log") + "\n"
+        over = len(block.encode()) - most_bytes
+        if over <= 0:
+            return block
+        kept, is_cut = kept.encode()[: -over if is_cut else -over - 3].decode(errors="ignore"), True
+    return ""
+
+
+def _several(work: Sequence[Candidate]) -> str:
+    lines = [
+        f"- {one.workflow_id}, {one_line(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
+        for one in work[:_MOST_TITLES]
+    ]
+    tail = 'Ask the user which one is meant, then call resume_session with {"query": its session id}.\n'
+    head = f"Handrail: {len(work)} runs are in progress here.\n"
+    while len((head + "\n".join(lines) + "\n" + tail).encode()) > MOST_OUTPUT_BYTES:
+        lines.pop()
+    return head + "\n".join(lines) + "\n" + tail
+
+
+def _trouble(failure: Failure) -> HookAnswer:
+    return HookAnswer(note=f"{failure.kind.code}: {one_line(failure.message)[:200]}")
