@@ -24,8 +24,9 @@ STARTERS = (
     "src/handrail/host/mcp_handshake.py",
     "src/handrail/host/changed_files.py",
 )
-"""A hook of an agent's client counts changed files with git. The demo and the proof of the store run this same program in order to kill it; git reads a repository
-that the user configured; a check that was asked for by name greets our own server."""
+"""The demo and the proof of the store run this same program in order to kill it; git reads a repository
+that the user configured, and counts changed files for a hook of an agent's client; a check that was asked
+for by name greets our own server."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

@@ -264,7 +264,7 @@ def test_a_token_that_could_not_be_recorded_is_told_beside_the_document(runtime:
 
 
 @pytest.mark.parametrize("flags", [["--dry-run"], ["--confirm", "ct_x.y"]])
-@pytest.mark.parametrize("line", [["workflow", "list"], ["run", "continue"], ["lafs", "check", "x"]])
+@pytest.mark.parametrize("line", [["workflow", "list"], ["session", "list"], ["lafs", "check", "x"]])
 def test_the_flags_of_the_gate_are_refused_elsewhere(
     runtime: Runtime, line: list[str], flags: list[str]
 ) -> None:
