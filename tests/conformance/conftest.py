@@ -1,12 +1,37 @@
-"""The tool of the command-line tests, here too."""
+"""The tool of the command-line tests, here too; and one that forks, on a home with work in it."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
+from tests.conformance.forked import ForkServer
+from tests.conformance.seeded import Seeded
 from tests.surfaces.cli.tool import Tool
 
 
 @pytest.fixture(scope="session")
 def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     return Tool(str(tmp_path_factory.mktemp("conformance")))
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    with tempfile.TemporaryDirectory() as folder:  # a socket's path must be short
+        server = ForkServer(folder)
+        yield server
+        server.close()
+
+
+@pytest.fixture(scope="session")
+def seeded(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> Seeded:
+    return Seeded(tmp_path_factory.mktemp("seeded"), fork_server)
+
+
+@pytest.fixture(scope="session")
+def reference(tool: Tool) -> Any:
+    """What the running tool says of itself."""
+    return tool.data("reference")

@@ -133,7 +133,6 @@ OPERATION = Operation(
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
         "KEYRING_INVALID",
-        "SESSION_LOCKED",
         "STORE_IO_ERROR",
         "STORE_PERMISSION_DENIED",
     ),

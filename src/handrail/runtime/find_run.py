@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from handrail.contract.catalogue import SESSION_NOT_FOUND
+from handrail.contract.catalogue import SESSION_NOT_FOUND, STORE_IO_ERROR, STORE_PERMISSION_DENIED
 from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quoted
@@ -27,7 +27,8 @@ def find_run(rt: Runtime, text: str) -> FoundRun:
     """The run that the text names. A run id does not say its session, so sessions are read, newest first.
 
     A session imported as new has the runs of its source; where both are here, the source is meant, and
-    the copy answers to its own session id. Raises Fault SESSION_NOT_FOUND.
+    the copy answers to its own session id. Raises Fault SESSION_NOT_FOUND,
+    and STORE_IO_ERROR or STORE_PERMISSION_DENIED when the session that is named cannot be read.
     """
     copied: FoundRun | None = None
     for session in _sessions(rt, text):
@@ -58,7 +59,9 @@ def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
     for session_id in candidates:
         try:
             session = read_session(rt.log, session_id)
-        except Fault:
+        except Fault as fault:
+            if is_session_id(text) and fault.kind in (STORE_IO_ERROR, STORE_PERMISSION_DENIED):
+                raise  # the disk refused; that the session is not there would be untrue
             continue
         if session is not None:
             yield session

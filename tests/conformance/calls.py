@@ -1,0 +1,125 @@
+"""One leaf on a copy of the seeded home: its plain, previewed and confirmed calls, and the ways to its codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.conformance.damage import during, keyring
+from tests.conformance.forked import ForkedTool
+from tests.conformance.leaves import LEAVES, Leaf, Way
+from tests.conformance.seeded import NOT_READABLE, READ_FAILS, Seeded, spelt
+from tests.surfaces.cli.tool import Ran, checked_document
+
+NO_WAY = Way()
+"""Succeeds, so a code that nobody knows how to get is told as missing."""
+KEYRING = Way(damage=keyring)
+GATED = ("gated", "dangerous")
+
+SHARED: dict[str, Way] = {
+    "E_USAGE": Way(more=("--bogus",)),
+    "E_VALIDATION": Way(more=("--timeout", "0")),
+    "VALIDATION_ERROR": Way(more=("--input", '{"colour":1}')),
+    "FORMAT_CONFLICT": Way(more=("--json", "--human")),
+    "FIELD_CONFLICT": Way(more=("--field", "a", "--fields", "a")),
+    "FIELD_UNKNOWN": Way(more=("--fields", "colour_of_the_sky")),
+    "BUDGET_EXCEEDED": Way(more=("--budget", "bytes=1")),
+    "VERSION_UNSUPPORTED": Way(more=("--schema-version", "9.0")),
+    "REQUEST_TOO_LARGE": Way(more=("--input", "@BIG_FILE")),
+    "E_NOT_FOUND": Way(more=("--input", "@absent.json")),
+    "E_FORBIDDEN": Way(more=("--input", f"@{NOT_READABLE}")),
+    "E_CONFIG": Way(environment={"HANDRAIL_FORMAT": "xml"}),
+    "E_IO": Way(more=("--input", f"@{READ_FAILS}")),
+    "E_TIMEOUT": Way(more=("--input", "-", "--timeout", "1"), ending="silence"),
+    "E_INTERRUPTED": Way(more=("--input", "-"), stdin=b"{", ending="signal"),
+    "INTERNAL_ERROR": Way(plant="defect"),
+    "STORE_IO_ERROR": Way(plant="disk error"),
+    "STORE_PERMISSION_DENIED": Way(plant="disk denied"),
+}
+"""How every command comes to the codes that many declare."""
+
+
+class Called:
+    """A leaf, what `reference` says of it, and a copy of the home that is its own."""
+
+    def __init__(self, path: str, declared: dict[str, Any], seeded: Seeded, folder: Path) -> None:
+        self.path = path
+        self.declared = declared
+        self.leaf: Leaf = LEAVES[path]
+        self.tool: ForkedTool = seeded.copy(folder)
+        self.names = {**seeded.names, "HOME": self.tool.home}
+
+    @property
+    def is_gated(self) -> bool:
+        return self.declared["effect"] in GATED
+
+    def bare(self) -> list[str]:
+        """A write without its key or token; a read as it is."""
+        return self.spelt(self.leaf.line)
+
+    def safe(self) -> list[str]:
+        """A call that succeeds and may be repeated: a preview where there is a gate."""
+        gate = ("--dry-run",) if self.is_gated else ()
+        return self.spelt((*self.leaf.line, *self.leaf.key, *self.leaf.dangerous, *gate))
+
+    def spelt(self, line: tuple[str, ...]) -> list[str]:
+        if "CURSOR" in line or "FOREIGN_PAGE" in line:
+            self._find_cursors()
+        return spelt(line, self.names)
+
+    def _find_cursors(self) -> None:
+        foreign = "workflow builtins" if self.path != "workflow builtins" else "workflow list"
+        own = spelt(self.leaf.page or self.leaf.line, self.names)
+        self.names |= {
+            "CURSOR": self._next_cursor(own),
+            "FOREIGN_PAGE": self._next_cursor(foreign.split()),
+        }
+
+    def _next_cursor(self, line: list[str]) -> str:
+        return str(self.tool.data(*line, "--limit", "1")["next_cursor"])
+
+    def token(self, line: list[str]) -> str:
+        """The confirm token of this line's preview."""
+        return str(self.tool.data(*line, "--dry-run")["confirm_token"])
+
+    def refused(self, way: Way) -> Ran:
+        """The call that must be refused, while the damage lasts."""
+        line = [*self.spelt(way.line)] if way.line else self.safe()
+        if "CONFIRM_TOKEN" in way.line:
+            place = way.line.index("--confirm")
+            line[place + 1] = self.token(line[:place])
+        line += self.spelt(way.more)
+        with during(way.damage, self.tool, self.names):
+            return self.tool.run(
+                *line,
+                stdin=way.stdin,
+                environment=way.environment,
+                plant=way.plant or self.leaf.plant,
+                ending=msgspec.convert(way.ending, Any),
+            )
+
+
+def way_to(called: Called, code: str) -> Way:
+    """How this command comes to this code."""
+    own = called.leaf.ways.get(code)
+    if own is not None:
+        return own
+    if code == "KEYRING_INVALID":
+        return KEYRING
+    if code == "E_CONFIRMATION_REQUIRED":
+        return Way(line=called.leaf.line)
+    if code == "E_CONFLICT":
+        gate = ("--confirm", "ct_fabricated_0000")
+        return Way(line=(*called.leaf.line, *called.leaf.dangerous, *gate))
+    return SHARED.get(code, NO_WAY)
+
+
+def code_of(ran: Ran) -> str:
+    """The code that a caller acts on: the domain's own, else the native one; empty for success."""
+    document = checked_document(ran)
+    if document["ok"]:
+        return ""
+    error = document["error"]
+    return str(error["details"].get("domain_code", error["code"]))

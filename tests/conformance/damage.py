@@ -1,0 +1,163 @@
+"""What can be wrong with a home before a call: done to a copy, by hand, as an accident would."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from handrail.contract.ids import SessionId
+from handrail.ports import Draft
+from handrail.wiring import build_runtime
+from tests.conformance.forked import ForkedTool
+from tests.conftest import THREE_STEPS
+from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
+
+Names = Mapping[str, str]
+Damage = Callable[[ForkedTool, Names], Any]
+"""May give a context that lasts as long as the call."""
+
+NEWER_EVENT = b'{"v":2,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"session_created"}}'
+
+
+def none(tool: ForkedTool, names: Names) -> None:
+    """Everything is as it should be."""
+
+
+def keyring(tool: ForkedTool, names: Names) -> None:
+    Path(tool.home, "data", "keys", "keyring.json").write_bytes(b"not a keyring")
+
+
+def changed_notes(tool: ForkedTool, names: Names) -> None:
+    """A byte of acknowledged notes differs, so the log is proven only before them."""
+    for events in _session(tool, names).glob("events-*.jsonl"):
+        events.write_bytes(events.read_bytes().replace(b"first is done", b"First is done"))
+
+
+def changed_blobs(tool: ForkedTool, names: Names) -> None:
+    for blob in Path(tool.home, "data", "blobs").rglob("*"):
+        if blob.is_file():
+            blob.write_bytes(blob.read_bytes() + b" ")
+
+
+def newer_event(tool: ForkedTool, names: Names) -> None:
+    """A later version wrote an event that this one does not know."""
+    log = build_runtime({}, home=tool.home).log
+    with log.hold(SessionId(names["SESSION_ID"]), 0) as hold:
+        loaded = hold.load()
+        assert loaded is not None
+        hold.append(loaded.head, [Draft(dedupe_key="later", body=NEWER_EVENT)])
+
+
+def no_session(tool: ForkedTool, names: Names) -> None:
+    shutil.rmtree(_session(tool, names))
+
+
+def older_session(tool: ForkedTool, names: Names) -> None:
+    """The session began anew: what was acknowledged is not in it."""
+    no_session(tool, names)
+    tool.data("run", "start", "project.three_steps", "--request-id", "first")
+
+
+def feature_off(tool: ForkedTool, names: Names) -> None:
+    Path(tool.home, "config.json").write_text("{}", encoding="utf-8")
+
+
+def settings(tool: ForkedTool, names: Names) -> None:
+    Path(tool.home, "config.json").write_text('{"maxEffect": 7}', encoding="utf-8")
+
+
+def project_is_a_file(tool: ForkedTool, names: Names) -> None:
+    """The folder for new workflows cannot be made."""
+    shutil.rmtree(os.path.join(tool.project, ".handrail"))
+    Path(tool.project, ".handrail").write_bytes(b"")
+
+
+def home_is_a_file(tool: ForkedTool, names: Names) -> None:
+    shutil.rmtree(tool.home)
+    Path(tool.home).write_bytes(b"")
+
+
+def locked(tool: ForkedTool, names: Names) -> Any:
+    """Another writer keeps the session while the call runs."""
+    return _held(tool, names["SESSION_ID"])
+
+
+def reserved_id(tool: ForkedTool, names: Names) -> None:
+    """A project's file takes a name that belongs to the bundled ones."""
+    mine = THREE_STEPS.replace(b"project.three_steps", b"wr.mine")
+    Path(tool.project, ".handrail", "workflows", "mine.json").write_bytes(mine)
+
+
+def locked_start(tool: ForkedTool, names: Names) -> Any:
+    """Another writer is about to make the session that this key leads to."""
+    began = _began(tool)
+    shutil.rmtree(os.path.join(tool.home, "data", "sessions", began))
+    return _held(tool, began)
+
+
+def locked_import(tool: ForkedTool, names: Names) -> Any:
+    """Another writer is about to make the session that the bundle holds."""
+    return _held(tool, rich_bundle()["session"]["sessionId"])
+
+
+def changed_start(tool: ForkedTool, names: Names) -> None:
+    """Its only event differs by a byte."""
+    for events in Path(tool.home, "data", "sessions", _began(tool)).glob("events-*.jsonl"):
+        events.write_bytes(events.read_bytes().replace(b"Beginning", b"beginning"))
+
+
+def _began(tool: ForkedTool) -> str:
+    reply = tool.data("session", "start", "--request-id", "began", "--goal", "Beginning")
+    return str(reply["session"]["sessionId"])
+
+
+@contextmanager
+def _held(tool: ForkedTool, session_id: str) -> Iterator[None]:
+    with build_runtime({}, home=tool.home).log.hold(SessionId(session_id), 0):
+        yield
+
+
+def bundle(make: Callable[[], str]) -> Damage:
+    """The file to import is this text instead."""
+
+    def damage(tool: ForkedTool, names: Names) -> None:
+        Path(tool.project, "bundle.json").write_text(make(), encoding="utf-8")
+
+    return damage
+
+
+def stranger(change: Change) -> Damage:
+    """Somebody changed the bundle and sealed it again."""
+    return bundle(lambda: rechained(change))
+
+
+def rich(**changes: Any) -> Damage:
+    return bundle(lambda: json.dumps(rich_bundle() | changes))
+
+
+BUNDLES: dict[str, Damage] = {
+    "BUNDLE_INVALID_FORMAT": bundle(lambda: "{}"),
+    "BUNDLE_UNSUPPORTED_VERSION": rich(bundleSchemaVersion=2),
+    "BUNDLE_INTEGRITY_FAILED": rich(bundleId="bnd_x"),
+    "BUNDLE_MISSING_SNAPSHOT": stranger(lambda held: held["session"]["snapshots"].clear()),
+    "BUNDLE_MISSING_PINNED_WORKFLOW": stranger(lambda held: held["session"]["pinnedWorkflows"].clear()),
+    "BUNDLE_EVENT_ORDER_INVALID": stranger(lambda held: without_event(held, 0)),
+    "BUNDLE_TOO_LARGE": bundle(lambda: "[" * 500 + "]" * 500),
+    "BUNDLE_MANIFEST_ORDER_INVALID": stranger(
+        lambda held: held["session"]["manifest"][2].update(eventIndex=7)
+    ),
+}
+
+
+def during(damage: Damage, tool: ForkedTool, names: Names) -> Any:
+    """The scope in which the damage lasts."""
+    return damage(tool, names) or nullcontext()
+
+
+def _session(tool: ForkedTool, names: Names) -> Path:
+    return Path(tool.home, "data", "sessions", names["SESSION_ID"])

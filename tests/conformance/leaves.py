@@ -1,0 +1,350 @@
+"""Every leaf as data: lines that succeed, and for each code that only some commands have, how to get it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tests.conformance import damage
+from tests.conformance.damage import Damage
+
+BAD_ACK = "ak1" + "0" * 53
+NOWHERE = "ses_000000000000"
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """One call that must be refused. `line` stands in place of the leaf's own; `more` is added to it."""
+
+    line: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    stdin: bytes = b""
+    environment: dict[str, str] = {}
+    plant: str = ""
+    ending: str = ""
+    damage: Damage = damage.none
+
+
+class Leaf(msgspec.Struct, frozen=True, kw_only=True):
+    """`line` is the plain call; a write adds its gate flags to it."""
+
+    line: tuple[str, ...]
+    further: tuple[tuple[str, ...], ...] = ()
+    """Other lines that succeed and use every other flag of its own."""
+    ways: dict[str, Way] = {}
+    key: tuple[str, ...] = ()
+    """What makes a creation repeatable."""
+    page: tuple[str, ...] = ()
+    """The line whose pages have cursors, where it is another one."""
+    plant: str = ""
+    dangerous: tuple[str, ...] = ()
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def says(line: str, **rest: object) -> Way:
+    return msgspec.convert({"line": words(line), **rest}, Way)
+
+
+def wrong(place: Damage, line: str = "", plant: str = "") -> Way:
+    return Way(line=words(line), damage=place, plant=plant)
+
+
+def paged(line: str) -> dict[str, Way]:
+    """What a list says to a cursor that is none, is old, or belongs to another list."""
+    page = (*words(line), "--limit", "1")
+    return {
+        "INVALID_TOKEN": Way(line=(*page, "--cursor", "cu1nonsense")),
+        "TOKEN_EXPIRED": Way(line=(*page, "--cursor", "CURSOR"), plant="later"),
+        "TOKEN_SCOPE_MISMATCH": Way(line=(*page, "--cursor", "FOREIGN_PAGE")),
+        "KEYRING_INVALID": Way(line=page, damage=damage.keyring),
+    }
+
+
+def token_driven(old: str) -> dict[str, Way]:
+    """What a token meets when its session is gone, busy, damaged after it, or began anew."""
+    return {
+        "TOKEN_UNKNOWN_NODE": wrong(damage.no_session),
+        "TOKEN_SESSION_LOCKED": wrong(damage.locked, plant="impatient"),
+        "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, old),
+        "STORE_HISTORY_LOST": wrong(damage.older_session),
+    }
+
+
+DIFF = "workflow inspect project.three_steps --part diff --run RUN_ID"
+DELTA = "ledger show RUN_ID --mode delta --since-version 0"
+
+LEAVES: dict[str, Leaf] = {
+    "workflow list": Leaf(
+        line=words("workflow list"),
+        further=(
+            words("workflow list --query review --sources bundled,user --kind workflow --limit 1"),
+            ("workflow", "list", "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways=paged("workflow list"),
+    ),
+    "workflow inspect": Leaf(
+        line=words("workflow inspect wr.small_change"),
+        further=(words(DIFF),),
+        ways={
+            "WORKFLOW_NOT_FOUND": says("workflow inspect wr.nope"),
+            "WORKFLOW_INVALID": says("workflow inspect project.broken"),
+            "WORKFLOW_ID_RESERVED": Way(line=words("workflow inspect wr.mine"), damage=damage.reserved_id),
+            "SESSION_NOT_FOUND": says(
+                "workflow inspect wr.small_change --part diff --run run_000000000000"
+            ),
+            "STORE_IO_ERROR": says(DIFF, plant="disk error"),
+            "STORE_PERMISSION_DENIED": says(DIFF, plant="disk denied"),
+        },
+    ),
+    "workflow validate": Leaf(
+        line=words("workflow validate my_check.json"),
+        further=(words("workflow validate broken.json --min-severity error --report-only"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow validate broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow validate wr.nope"),
+        },
+    ),
+    "workflow graph": Leaf(
+        line=words("workflow graph wr.small_change"),
+        further=(words("workflow graph my_check.json --as json"),),
+        ways={
+            "WORKFLOW_INVALID": says("workflow graph broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow graph wr.nope"),
+        },
+    ),
+    "workflow simulate": Leaf(
+        line=words("workflow simulate my_check.json"),
+        further=(
+            words("workflow simulate my_check.json --mode guided --max-paths 20 --report-only"),
+            words("workflow simulate --record SESSION_ID"),
+            words("workflow simulate project.three_steps --replay case.json"),
+        ),
+        ways={
+            "WORKFLOW_INVALID": says("workflow simulate broken.json"),
+            "WORKFLOW_NOT_FOUND": says("workflow simulate wr.nope"),
+            "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
+            "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
+            "STORE_PERMISSION_DENIED": says("workflow simulate --record SESSION_ID", plant="disk denied"),
+        },
+    ),
+    "workflow builtins": Leaf(
+        line=words("workflow builtins"),
+        further=(
+            words("workflow builtins --query loop --kind contract --limit 2"),
+            ("workflow", "builtins", "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways=paged("workflow builtins"),
+    ),
+    "workflow schema": Leaf(line=words("workflow schema")),
+    "workflow new": Leaf(
+        line=words("workflow new project.my_new"),
+        further=(words("workflow new project.other --to drafts --template loop --dry-run"),),
+        ways={
+            "WORKFLOW_ID_LEGACY": says("workflow new case --dry-run"),
+            "WORKFLOW_ID_RESERVED": says("workflow new wr.case --dry-run"),
+        },
+    ),
+    "run start": Leaf(
+        line=words("run start wr.small_change --goal Tidy"),
+        key=("--request-id", "mine"),
+        further=(
+            (
+                *words("run start wr.small_change --request-id more --session SESSION_ID"),
+                *("--autonomy", "guided", "--risk-policy", "balanced", "--context", '{"scope":"src"}'),
+            ),
+        ),
+        ways={
+            "WORKFLOW_NOT_FOUND": says("run start wr.nope --request-id k"),
+            "WORKFLOW_INVALID": says("run start project.broken --request-id k"),
+            "WORKFLOW_ID_RESERVED": Way(
+                line=words("run start wr.mine --request-id k"), damage=damage.reserved_id
+            ),
+            "CONTEXT_BUDGET_EXCEEDED": says("run start wr.small_change --request-id k --context @LARGE_FILE"),
+            "SESSION_NOT_FOUND": says(f"run start wr.small_change --request-id k --session {NOWHERE}"),
+            "SESSION_LOCKED": wrong(
+                damage.locked, "run start wr.small_change --request-id k --session SESSION_ID", "impatient"
+            ),
+            "SESSION_NOT_HEALTHY": wrong(
+                damage.changed_notes, "run start wr.small_change --request-id k --session SESSION_ID"
+            ),
+        },
+    ),
+    "run continue": Leaf(
+        line=("run", "continue", "--ack", "ACK_TOKEN", "--notes", "The second is done."),
+        further=(
+            words("run continue --state STATE_TOKEN"),
+            (
+                *words("run continue --ack ACK_TOKEN --notes-file notes.md --artifacts [] --context"),
+                '{"scope":"src"}',
+            ),
+        ),
+        ways={
+            "CONTEXT_MISSING": says("run continue"),
+            "CONTEXT_BUDGET_EXCEEDED": says("run continue --ack ACK_TOKEN --context @LARGE_FILE"),
+            "TOKEN_INVALID_FORMAT": says("run continue --ack nonsense"),
+            "TOKEN_UNSUPPORTED_VERSION": says("run continue --ack ak9" + "0" * 53),
+            "TOKEN_BAD_SIGNATURE": says(f"run continue --ack {BAD_ACK}"),
+            "TOKEN_SCOPE_MISMATCH": says("run continue --ack STATE_TOKEN"),
+            **token_driven("run continue --ack OLD_ACK --notes another"),
+        },
+    ),
+    "run checkpoint": Leaf(
+        line=words("run checkpoint --checkpoint CHECKPOINT_TOKEN --notes half"),
+        further=(
+            words("run checkpoint --checkpoint CHECKPOINT_TOKEN --state STATE_TOKEN --notes-file notes.md"),
+        ),
+        ways={
+            "TOKEN_INVALID_FORMAT": says("run checkpoint --checkpoint ck1nonsense --notes x"),
+            "TOKEN_UNSUPPORTED_VERSION": says(f"run checkpoint --notes x --checkpoint ck9{'0' * 53}"),
+            "TOKEN_BAD_SIGNATURE": says(f"run checkpoint --notes x --checkpoint ck1{'0' * 53}"),
+            "TOKEN_SCOPE_MISMATCH": says("run checkpoint --notes x --checkpoint STATE_TOKEN"),
+            **token_driven("run checkpoint --checkpoint OLD_CHECKPOINT --notes another"),
+        },
+    ),
+    "session list": Leaf(
+        line=words("session list"),
+        further=(
+            words("session list --workflow wr.small_change --status in_progress --limit 500"),
+            ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways=paged("session list"),
+    ),
+    "session show": Leaf(
+        line=words("session show SESSION_ID"),
+        ways={"SESSION_NOT_FOUND": says(f"session show {NOWHERE}")},
+    ),
+    "session events": Leaf(
+        line=words("session events SESSION_ID"),
+        further=(
+            words("session events SESSION_ID --after 1 --kinds node_created,run_started --limit 2"),
+            ("session", "events", "SESSION_ID", "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways={"SESSION_NOT_FOUND": says(f"session events {NOWHERE}"), **paged("session events SESSION_ID")},
+    ),
+    "session export": Leaf(
+        line=words("session export SESSION_ID"),
+        further=(words("session export SESSION_ID --as markdown --salvage"),),
+        ways={
+            "SESSION_NOT_FOUND": says(f"session export {NOWHERE}"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            "STORE_CORRUPT": wrong(damage.changed_blobs),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
+    "session import": Leaf(
+        line=words("session import bundle.json"),
+        further=(words("session import work.handrail.json --as-new --dry-run"),),
+        ways={
+            **{
+                code: Way(line=words("session import bundle.json --dry-run"), damage=made)
+                for code, made in damage.BUNDLES.items()
+            },
+            "SESSION_LOCKED": wrong(
+                damage.locked_import, "session import bundle.json --confirm CONFIRM_TOKEN", "impatient"
+            ),
+        },
+    ),
+    "session resume": Leaf(
+        line=words("session resume SESSION_ID"),
+        further=(words(f"session resume --branch main --head {'0' * 40}"),),
+        ways={
+            "STORE_IO_ERROR": says("session resume", plant="disk error"),
+            "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
+        },
+    ),
+    "session start": Leaf(
+        line=("session", "start", "--goal", "Look around first"),
+        key=("--request-id", "chat-7"),
+        ways={
+            "FEATURE_DISABLED": wrong(damage.feature_off, "session start --request-id k"),
+            "SESSION_LOCKED": wrong(damage.locked_start, "session start --request-id began", "impatient"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_start, "session start --request-id began"),
+        },
+    ),
+    "session delete": Leaf(
+        line=words("session delete --ids SESSION_ID,OTHER_ID"),
+        dangerous=("--dangerous",),
+    ),
+    "ledger show": Leaf(
+        line=words("ledger show RUN_ID"),
+        further=(
+            words("ledger show RUN_ID --mode delta --since-version 1 --include-checksum false --view entries"),
+            words("ledger show RUN_ID --filter-by-operation run.start --limit 1 --offset 0"),
+            (*words(DELTA), "--limit", "1", "--cursor", "CURSOR"),
+        ),
+        ways={
+            "RUN_NOT_FOUND": says("ledger show run_000000000000"),
+            "LEDGER_VERSION_AHEAD": says("ledger show RUN_ID --mode delta --since-version 99"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            **paged(DELTA),
+        },
+        page=words(DELTA),
+    ),
+    "preferences show": Leaf(
+        line=words("preferences show"),
+        further=(words("preferences show --session SESSION_ID"),),
+        ways={"SESSION_NOT_FOUND": says(f"preferences show --session {NOWHERE}")},
+    ),
+    "preferences set": Leaf(
+        line=words("preferences set --autonomy guided"),
+        further=(words("preferences set --session SESSION_ID --risk-policy balanced --dry-run"),),
+        ways={
+            "SESSION_NOT_FOUND": says(
+                f"preferences set --session {NOWHERE} --autonomy guided --dry-run"
+            ),
+            "SESSION_LOCKED": wrong(
+                damage.locked,
+                "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
+                "impatient",
+            ),
+            "SESSION_NOT_HEALTHY": wrong(
+                damage.changed_notes,
+                "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
+            ),
+        },
+    ),
+    "keys rotate": Leaf(line=words("keys rotate")),
+    "store verify": Leaf(
+        line=words("store verify"),
+        further=(words("store verify --ids SESSION_ID,OTHER_ID --report-only"),),
+        ways={
+            "SESSION_NOT_FOUND": says(f"store verify --ids {NOWHERE}"),
+            "E_INTEGRITY": wrong(damage.changed_notes),
+        },
+    ),
+    "store du": Leaf(line=words("store du")),
+    "store selftest": Leaf(
+        line=words("store selftest --kills 1 --seed 7"),
+        further=(words("store selftest --quick --dir scratch --report-only"), words("store selftest --full")),
+        plant="sound proof",
+        ways={"E_INTEGRITY": Way(plant="unsound proof")},
+    ),
+    "store copy": Leaf(
+        line=words("store copy --to elsewhere"),
+        further=(words("store copy --from HOME --to elsewhere2 --ids SESSION_ID --dry-run"),),
+    ),
+    "store gc": Leaf(line=words("store gc --older-than 90"), dangerous=("--dangerous",)),
+    "lafs check": Leaf(
+        line=words("lafs check answer.json"),
+        further=(
+            words("lafs check answer.json --kind lafs --tier core --ndjson"),
+            words("lafs check bad.json --expand-minimal --report-only"),
+        ),
+        ways={"NOT_CONFORMANT": says("lafs check bad.json")},
+    ),
+    "reference": Leaf(
+        line=words("reference"),
+        further=(
+            ("reference", "--command", "run continue"),
+            words("reference --domain session"),
+            words("reference --schema dry_run"),
+        ),
+    ),
+    "context": Leaf(line=words("context")),
+    "doctor": Leaf(line=words("doctor --offline"), further=(words("doctor --checks store,keyring"),)),
+    "changelog": Leaf(line=words("changelog"), further=(words("changelog --since 0.0.1"),)),
+    "completion": Leaf(line=words("completion --shell bash")),
+}
+NO_DOCUMENT = ("mcp", "demo")
+"""A protocol and a show: their own tests stand for what they write."""

@@ -1,0 +1,73 @@
+"""What a test may plant in a child before it becomes the tool: a defect, a refusing disk, a later hour, no patience."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from handrail.contract.store_facts import ProofPart
+from handrail.event_log.disk import Disk
+from handrail.runtime import sessions
+from handrail.store_proof.selftest import ScratchProof
+from handrail.surfaces.cli import call
+
+LATER_SECONDS = 2 * 3600
+
+
+def _defect() -> None:
+    """Whatever the command asks of its operation ends in an error that nobody foresaw."""
+
+    def broken(*_: Any) -> NoReturn:
+        raise ZeroDivisionError("a planted defect")
+
+    call.params_of = broken
+
+
+def _refusing(number: int) -> Callable[[], None]:
+    """Every call to the disk of the store is refused with this error."""
+
+    def plant() -> None:
+        def refused(*_: Any) -> NoReturn:
+            raise OSError(number, os.strerror(number))
+
+        for name, member in list(vars(Disk).items()):
+            if callable(member) and not name.startswith("_") and name != "now_ns":
+                setattr(Disk, name, refused)
+
+    return plant
+
+
+def _later() -> None:
+    """Two hours have passed: cursors and confirm tokens are out of date."""
+    seconds, nanoseconds = time.time, time.time_ns
+    time.time = lambda: seconds() + LATER_SECONDS
+    time.time_ns = lambda: nanoseconds() + LATER_SECONDS * 1_000_000_000
+
+
+def _proof(*problems: str) -> Callable[[], None]:
+    """The proof of the store comes to this end at once; the real one has tests of its own."""
+
+    def plant() -> None:
+        part = ProofPart(name="kills", cases=1, facts={"acknowledged": 3}, problems=problems)
+        ScratchProof.run = lambda *_: (part,)
+
+    return plant
+
+
+def _impatient() -> None:
+    """Nobody waits for a lock."""
+    sessions.LOCK_WAIT_MS = 0
+
+
+PLANTS: dict[str, Callable[[], None]] = {
+    "defect": _defect,
+    "disk denied": _refusing(errno.EACCES),
+    "disk error": _refusing(errno.EIO),
+    "impatient": _impatient,
+    "later": _later,
+    "sound proof": _proof(),
+    "unsound proof": _proof("A byte that was acknowledged is gone."),
+}

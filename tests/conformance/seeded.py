@@ -1,0 +1,117 @@
+"""A home with work in it, made once and copied for every command; and what the words in capitals stand for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.conformance.forked import ForkedTool, ForkServer
+from tests.conftest import THREE_STEPS
+from tests.engine.bundles.made import rich_bundle
+
+NOT_READABLE = "/proc/sys/vm/compact_memory"
+"""Write-only even for root."""
+READ_FAILS = "/proc/self/mem"
+INPUT_LIMIT_BYTES = 1_048_576
+LARGE_BYTES = 300_000
+"""More than a context may have, less than an input may."""
+
+
+class Seeded:
+    """The template: two sessions, workflow files good and broken, a bundle, documents to judge."""
+
+    def __init__(self, folder: Path, server: ForkServer) -> None:
+        self.folder = folder / "template"
+        self.folder.mkdir()
+        self._server = server
+        self.names: dict[str, str] = {"CONFIRM_TOKEN": "ct_fabricated_0000"}
+        tool = self._tool(self.folder)
+        self._files(Path(tool.project))
+        Path(tool.home).mkdir(mode=0o700)
+        Path(tool.home, "config.json").write_text('{"startSession": true}', encoding="utf-8")
+        for name, size in (("LARGE_FILE", LARGE_BYTES), ("BIG_FILE", INPUT_LIMIT_BYTES)):
+            self.names[name] = str(folder / name)
+            Path(self.names[name]).write_bytes(b'{"a":"' + b"x" * size + b'"}')
+        self._sessions(tool)
+        self._documents(tool)
+
+    def copy(self, folder: Path) -> ForkedTool:
+        """A tool on a copy that nobody else uses."""
+        target = folder / "copy"
+        shutil.copytree(self.folder, target)
+        return self._tool(target)
+
+    def _tool(self, folder: Path) -> ForkedTool:
+        tool = ForkedTool(str(folder), self._server)
+        tool.environment["HANDRAIL_PROJECT"] = tool.project
+        return tool
+
+    def _files(self, project: Path) -> None:
+        workflows = project / ".handrail" / "workflows"
+        workflows.mkdir(parents=True)
+        (workflows / "three_steps.json").write_bytes(THREE_STEPS)
+        broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
+        (workflows / "broken.json").write_bytes(broken)
+        (project / "my_check.json").write_bytes(THREE_STEPS)
+        (project / "broken.json").write_bytes(broken)
+        (project / "text.json").write_bytes(b"not JSON")
+        (project / "notes.md").write_bytes(b"Looked at every file.")
+        (project / "bundle.json").write_text(json.dumps(rich_bundle()), encoding="utf-8")
+        (project / "scratch").mkdir()
+
+    def _sessions(self, tool: ForkedTool) -> None:
+        first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
+        other = tool.data("run", "start", "wr.small_change", "--request-id", "other")
+        second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "The first is done.")
+        self.names |= {
+            "OLD_ACK": first["ackToken"],
+            "OLD_CHECKPOINT": first["checkpointToken"],
+            "ACK_TOKEN": second["ackToken"],
+            "STATE_TOKEN": second["stateToken"],
+            "CHECKPOINT_TOKEN": second["checkpointToken"],
+            "SESSION_ID": first["session"]["sessionId"],
+            "OTHER_ID": other["session"]["sessionId"],
+            "RUN_ID": first["session"]["runId"],
+        }
+
+    def _documents(self, tool: ForkedTool) -> None:
+        project = Path(tool.project)
+        good = tool.run("workflow", "list", "--envelope", "lafs", "--compact").out
+        (project / "answer.json").write_bytes(good)
+        (project / "bad.json").write_bytes(good.replace(b'"success":true', b'"success":"yes"'))
+        exported = tool.run("session", "export", self.names["SESSION_ID"], "--format", "raw")
+        (project / "work.handrail.json").write_bytes(exported.out)
+        recorded = tool.run("workflow", "simulate", "--record", self.names["SESSION_ID"], "--format", "raw")
+        (project / "case.json").write_bytes(recorded.out)
+
+
+def spelt(line: Sequence[str], names: Mapping[str, str]) -> list[str]:
+    """The line with tokens and ids in place of the words in capitals."""
+    found = []
+    for word in line:
+        for name in sorted(names, key=len, reverse=True):
+            word = word.replace(name, names[name])
+        found.append(word)
+    return found
+
+
+def state_of(tool: ForkedTool) -> dict[str, bytes]:
+    """What a refused or previewed call must leave as it is: sessions, blobs, settings, project files."""
+    found = {}
+    for top in (tool.home, tool.project):
+        for folder, _, names in os.walk(top):
+            for name in names:
+                path = os.path.join(folder, name)
+                relative = os.path.relpath(path, os.path.dirname(top))
+                if not relative.startswith(NOT_STATE):
+                    with open(path, "rb") as file:
+                        found[relative] = file.read()
+    return found
+
+
+NOT_STATE = tuple(
+    f"home/{name}" for name in ("audit", "cache", "confirm-consumed", "incidents", "data/keys", "data/cache")
+)

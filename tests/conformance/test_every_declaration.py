@@ -1,0 +1,211 @@
+"""Everything that `reference` declares, executed: every leaf, flag, format, schema and code, by process."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from handrail.contract.lafs_check import check
+from handrail.surfaces.cli import _table
+from tests.conformance.calls import Called, code_of, way_to
+from tests.conformance.leaves import LEAVES, NO_DOCUMENT
+from tests.conformance.seeded import Seeded, state_of
+from tests.surfaces.cli.tool import checked_document, strict_json
+
+SIDE_BY_SIDE = 8
+WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
+
+
+@pytest.fixture
+def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
+    return a_call(request.param, reference, seeded, tmp_path)
+
+
+def a_call(path: str, reference: Any, seeded: Seeded, folder: Path) -> Called:
+    declared = next(command for command in reference["commands"] if command["path"] == path)
+    return Called(path, declared, seeded, folder)
+
+
+every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
+every_gated_leaf = pytest.mark.parametrize("called", WRITES, indirect=True)
+
+
+def test_every_leaf_of_the_live_reference_is_in_the_table(reference: Any) -> None:
+    live = {command["path"] for command in reference["commands"]}
+
+    assert live == {*LEAVES, *NO_DOCUMENT}
+
+
+@every_leaf
+def test_each_code_that_it_declares_comes_out(
+    called: Called, reference: Any, seeded: Seeded, tmp_path: Path
+) -> None:
+    codes = called.declared["errors"]
+
+    def provoked(code: str) -> str:
+        place = tmp_path / code
+        place.mkdir()
+        own = a_call(called.path, reference, seeded, place)
+        return code_of(own.refused(way_to(own, code)))
+
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        heard = dict(zip(codes, pool.map(provoked, codes), strict=True))
+
+    assert {code: told for code, told in heard.items() if told != code} == {}
+
+
+def validator(called: Called, label: str) -> Draft202012Validator:
+    schema = called.tool.data("reference", "--schema", label)["schemas"][label]["json_schema"]
+    return Draft202012Validator(schema)
+
+
+@every_leaf
+def test_its_lines_succeed_and_keep_the_declared_schema(called: Called) -> None:
+    declared = called.declared
+    lines = [called.safe(), *(called.spelt(line) for line in called.leaf.further)]
+    validators = {
+        label: validator(called, label)
+        for label in {declared["output_schema"], declared["dry_run_output_schema"]} - {None}
+    }
+
+    for line in lines:
+        document = checked_document(called.tool.run(*line, plant=called.leaf.plant))
+        assert document["ok"], (line, document)
+        is_preview = "--dry-run" in line
+        label = declared["dry_run_output_schema"] if is_preview else declared["output_schema"]
+        errors = [error.message for error in validators[label].iter_errors(document["data"])]
+        assert errors == [], line
+
+
+@every_leaf
+def test_the_lafs_dialect_has_the_same_payload_and_conforms(called: Called) -> None:
+    ran = called.tool.run(*called.safe(), "--envelope", "lafs", plant=called.leaf.plant)
+
+    document = strict_json(ran.out)
+    report = check(document, kind="lafs", tier="complete")
+    assert report.ok, (report.failed, report.schema_errors)
+    assert (ran.status, ran.err, document["success"]) == (0, b"", True)
+
+
+@every_leaf
+def test_text_is_for_people_and_help_is_there(called: Called) -> None:
+    text = called.tool.run(*called.safe(), "--human", plant=called.leaf.plant)
+    trouble = called.tool.run(*called.path.split(), "--bogus", "--format", "text")
+    help_text = called.tool.run(*called.path.split(), "--help")
+
+    assert (text.status, text.err) == (0, b"")
+    assert text.out.decode("utf-8").strip()
+    assert (trouble.status, trouble.out) == (2, b"")
+    assert b"--bogus" in trouble.err
+    assert help_text.out.decode().startswith(f"Usage: {called.declared['usage']}")
+    assert (help_text.status, help_text.err) == (0, b"")
+    for param in called.declared["params"]:
+        assert (param["flag"] or param["name"].upper()).encode() in help_text.out or param["position"] is not None
+
+
+def global_lines(called: Called) -> list[list[str]]:
+    """Calls that succeed and together use every global flag that the leaf offers."""
+    safe = called.safe()
+    offered = called.declared["global_flags"]
+    field = ["preview" if called.is_gated else "KEY"]
+    together = {
+        "--format": ["--format", "json"],
+        "--json": ["--json"],
+        "--envelope": ["--envelope", "cli"],
+        "--mvi": ["--mvi", "standard"],
+        "--budget": ["--budget", "bytes=10000000"],
+        "--compact": ["--compact"],
+        "--quiet": ["--quiet"],
+        "--input": ["--input", "{}"],
+        "--timeout": ["--timeout", "60"],
+        "--project": ["--project", called.tool.project],
+        "--schema-version": ["--schema-version", "1"],
+    }
+    alone = {
+        "--fields": [*safe, "--fields", *field],
+        "--field": [*safe, "--field", *field],
+        "--human": [*safe, "--human"],
+        "--version": ["--version", *called.path.split()],
+        "--help": [*called.path.split(), "--help"],
+        "--stream": [*safe, "--stream"],
+        "--out": [*safe, "--out", "written.json"],
+        "--continue-on-error": [*safe, "--continue-on-error", "true"],
+        "--dry-run": [*safe] if "--dry-run" in safe else [*called.bare(), "--dry-run"],
+        "--dangerous": safe,
+    }
+    joined = [word for flag in offered for word in together.get(flag, [])]
+    assert set(offered) - set(together) - set(alone) <= {"--confirm"}
+    return [[*safe, *joined], *(alone[flag] for flag in offered if flag in alone)]
+
+
+@every_leaf
+def test_each_global_flag_that_it_offers_is_taken(called: Called) -> None:
+    first = checked_document(called.tool.run(*called.safe(), plant=called.leaf.plant))
+    key = next(iter(first["data"]))
+
+    for line in global_lines(called):
+        ran = called.tool.run(*(key if word == "KEY" else word for word in line), plant=called.leaf.plant)
+        assert (ran.status, ran.err) == (0, b""), (line, ran)
+        assert ran.out, line
+
+
+@every_leaf
+def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any) -> None:
+    offered = called.declared["global_flags"]
+    others = [flag for flag in reference["global_flags"] if flag["name"] not in offered]
+
+    for flag in others:
+        value = [] if flag["values"] is None and flag["name"] in SWITCHES else [(flag["values"] or ["x"])[0]]
+        ran = called.tool.run(*called.safe(), flag["name"], *value)
+        assert code_of(ran) == "E_USAGE", flag["name"]
+
+
+SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
+
+
+@every_gated_leaf
+def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
+    tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]
+    if called.declared["dry_run_output_schema"]:
+        preview = validator(called, called.declared["dry_run_output_schema"])
+    before = state_of(tool)
+
+    bare = tool.run(*called.bare())
+    shown = tool.data(*line, "--dry-run")
+    assert code_of(bare) == "E_CONFIRMATION_REQUIRED"
+    assert bare.status == 5
+    assert [error.message for error in preview.iter_errors(shown)] == []
+    assert state_of(tool) == before
+
+    confirmed = checked_document(tool.run(*line, "--confirm", shown["confirm_token"]))
+    assert confirmed["ok"], confirmed
+    errors = validator(called, called.declared["output_schema"]).iter_errors(confirmed["data"])
+    assert [error.message for error in errors] == []
+
+    after = state_of(tool)
+    again = tool.run(*line, "--confirm", shown["confirm_token"])
+    assert (again.status, code_of(again)) == (6, "E_CONFLICT")
+    assert state_of(tool) == after
+
+
+@pytest.mark.parametrize("called", ["run start", "session start"], indirect=True)
+def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: Called) -> None:
+    bare = called.tool.run(*called.bare())
+    replies = [called.tool.data(*called.safe()) for _ in range(2)]
+
+    assert (bare.status, code_of(bare)) == (5, "E_CONFIRMATION_REQUIRED")
+    assert replies[0] == replies[1]
+
+
+@pytest.mark.parametrize("called", ["run continue", "run checkpoint"], indirect=True)
+def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
+    replies = [called.tool.data(*called.safe())]
+    after = state_of(called.tool)
+    replies += [called.tool.data(*called.safe()) for _ in range(2)]
+
+    assert replies[0] == replies[1] == replies[2]
+    assert state_of(called.tool) == after
