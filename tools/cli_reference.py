@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.cli_envelope import PLACE_KEYS
+from handrail.contract.ledger import LedgerDocument
 from handrail.contract.payload import Payload
 from handrail.runtime.foretold import AckVerdict
 from handrail.runtime.operation import Operation
@@ -60,6 +61,10 @@ def cli_reference() -> dict[str, Any]:
     }
 
 
+_CAMEL = (LedgerDocument,)
+"""Documents of LAFS, which has its own way of writing keys."""
+
+
 class _Schemas:
     """The output types seen so far, each under one label."""
 
@@ -68,20 +73,33 @@ class _Schemas:
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
         self._types: list[type[Any]] = []
+        self._always: dict[str, set[str]] = {}
 
     def label_of(self, called: Operation) -> str:
         """The label of what an operation answers with."""
         label = _snake(called.output.__name__)
         source = (called.output, called.item)
         assert self._sources.setdefault(label, source) == source, f"two output types are called {label}"
-        fields = _fields_of(called.output)
+        kinds = (called.output, *called.variants)
+        fields = list(dict.fromkeys(name for kind in kinds for name in _fields_of(kind)))
         untrusted = [_placed(called, name) for name in called.shape.untrusted]
-        schema = self._ref(called.output)
+        refs = [self._ref(kind) for kind in kinds]
+        schema = refs[0] if len(refs) == 1 else {"anyOf": refs}
         if called.item is not None:
             fields = [*PAGE_FIELDS, *fields, *(f"items.{name}" for name in _fields_of(called.item))]
             schema = _page_schema(schema, self._ref(called.item))
         self._add(label, fields, untrusted, called.output, schema)
+        self._note_levels(called)
         return label
+
+    def _note_levels(self, called: Operation) -> None:
+        """Only what every disclosure level shows is sure to be there."""
+        shown = [names for names in called.shape.levels.values() if names is not None]
+        select = called.shape.select
+        kind = called.item if select == "items" else called.output if select == "top" else None
+        if shown and kind is not None:
+            always = set.intersection(*({name.partition(".")[0] for name in names} for names in shown))
+            self._always[self._ref(kind)["$ref"].removeprefix("#/$defs/")] = always
 
     def plain(self, kind: type[Any]) -> str:
         """The label of a type that several operations answer with."""
@@ -96,12 +114,16 @@ class _Schemas:
         return label
 
     def definitions(self) -> dict[str, Any]:
-        return dict(
+        found = dict(
             sorted(msgspec.json.schema_components(self._types, ref_template="#/$defs/{name}")[1].items())
         )
+        for name, always in self._always.items():
+            found[name]["required"] = [field for field in found[name].get("required", ()) if field in always]
+        return found
 
     def _add(self, label: str, fields: list[str], untrusted: list[str], kind: type[Any], schema: Any) -> None:
-        style = "camelCase" if issubclass(kind, Payload) else "snake_case"
+        is_camel = issubclass(kind, Payload) or kind in _CAMEL
+        style = "camelCase" if is_camel else "snake_case"
         self.described[label] = _described(fields, untrusted, style)
         self.json_schemas[label] = schema
 

@@ -42,6 +42,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     input: type[Any]
     output: type[Any]
     """The payload, as every surface sends it (for a list: without the paging keys)."""
+    variants: tuple[type[Any], ...] = ()
+    """Other payloads, where a param asks for another document."""
     item: type[Any] | None = None
     """Of a list: one row."""
     perform: Callable[[Any, Any], Any]
