@@ -9,8 +9,9 @@ import pytest
 
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenSettings
+from tests.conftest import GivenSettings, memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, start
+from tests.journeys.test_moving_sessions import exported, imported, told
 
 
 @pytest.fixture
@@ -160,3 +161,68 @@ def test_its_tokens_beside_those_of_a_run_are_told_apart(switched_on: Runtime) -
 
     assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
     assert f"session {session['session']['sessionId']}" in failure.message
+
+
+@pytest.mark.promise("session.without-run", "bundle.round-trip")
+def test_it_moves_with_its_notes_and_takes_more_of_them_elsewhere(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    session_id = session["session"]["sessionId"]
+    first = note(switched_on, session, "Read the parser.")
+    long = "The lexer drops tabs. " * 400
+    note(switched_on, first, long)
+    elsewhere = memory_runtime()
+
+    made = imported(elsewhere, exported(switched_on, session_id))
+    (found,) = answer(elsewhere, "session.resume", query="parser")["items"]
+    back = answer(elsewhere, "run.continue", **found["nextCall"]["params"])
+    note(elsewhere, back, "Wrote a test.")
+
+    assert (made["session_id"], made["run_count"]) == (session_id, 0)
+    assert [entry["notes"][:20] for entry in back["recap"]["entries"]] == [
+        "Read the parser.",
+        "The lexer drops tabs",
+    ]
+    texts = [kept["text"] for kept in told(elsewhere, session_id)["notes"]]
+    assert texts == ["Read the parser.", long[:500], "Wrote a test."]
+    assert told(switched_on, session_id)["status"] == "notes_only"
+    assert long.strip() in answer(elsewhere, "session.export", sessionId=session_id, **{"as": "markdown"})[
+        "content"
+    ].replace("> ", "")
+
+
+@pytest.mark.promise("session.without-run", "bundle.import-as-new")
+def test_with_a_run_that_joined_later_it_comes_in_under_another_id_and_goes_on(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    session_id = session["session"]["sessionId"]
+    first = note(switched_on, session, "Read the parser.")
+    advance(switched_on, start(switched_on, session=session["sessionToken"]))
+    note(switched_on, first, "A run is on its way.")
+
+    copy = imported(switched_on, exported(switched_on, session_id))["session_id"]
+    (found,) = answer(switched_on, "session.resume", query=copy)["items"]
+    reply = answer(switched_on, "run.continue", **found["nextCall"]["params"])
+
+    assert copy != session_id
+    assert told(switched_on, copy) == told(switched_on, session_id)
+    assert reply["pending"]["stepId"] == "second"
+    assert refusal(
+        switched_on,
+        "run.continue",
+        stateToken=reply["stateToken"],
+        ackToken=first["checkpointToken"],
+    ).kind.code.startswith("TOKEN_")
+
+
+@pytest.mark.promise("session.without-run")
+def test_its_summary_lists_the_newest_notes_and_says_how_many_are_left_out(switched_on: Runtime) -> None:
+    reply = begin(switched_on)
+    session_id = reply["session"]["sessionId"]
+    for number in range(23):
+        reply = note(switched_on, reply, f"note {number}")
+
+    shown = answer(switched_on, "session.show", sessionId=session_id)
+
+    assert [kept["text"] for kept in shown["notes"]] == [f"note {number}" for number in range(3, 23)]
+    assert shown["notes_omitted"] == 3
+    assert shown["notes"][0]["_untrusted"] == ["text"]
+    assert not shown["notes"][0]["is_cut"]

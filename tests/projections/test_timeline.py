@@ -8,6 +8,9 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.test_moving_sessions import exported, imported
+from tests.journeys.test_session_without_run import begin, note, switched_on
+
+__all__ = ["switched_on"]
 
 
 def told(runtime: Runtime, session_id: str) -> list[tuple[str, str, str]]:
@@ -39,6 +42,20 @@ def test_an_import_stands_in_the_lane_of_the_session(runtime: Runtime) -> None:
     made = imported(runtime, exported(runtime, session_id))["session_id"]
 
     assert [row[:2] for row in told(runtime, made)][-1] == ("session", "imported")
+
+
+def test_notes_of_the_session_stand_in_its_lane(switched_on: Runtime) -> None:
+    session = begin(switched_on)
+    session_id = session["session"]["sessionId"]
+    first = note(switched_on, session, "Read the parser.")
+    run = start(switched_on, session=session["sessionToken"])
+    note(switched_on, first, "A run is on its way.")
+
+    assert told(switched_on, session_id) == [
+        ("session", "notes", ""),
+        (run["session"]["runId"], "step", ""),
+        ("session", "notes", ""),
+    ]
 
 
 def test_the_timeline_is_told_only_to_those_who_want_all(runtime: Runtime) -> None:

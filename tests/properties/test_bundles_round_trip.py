@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import memory_runtime
+from tests.conftest import GivenSettings, memory_runtime
 from tests.journeys.conversation import answer, start
 from tests.journeys.test_moving_sessions import exported, imported, told
 
@@ -62,3 +63,40 @@ def test_out_and_in_again_changes_nothing_that_is_told(
     assert second["events"][:-1] == first["events"]
     assert second["snapshots"] == first["snapshots"]
     assert second["pinnedWorkflows"] == first["pinnedWorkflows"]
+
+
+def noted(runtime: Runtime, goal: str, play: list[tuple[str, str]]) -> str:
+    """A session of its own: notes and runs in any order."""
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    point = opened = answer(runtime, "session.start", goal=f"goal {goal}")
+    run: dict[str, Any] = {}
+    for kind, text in play:
+        output = {"notesMarkdown": f"notes {text}"}
+        if kind == "note":
+            token = point["checkpointToken"]
+            point = answer(runtime, "run.checkpoint", checkpointToken=token, output=output)
+        elif not run or run["isComplete"]:
+            run = start(runtime, session=opened["sessionToken"])
+        else:
+            run = answer(runtime, "run.continue", ackToken=run["ackToken"], output=output)
+    return str(opened["session"]["sessionId"])
+
+
+@given(
+    characters,
+    st.lists(st.tuples(st.sampled_from(["note", "run"]), characters | st.just("long " * 1_000)), max_size=8),
+)
+@settings(max_examples=30, deadline=None)
+def test_a_session_with_notes_of_its_own_comes_back_the_same(goal: str, play: list[tuple[str, str]]) -> None:
+    runtime = memory_runtime()
+    session_id = noted(runtime, goal, play)
+    text = exported(runtime, session_id)
+
+    copy = imported(runtime, text)["session_id"]
+    first, second = json.loads(text)["session"], json.loads(exported(runtime, copy))["session"]
+
+    assert told(runtime, copy) == told(runtime, session_id)
+    assert second["events"][:-1] == first["events"]
+    assert second["artifacts"] == first["artifacts"]
+    assert len(told(runtime, copy)["notes"]) == [kind for kind, _ in play].count("note")

@@ -180,7 +180,7 @@ class _Folding:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
             case NodeOutputAppended() as output:
                 if scope.node_id is None:
-                    self._session_output(output, record)
+                    self._session_output(output, record, body.at)
                 else:
                     self._output(output, scope.node_id, record.index)
             case PreferencesChanged(effective=effective):
@@ -236,7 +236,7 @@ class _Folding:
             held_before = self._inherited[node_id]
             self._inherited[node_id] = with_artifact(held_before, output.artifact, frames, index)
 
-    def _session_output(self, output: NodeOutputAppended, record: StoredRecord) -> None:
+    def _session_output(self, output: NodeOutputAppended, record: StoredRecord, at: str) -> None:
         assert output.notes is not None, "what belongs to the session itself are notes"
         self._session_notes[output.output_id] = SessionNotes(
             output_id=output.output_id,
@@ -244,6 +244,7 @@ class _Folding:
             input_digest=output.input_digest,
             tag=node_tag(record.digest),
             index=record.index,
+            at=at,
         )
 
     def _add(self, node_id: NodeId | None, field: str, fact: msgspec.Struct) -> None:

@@ -94,6 +94,7 @@ class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     tag: str
     index: int
+    at: str
 
 
 class KeptArtifact(msgspec.Struct, frozen=True, kw_only=True):

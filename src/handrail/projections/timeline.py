@@ -11,12 +11,13 @@ SESSION_LANE = "session"
 
 
 class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that happened. `what` is a kind of node, or `imported`; `lane` is a run id, or `session`."""
+    """One thing that happened. `lane` is a run id, or `session`."""
 
     index: int
     at: str
     lane: str
     what: str
+    """A kind of node; in the lane of the session `notes` or `imported`."""
     node_id: str = ""
     step_id: str = ""
     """The step that was acknowledged; empty at the start of a run."""
@@ -34,6 +35,10 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             step_id=done_step(history, node),
         )
         for node in sorted(history.nodes.values(), key=lambda node: node.index)[-most:]
+    ]
+    entries += [
+        TimelineEntry(index=held.index, at=held.at, lane=SESSION_LANE, what="notes")
+        for held in tuple(history.session_notes.values())[-most:]
     ]
     if history.imported is not None:
         label = history.imported

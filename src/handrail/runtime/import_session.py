@@ -123,8 +123,11 @@ def _came_from(standing: Loaded, bundle: ReadBundle) -> bool:
 
 
 def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
-    """Whether tokens can tell all nodes apart: under another id, each node gets another tag."""
-    created = {node.index for node in bundle.history.nodes.values()}
+    """Whether tokens can tell all places apart: under another id, each gets another tag."""
+    history = bundle.history
+    created = {node.index for node in history.nodes.values()}
+    created |= {held.index for held in history.session_notes.values()}
+    created |= set() if history.opening is None else {history.opening.index}
     digest = genesis(session_id)
     tags = set()
     for record in bundle.records:

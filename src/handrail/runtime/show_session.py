@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Node, attached_to
+from handrail.engine.history import History, Node, SessionNotes, attached_to
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -36,6 +36,10 @@ MOST_NODES = 200
 """Nodes of one run that a summary lists; the newest ones are kept."""
 MOST_FACTS = 50
 """The same for gaps, artifacts, skipped steps and ended loops."""
+MOST_NOTES = 20
+"""Notes of the session itself that a summary lists; the newest ones are kept."""
+NOTE_CHARACTERS = 500
+"""Of one of these; a report or a bundle has the whole."""
 
 
 class ShowSession(Input, frozen=True, kw_only=True):
@@ -140,6 +144,15 @@ class ImportRow(Answer, frozen=True, kw_only=True):
     source_session_id: str
 
 
+class NoteRow(Answer, frozen=True, kw_only=True):
+    """Notes that belong to the session itself; `text` is their beginning where `is_cut` says so."""
+
+    id: str
+    at: str
+    text: str
+    is_cut: bool = False
+
+
 class TimelineRow(Answer, frozen=True, kw_only=True):
     """One thing that happened, in the lane of its run or of the session."""
 
@@ -162,9 +175,12 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     event_count: int
     last_activity: str
     imported: ImportRow | None = None
+    notes: list[NoteRow] = []
+    """The newest notes of the session itself, oldest first."""
+    notes_omitted: int = 0
     runs: list[RunRow]
     timeline: list[TimelineRow]
-    """The newest nodes of all runs in the order of the log; told at level full."""
+    """The newest nodes of all runs and notes of the session in the order of the log; told at level full."""
 
 
 def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
@@ -180,6 +196,8 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         event_count=history.head,
         last_activity=history.last_at,
         imported=_import_row(history),
+        notes=[_note_row(held) for held in tuple(history.session_notes.values())[-MOST_NOTES:]],
+        notes_omitted=max(0, len(history.session_notes) - MOST_NOTES),
         runs=[_run_row(rt, history, run_id) for run_id in history.runs],
         timeline=[
             TimelineRow(
@@ -200,6 +218,12 @@ def _import_row(history: History) -> ImportRow | None:
     if label is None:
         return None
     return ImportRow(bundle_id=label.bundle_id, source_session_id=label.source_session_id)
+
+
+def _note_row(held: SessionNotes) -> NoteRow:
+    text = held.notes.text
+    is_cut = held.notes.ref is not None or len(text) > NOTE_CHARACTERS
+    return NoteRow(id=held.output_id, at=held.at, text=text[:NOTE_CHARACTERS], is_cut=is_cut)
 
 
 def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
@@ -294,15 +318,15 @@ OPERATION = Operation(
             "minimal": ("session_id", "status", "health"),
             "standard": (
                 *("session_id", "status", "health", "goal", "branch", "event_count", "last_activity"),
-                *("imported", "runs"),
+                *("imported", "notes", "notes_omitted", "runs"),
             ),
             "full": None,
         },
         id_field="session_id",
         select="top",
-        drop_order=("timeline", "runs", "branch", "goal"),
-        windows=("timeline", "runs"),
-        untrusted=("goal", "branch"),
+        drop_order=("timeline", "runs", "notes", "branch", "goal"),
+        windows=("timeline", "runs", "notes"),
+        untrusted=("goal", "branch", "notes.text"),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND"),
 )

@@ -167,6 +167,14 @@ def _circle(document: Document) -> None:
     body_of(document, "node_created", 1)["data"]["parentNodeId"] = later
 
 
+def _given_to_the_session(document: Document, content: str, **data: str) -> None:
+    """The first output with this content loses its node and its run."""
+    bodies = [event["body"] for event in document["session"]["events"]]
+    body = next(body for body in bodies if content in body["data"] and "outputId" in body["data"])
+    body["scope"].clear()
+    body["data"] |= data
+
+
 FORGED: list[tuple[Change, str]] = [
     (lambda d: _swap(d, "events", 3, 4), "BUNDLE_EVENT_ORDER_INVALID"),
     (_circle, "BUNDLE_EVENT_ORDER_INVALID"),
@@ -191,6 +199,10 @@ FORGED: list[tuple[Change, str]] = [
     ),
     (lambda d: body_of(d, "node_created", 1)["scope"].update(runId="run_" + "0" * 12), "BUNDLE_EVENT_ORDER"),
     (lambda d: body_of(d, "context_set")["scope"].pop("nodeId"), "BUNDLE_EVENT_ORDER_INVALID"),
+    (lambda d: body_of(d, "node_output_appended")["scope"].pop("nodeId"), "BUNDLE_INVALID_FORMAT"),
+    (lambda d: _given_to_the_session(d, "artifact"), "BUNDLE_INVALID_FORMAT"),
+    (lambda d: _given_to_the_session(d, "notes", channel="artifact"), "BUNDLE_INVALID_FORMAT"),
+    (lambda d: _given_to_the_session(d, "notes", supersedesOutputId="out_1"), "BUNDLE_INVALID_FORMAT"),
     (lambda d: body_of(d, "session_created").update(v=9), "BUNDLE_UNSUPPORTED_VERSION"),
     (lambda d: body_of(d, "session_created")["data"].update(kind="moved"), "BUNDLE_UNSUPPORTED_VERSION"),
     (lambda d: body_of(d, "session_created").update(at="yesterday"), "BUNDLE_INVALID_FORMAT"),
@@ -299,3 +311,9 @@ def test_an_integer_that_other_readers_would_round_is_refused() -> None:
     check(
         changed(lambda d: _set(d, "session", "events", 0, "eventIndex", value=2**60)), "BUNDLE_INVALID_FORMAT"
     )
+
+
+def test_notes_of_the_session_itself_are_taken() -> None:
+    read = read_bundle(rechained(lambda document: _given_to_the_session(document, "notes")))
+
+    assert len(read.history.session_notes) == 1

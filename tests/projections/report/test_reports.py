@@ -7,6 +7,7 @@ import hashlib
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import SessionId
@@ -15,10 +16,11 @@ from handrail.projections.report.markdown import markdown_report
 from handrail.projections.report.page import report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.runtime import Runtime
-from tests.conftest import memory_runtime
+from tests.conftest import GivenSettings, memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.rich_session import rich_session, to_the_end
 from tests.journeys.test_moving_sessions import exported, imported
+from tests.journeys.test_session_without_run import begin, note
 from tests.projections.html.test_elements import Seen
 from tests.projections.report.hostile import HOSTILE
 
@@ -39,7 +41,11 @@ def report(runtime: Runtime, session_id: str, form: str) -> str:
 def written(text: str) -> tuple[Runtime, str]:
     """A session in which this text is everywhere that text can be."""
     runtime = memory_runtime()
-    first = start(runtime, goal=text, context={"constraints": [text]})
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    alone = begin(runtime, goal=text)
+    note(runtime, alone, text)
+    first = start(runtime, session=alone["sessionToken"], goal=text, context={"constraints": [text]})
     gap = {"kind": "wr.gap", "severity": "warning", "summary": text[:200]}
     artifact = {"kind": "x.note", "body": text}
     reply = answer(
@@ -181,6 +187,31 @@ def test_an_imported_session_says_so_on_top(runtime: Runtime) -> None:
     assert page.index(banner) < page.index("The way")
     assert banner in markdown.replace("\\_", "_")
     assert "Imported from" not in report(runtime, session_id, "html")
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_notes_of_the_session_itself_are_told_before_the_runs(form: str) -> None:
+    runtime, session_id = written("quite calm")
+
+    text = report(runtime, session_id, form)
+
+    notes = text.index("Notes of the session")
+    assert notes < text.index("quite calm", notes) < text.index("The way")
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_session_of_notes_alone_says_that_no_run_was_started(form: str) -> None:
+    runtime = memory_runtime()
+    assert isinstance(runtime.settings, GivenSettings)
+    runtime.settings.settings = msgspec.structs.replace(runtime.settings.settings, start_session=True)
+    alone = begin(runtime)
+    note(runtime, alone, "Read the parser.")
+
+    text = report(runtime, alone["session"]["sessionId"], form)
+
+    assert "notes, no run" in text
+    assert "Read the parser." in text
+    assert "No run was started in this session." in text
 
 
 def test_a_session_without_a_run_has_a_report_too() -> None:

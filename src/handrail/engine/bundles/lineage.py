@@ -101,7 +101,9 @@ class _Check:
         if record.index and isinstance(event.data, SessionCreated):
             raise out_of_order("A session is created once.", self._path)
         match event.data:
-            case SessionCreated() | ObservationRecorded() | SessionImported():
+            case SessionCreated():
+                self._tags.add(node_tag(record.digest))
+            case ObservationRecorded() | SessionImported():
                 pass
             case RunStarted(workflow_hash=workflow_hash):
                 self._start(event, workflow_hash)
@@ -111,6 +113,8 @@ class _Check:
                 self._connect(event, edge)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass
+            case NodeOutputAppended() as output if event.scope.node_id is None:
+                self._keep_session_notes(event, output, node_tag(record.digest))
             case _:
                 self._about_node(event)
 
@@ -186,6 +190,15 @@ class _Check:
                 raise self._malformed("has too long a trace")
             case _:
                 pass
+
+    def _keep_session_notes(self, event: EventBody, output: NodeOutputAppended, tag: str) -> None:
+        """DESIGN 9: an output without a node belongs to the session itself, and is notes."""
+        if event.scope.run_id is not None or output.notes is None or output.channel != "recap":
+            raise self._malformed("belongs to the session itself and is not notes")
+        if output.supersedes_output_id or tag in self._tags:
+            raise self._malformed("is not a point of the session of its own")
+        self._output(output)
+        self._tags.add(tag)
 
     def _answer(self, node_id: NodeId, answered: AdvanceRecorded) -> None:
         outcome = answered.outcome

@@ -16,6 +16,7 @@ from handrail.projections.report.phrases import (
     branch_words,
     kind_words,
     moment_time,
+    nothing_started,
     preferences_words,
     provenance,
     standing,
@@ -38,12 +39,25 @@ def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
     lines = [f"# {_inline(title_of(story))}", "", f"Status: **{STATUS_WORDS[status_of(story)]}**", ""]
     for _, text in banners(story):
         lines += [f"> **Note:** {_inline(text)}", ""]
+    lines += _session_notes(story)
     for run in story.runs:
         lines += _run(story, run)
     if not story.runs:
-        lines += ["Nothing was started in this session.", "", *_provenance(story, None)]
+        lines += [nothing_started(story), "", *_provenance(story, None)]
     lines += ["---", "", f"Written by {_inline(producer)}, {moment_time(exported_at)}."]
     return "\n".join(lines) + "\n"
+
+
+def _session_notes(story: Story) -> Iterator[str]:
+    if not story.notes:
+        return
+    yield from ("## Notes of the session", "")
+    if story.notes_omitted:
+        yield from (f"{story.notes_omitted} earlier notes are left out.", "")
+    for noted in story.notes:
+        yield from (f"`{noted.output_id}`, {moment_time(noted.at)}", "", *_quoted(noted.notes), "")
+        if noted.is_cut:
+            yield from ("The rest of these notes is no longer in the store.", "")
 
 
 def _run(story: Story, run: RunStory) -> Iterator[str]:

@@ -18,6 +18,7 @@ from handrail.projections.report.phrases import (
     branch_words,
     kind_words,
     moment_time,
+    nothing_started,
     preferences_words,
     provenance,
     standing,
@@ -37,6 +38,7 @@ def report_page(story: Story, *, exported_at: str, producer: str) -> str:
         "main",
         _header(story),
         *(element("p", text, class_=f"banner {look}", role="note") for look, text in banners(story)),
+        _session_notes(story),
         *(_run(story, run) for run in story.runs),
         None if story.runs else _nothing(story),
         element(
@@ -80,8 +82,31 @@ def _pill(status: str) -> Html:
 def _nothing(story: Story) -> Html:
     return element(
         "section",
-        element("p", "Nothing was started in this session."),
+        element("p", nothing_started(story)),
         _provenance(story, None),
+    )
+
+
+def _session_notes(story: Story) -> Child:
+    if not story.notes:
+        return None
+    told = [
+        element(
+            "li",
+            element("p", moment_time(noted.at), " · ", element("code", noted.output_id), class_="small"),
+            _quoted(noted.notes, "Notes of the session"),
+            _cut() if noted.is_cut else None,
+            class_="moment checkpoint",
+            id=noted.output_id,
+        )
+        for noted in story.notes
+    ]
+    left = f"{story.notes_omitted} earlier notes are left out."
+    return element(
+        "section",
+        element("h2", "Notes of the session"),
+        element("p", left, class_="small") if story.notes_omitted else None,
+        element("ol", *told, class_="way"),
     )
 
 
@@ -128,9 +153,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
             element("p", moment_time(moment.at), " · ", element("code", moment.node_id), class_="small"),
             _told(moment),
             _notes(moment),
-            element("p", "The rest of these notes is no longer in the store.", class_="stop")
-            if moment.is_cut
-            else None,
+            _cut() if moment.is_cut else None,
             *(_folded(f"Artifact {body.get('kind', '')}", _json(body)) for body in moment.artifacts),
             _trace(moment),
             *(_branch(branch) for branch in moment.branches),
@@ -140,19 +163,25 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
 
 
 def _notes(moment: Moment) -> Child:
+    return _quoted(moment.notes, f"Notes of {moment.title}") if moment.notes else None
+
+
+def _cut() -> Html:
+    return element("p", "The rest of these notes is no longer in the store.", class_="stop")
+
+
+def _quoted(notes: str, label: str) -> Html:
     """Very long ones scroll in a box of their own, which the keyboard reaches too."""
-    if not moment.notes:
-        return None
-    if len(moment.notes) <= LONG_NOTES:
-        return element("div", notes_html(moment.notes), class_="notes", dir="auto")
+    if len(notes) <= LONG_NOTES:
+        return element("div", notes_html(notes), class_="notes", dir="auto")
     return element(
         "div",
-        notes_html(moment.notes),
+        notes_html(notes),
         class_="notes long",
         dir="auto",
         tabindex=0,
         role="region",
-        aria_label=f"Notes of {moment.title}",
+        aria_label=label,
     )
 
 

@@ -23,6 +23,7 @@ STATUS_WORDS = {
     "complete": "complete",
     "complete_with_gaps": "complete, with follow-ups",
     "empty": "nothing started",
+    "notes_only": "notes, no run",
 }
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
 _EXITS = {
@@ -37,7 +38,14 @@ def title_of(story: Story) -> str:
 
 
 def status_of(story: Story) -> str:
-    return story.runs[-1].status if story.runs else "empty"
+    if story.runs:
+        return story.runs[-1].status
+    return "notes_only" if story.notes else "empty"
+
+
+def nothing_started(story: Story) -> str:
+    """What stands where the runs would stand."""
+    return "No run was started in this session." if story.notes else "Nothing was started in this session."
 
 
 def standing(run: RunStory) -> str:

@@ -20,7 +20,16 @@ from handrail.engine.events import (
     Preferences,
     ValidationPerformed,
 )
-from handrail.engine.history import History, Imported, Node, Run, attached_to, path_to
+from handrail.engine.history import (
+    History,
+    Imported,
+    Node,
+    Notes,
+    Run,
+    SessionNotes,
+    attached_to,
+    path_to,
+)
 from handrail.engine.navigate import TraceEntry, leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.reasons import Blocker
@@ -87,6 +96,15 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[NodeId, str]
 
 
+class SessionNote(msgspec.Struct, frozen=True, kw_only=True):
+    """Notes that belong to no run."""
+
+    output_id: str
+    at: str
+    notes: str
+    is_cut: bool
+
+
 class Story(msgspec.Struct, frozen=True, kw_only=True):
     """The session."""
 
@@ -100,6 +118,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     health: str
     health_detail: str
     imported: Imported | None
+    notes: tuple[SessionNote, ...]
+    notes_omitted: int
     runs: tuple[RunStory, ...]
 
 
@@ -112,6 +132,7 @@ def story_of(
     health_detail: str = "",
 ) -> Story:
     """The story of a folded session; `workflows` holds the pinned ones that the store still has."""
+    noted = tuple(history.session_notes.values())
     return Story(
         session_id=history.session_id,
         goal=history.observations.get("goal", ""),
@@ -123,12 +144,27 @@ def story_of(
         health=health,
         health_detail=health_detail,
         imported=history.imported,
+        notes=tuple(_session_note(held, whole_notes) for held in noted[-MOST_MOMENTS:]),
+        notes_omitted=max(0, len(noted) - MOST_MOMENTS),
         runs=tuple(
             _Telling(history, run_id, workflows.get(run.workflow_hash), whole_notes).run_story()
             for run_id, run in history.runs.items()
             if run.first_node is not None
         ),
     )
+
+
+def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
+    text, is_cut = _told(held.notes, whole_notes)
+    return SessionNote(output_id=held.output_id, at=held.at, notes=text, is_cut=is_cut)
+
+
+def _told(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
+    """The whole of the notes, or what the log has of them and that they are cut."""
+    if notes is None or notes.ref is None:
+        return ("" if notes is None else notes.text), False
+    stored = whole_notes(notes.ref)
+    return (notes.text, True) if stored is None else (stored, False)
 
 
 class _Telling:
@@ -164,12 +200,7 @@ class _Telling:
         )
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
-        notes = self._history.notes.get(node.node_id)
-        whole = notes.text if notes is not None else ""
-        is_cut = False
-        if notes is not None and notes.ref is not None:
-            stored = self._whole_notes(notes.ref)
-            whole, is_cut = (whole, True) if stored is None else (stored, False)
+        whole, is_cut = _told(self._history.notes.get(node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         done = self._done(node)
