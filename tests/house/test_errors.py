@@ -31,8 +31,10 @@ CATCH_ALL_PLACES = (
     "src/handrail/surfaces/mcp/",
     "src/handrail/runtime/hub.py",
     "src/handrail/host/workflow_sources/plugins.py",
+    "src/handrail/main.py",
 )
-"""Each may catch everything once. A plugin is other people's code; one that fails must not hide the rest."""
+"""Each may catch everything once. A plugin is other people's code; one that fails must not hide the rest. The
+front door does so for a hook, which must never fail the client that calls it."""
 
 STATUS_KEYWORDS = frozenset({"exit_status", "http_status"})
 EXITS = frozenset({"exit", "_exit", "SystemExit"})

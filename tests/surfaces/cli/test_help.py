@@ -60,6 +60,8 @@ def test_an_example_runs(tool: Tool, fresh_tool: Tool, path: str, example: str) 
         fresh_tool.data("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--notes", "half")
     answer = fresh_tool.run("workflow", "list", "--envelope", "lafs").out
     given = {"answer.json": answer, "my_check.json": THREE_STEPS}
+    if path == "session start":  # switched off unless the user wants it
+        Path(fresh_tool.home, "config.json").write_text('{"startSession": true}', encoding="utf-8")
     if "import" in path:
         elsewhere = tool.data("run", "start", "wr.small_change", "--request-id", "shared")["session"][
             "sessionId"
