@@ -33,8 +33,9 @@ RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
 CATALOGUE = os.path.join(ROOT, "src", "handrail", "packed", "cli-reference.json")
 COMPANIONS = ("mock_upstream.json", "live_smoke.json")
 BAD_ARGUMENTS = 2
-NOT_A_DOCUMENT = frozenset({"mcp", "demo"})
-"""Leaves whose stdout is a protocol or a show; their own tests stand for them."""
+CONFIRMATION_MISSING = 5
+GATED = frozenset({"gated", "dangerous"})
+REPLAYED = "already_used"
 
 
 def read_evidence(directory: str) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def read_evidence(directory: str) -> list[dict[str, Any]]:
 
 def gaps(commands: Sequence[dict[str, Any]], evidence: Iterable[dict[str, Any]]) -> list[str]:
     """Every behaviour of the public contract that no recorded call showed, and every code nobody declared."""
-    seen = _by_leaf([command["path"] for command in commands], evidence)
+    seen = by_leaf([command["path"] for command in commands], evidence)
     found: list[str] = []
     for command in commands:
         calls = seen.get(command["path"], [])
@@ -60,20 +61,38 @@ def gaps(commands: Sequence[dict[str, Any]], evidence: Iterable[dict[str, Any]])
 def _command_gaps(command: dict[str, Any], calls: Sequence[dict[str, Any]]) -> list[str]:
     if not calls:
         return ["never called"]
-    if command["path"] in NOT_A_DOCUMENT:
-        return []
-    codes = {call["domain_code"] or call["code"] for call in calls}
-    flags = {flag for call in calls for flag in call["flags"]}
-    offered = [param["flag"] for param in command["params"] if param["flag"]] + command["global_flags"]
-    missing = [] if any(call["exit"] == 0 for call in calls) else ["no success"]
+    good = [call for call in calls if call["exit"] == 0]
+    missing = [] if good else ["no success"]
     missing += [] if any(call["exit"] == BAD_ARGUMENTS for call in calls) else ["no bad arguments"]
+    if command["output"] != "document":
+        return missing  # a protocol or a show: its own tests stand for the rest
+    codes = {call["domain_code"] or call["code"] for call in calls}
+    flags = {flag for call in good for flag in call["flags"]}
     missing += [f"code {code} never produced" for code in command["errors"] if code not in codes]
     missing += [f"code {code} not declared" for code in sorted(codes - {""} - set(command["errors"]))]
-    missing += [f"flag {flag} never used" for flag in offered if flag not in flags]
-    return missing
+    missing += [f"flag {flag} never taken" for flag in flags_of(command) if flag not in flags]
+    missing += [] if any(call["format"] == "text" for call in good) else ["never as text"]
+    missing += [] if any(call["envelope"] == "lafs" for call in good) else ["never in the LAFS dialect"]
+    return missing + (_gate_gaps(calls) if command["effect"] in GATED else [])
 
 
-def _by_leaf(paths: Sequence[str], evidence: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def flags_of(command: dict[str, Any]) -> list[str]:
+    """Every flag that the command offers, its own first."""
+    return [param["flag"] for param in command["params"] if param["flag"]] + command["global_flags"]
+
+
+def _gate_gaps(calls: Sequence[dict[str, Any]]) -> list[str]:
+    """A write is shown bare, as a preview, confirmed, and refused when its token comes again."""
+    steps = {
+        "bare": any(call["exit"] == CONFIRMATION_MISSING for call in calls),
+        "previewed": any(call["exit"] == 0 and "--dry-run" in call["flags"] for call in calls),
+        "confirmed": any(call["exit"] == 0 and "--confirm" in call["flags"] for call in calls),
+        "replayed": any(call["reason"] == REPLAYED for call in calls),
+    }
+    return [f"never {step}" for step, is_shown in steps.items() if not is_shown]
+
+
+def by_leaf(paths: Sequence[str], evidence: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The calls of each command; the recorded words may go on with positions."""
     found: dict[str, list[dict[str, Any]]] = {}
     for call in evidence:

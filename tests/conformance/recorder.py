@@ -1,7 +1,8 @@
 """Evidence of executed behaviour: one line per command line that the tests' one runner started.
 
 With `HANDRAIL_FCC` set to a directory, every process appends to `<directory>/<its id>.json` lines of
-`{"leaf", "flags", "format", "exit", "code", "domain_code", "stderr_bytes"}`. `tools/readiness.py` reads them.
+`{"leaf", "flags", "format", "envelope", "exit", "code", "domain_code", "reason", "stderr_bytes"}`, which
+`tools/readiness.py` reads and `tests/conformance/coverage.py` judges.
 """
 
 from __future__ import annotations
@@ -34,13 +35,16 @@ def evidence(arguments: Sequence[str | bytes], status: int, out: bytes, err: byt
     words = [os.fsdecode(word) for word in arguments]
     flags = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
     error = _error(out) or _error(err)
+    details = error.get("details", {})
     return {
         "leaf": leaf_of(words),
         "flags": sorted(set(flags)),
         "format": _format(words),
+        "envelope": "lafs" if "lafs" in _values(words, "--envelope") else "cli",
         "exit": status,
-        "code": error.get("code", ""),
-        "domain_code": error.get("details", {}).get("domain_code", ""),
+        "code": details.get("native_code", error.get("code", "")),  # LAFS has code names of its own
+        "domain_code": details.get("domain_code", ""),
+        "reason": details.get("reason", ""),
         "stderr_bytes": len(err),
     }
 
@@ -60,12 +64,13 @@ def leaf_of(words: Sequence[str]) -> str:
 def _format(words: Sequence[str]) -> str:
     if "--human" in words:
         return "text"
-    for place, word in enumerate(words):
-        if word.startswith("--format="):
-            return word.removeprefix("--format=")
-        if word == "--format" and place + 1 < len(words):
-            return words[place + 1]
-    return "json"
+    return next(iter(_values(words, "--format")), "json")
+
+
+def _values(words: Sequence[str], flag: str) -> list[str]:
+    """What a flag was given, in either spelling."""
+    joined = [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
+    return joined + [value for word, value in zip(words, words[1:], strict=False) if word == flag]
 
 
 def _error(content: bytes) -> dict[str, Any]:

@@ -248,14 +248,19 @@ def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str 
         labels = {label for one in commands for label in _labels(one)}
         flags = [flag for flag in flags if flag["name"] in offered]
         schemas = {label: schema for label, schema in schemas.items() if label in labels}
-        natives = {KINDS[code].native for one in commands for code in one["errors"]}
+        natives = _natives(commands)
     return {
         "global_flags": flags,
         "commands": commands,
         "schemas": schemas,
         "exit_codes": _exit_codes(natives),
-        "error_codes": _error_codes(natives),
+        "error_codes": _error_codes(natives, _natives(catalogue["commands"])),
     }
+
+
+def _natives(commands: list[dict[str, Any]]) -> set[str]:
+    """The native codes that these commands can answer with."""
+    return {KINDS[code].native for one in commands for code in one["errors"]}
 
 
 def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
@@ -300,19 +305,23 @@ def _exit_codes(natives: set[str]) -> dict[str, Json]:
     return {str(status): f"{row.meaning} {row.agent}" for status, row in EXITS.items() if status in statuses}
 
 
-def _error_codes(natives: set[str]) -> dict[str, Json]:
+def _error_codes(natives: set[str], reachable: set[str]) -> dict[str, Json]:
+    """What no command declares is reserved: nobody needs a plan for it (CLI section 6)."""
     own: dict[str, list[str]] = {}
     for kind in KINDS.values():
         if kind.code != kind.native:
             own.setdefault(kind.native, []).append(kind.code)
-    return {code: _error(KINDS[code], own.get(code, [])) for code in sorted(natives)}
+    return {
+        code: _error(KINDS[code], own.get(code, []), is_reserved=code not in reachable)
+        for code in sorted(natives)
+    }
 
 
-def _error(kind: Kind, own: list[str]) -> dict[str, Json]:
+def _error(kind: Kind, own: list[str], *, is_reserved: bool) -> dict[str, Json]:
     return {
         "exit": kind.exit_status,
         "retryable": kind.is_retryable,
-        "reserved": kind.is_reserved,
+        "reserved": kind.is_reserved or is_reserved,
         "native_codes": sorted(own),
     }
 
