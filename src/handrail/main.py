@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.run import Doors
 
+_OBJECTS_BEFORE_COLLECTING = 100_000
+"""Loading makes tens of thousands of objects that stay: looking through them for garbage finds none."""
+
 
 def console() -> "NoReturn":
     """The console script. Ends at once: while the interpreter takes itself down, a signal would
@@ -42,6 +45,9 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["--version"] and _told_version():
         return 0
+    import gc
+
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     if arguments[:1] == ["hook"] and "--help" not in arguments:
         return _hook(arguments[1:])
     from handrail.surfaces.cli.process import Process

@@ -1,24 +1,29 @@
 """The only file that knows which adapters exist."""
 
-# ruff: noqa: PLC0415 - what only operators of a store or of an installation need is loaded when they ask for it
+# ruff: noqa: PLC0415 - what a call on a running session does not touch is loaded when it is asked for
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 from handrail.contract.redaction import Secrets
 from handrail.event_log.files import FileLog
 from handrail.host.audit import AuditFiles
-from handrail.host.authored_files import ProjectFiles
 from handrail.host.clock import SystemClock, SystemRandomness
-from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-from handrail.host.incidents import IncidentFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workspace import LocalWorkspace
-from handrail.ports import Installation, StoreKeeper, StoreProof
+from handrail.ports import (
+    AuthoredFiles,
+    ConfirmedTokens,
+    Incidents,
+    Installation,
+    StoreKeeper,
+    StoreProof,
+    WorkflowLibrary,
+)
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
 
@@ -47,11 +52,11 @@ def build_runtime(
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
-        library=DirectoryLibrary(place),
+        library=cast(WorkflowLibrary, _Late(lambda: _library(place))),
         workspace=LocalWorkspace(environment),
-        incidents=IncidentFiles(place, known),
-        confirmed=ConfirmedTokenFiles(place),
-        authored=ProjectFiles(),
+        incidents=cast(Incidents, _Late(lambda: _incidents(place, known))),
+        confirmed=cast(ConfirmedTokens, _Late(lambda: _confirmed(place))),
+        authored=cast(AuthoredFiles, _Late(_authored)),
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
@@ -59,6 +64,43 @@ def build_runtime(
         secrets=known,
         installation=lambda: _installation(place, environment),
     )
+
+
+class _Late:
+    """An adapter that is made, and its module loaded, when it is first used."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return getattr(self._made, name)
+
+
+def _library(place: str) -> WorkflowLibrary:
+    from handrail.host.workflow_library import DirectoryLibrary
+
+    return DirectoryLibrary(place)
+
+
+def _incidents(place: str, known: Secrets) -> Incidents:
+    from handrail.host.incidents import IncidentFiles
+
+    return IncidentFiles(place, known)
+
+
+def _confirmed(place: str) -> ConfirmedTokens:
+    from handrail.host.confirmed_tokens import ConfirmedTokenFiles
+
+    return ConfirmedTokenFiles(place)
+
+
+def _authored() -> AuthoredFiles:
+    from handrail.host.authored_files import ProjectFiles
+
+    return ProjectFiles()
 
 
 def _installation(place: str, environment: Mapping[str, str]) -> Installation:

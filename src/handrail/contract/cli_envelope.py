@@ -22,7 +22,7 @@ PLACE_KEYS = ("next_cursor", "offset", "next_offset", "has_more")
 CommandLine = Callable[[NextCall], str | None]
 """Spells a next call as a command line that can be run as it stands; None when there is no such command."""
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 def to_cli(outcome: Outcome, call: Call, *, command_line: CommandLine) -> dict[str, Json]:
@@ -140,7 +140,7 @@ def _sendable(value: Json) -> Json:
     """The same value with what JSON readers cannot hold replaced."""
     kind = type(value)
     if kind is str:
-        return value if value.isascii() else _LONE_SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", value)
     if kind is dict:
         return {_sendable_key(key): _sendable(item) for key, item in value.items()}
     if kind is list or kind is tuple:
@@ -155,4 +155,4 @@ def _sendable(value: Json) -> Json:
 def _sendable_key(key: Json) -> str:
     if type(key) is not str:
         raise Fault(INVARIANT_VIOLATION, "The answer holds a key that is not a string.")
-    return key if key.isascii() else _LONE_SURROGATE.sub("\ufffd", key)
+    return key if key.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", key)

@@ -3,16 +3,16 @@
 Order: level, expand, fields, window, budget.
 """
 
+# ruff: noqa: PLC0415 - few calls name fields or a budget, and the estimate is dear to load
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from handrail.contract.budget import fit
 from handrail.contract.catalogue import BUDGET_EXCEEDED, EXPAND_UNKNOWN, FIELD_CONFLICT
 from handrail.contract.fields import Object, path_of, project, stamped, tree_of, without
-from handrail.contract.named_fields import keep_fields
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.selection import over_selected
 from handrail.contract.shape import LONGEST_NAME, Ask, Shape
@@ -33,11 +33,19 @@ def disclose(outcome: Outcome, shape: Shape | None, ask: Ask, measure: Callable[
         return refusal
     expanded = _with_parents(ask.expand)
     plain = _without_relations(_at_level(outcome, shape, ask, expanded), shape, expanded)
-    shown = plain if ask.fields is None else keep_fields(plain, outcome, shape, ask.fields, expanded)
+    shown: Outcome = plain
+    if ask.fields is not None:
+        from handrail.contract.named_fields import keep_fields
+
+        shown = keep_fields(plain, outcome, shape, ask.fields, expanded)
     if isinstance(shown, Failure):
         return shown
     shown = _windowed(_stamped(shown, shape))
-    return fit(shown, shape, ask.budget, measure) if ask.budget is not None else shown
+    if ask.budget is None:
+        return shown
+    from handrail.contract.budget import fit
+
+    return fit(shown, shape, ask.budget, measure)
 
 
 def _field_conflict(ask: Ask) -> Failure | None:

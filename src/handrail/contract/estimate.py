@@ -29,8 +29,8 @@ _JOINS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u0670\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u20d0-\u20f0\u3099\u309a\ufe00-\ufe0f\uff9e\uff9f\U0001f3fb-\U0001f3ff"
 )
-_BEYOND_LATIN = re.compile("[^\x00-\u02ff]")
-_FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{1,2}")
+_BEYOND_LATIN = "[^\x00-\u02ff]"
+_FLAG = "[\U0001f1e6-\U0001f1ff]{1,2}"
 
 
 def estimate_tokens(value: Json) -> int | None:
@@ -98,11 +98,11 @@ def _text(text: str) -> float:
 
 def _graphemes(text: str) -> int:
     """Grapheme clusters, CR LF still counted as two."""
-    if _BEYOND_LATIN.search(text) is None:
+    if re.search(_BEYOND_LATIN, text) is None:
         return len(text)
     not_plain, nothing_to_join, joining = _plain_patterns()
     # A flag counts as any letter does; left in, long runs of them would take quadratic time below.
-    text = _FLAG.sub("x", text)
+    text = re.sub(_FLAG, "x", text)
     if not_plain.search(text) or nothing_to_join.search(text) or joining.match(text):
         return _involved_graphemes(text)
     return len(text) - len(joining.findall(text))

@@ -33,21 +33,21 @@ NODE_TAG_LENGTH = 8
 """Characters of the tag by which a token names a node (tokens.md: at least 32 bits)."""
 
 _BODY = f"[{base32.ALPHABET}]"
-_SESSION = re.compile(rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}")
-_RUN = re.compile(rf"{RUN_PREFIX}{_BODY}{{12}}")
-_NODE = re.compile(rf"{NODE_PREFIX}{_BODY}{{12}}")
+_SESSION = rf"{SESSION_PREFIX}{_BODY}{{{SESSION_BODY_LENGTH}}}"
+_RUN = rf"{RUN_PREFIX}{_BODY}{{12}}"
+_NODE = rf"{NODE_PREFIX}{_BODY}{{12}}"
 
 
 def is_session_id(text: str) -> bool:
-    return _SESSION.fullmatch(text) is not None
+    return re.fullmatch(_SESSION, text) is not None
 
 
 def is_run_id(text: str) -> bool:
-    return _RUN.fullmatch(text) is not None
+    return re.fullmatch(_RUN, text) is not None
 
 
 def is_node_id(text: str) -> bool:
-    return _NODE.fullmatch(text) is not None
+    return re.fullmatch(_NODE, text) is not None
 
 
 def session_id_of(randomness: bytes) -> SessionId:

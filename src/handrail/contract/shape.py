@@ -15,7 +15,7 @@ Level: TypeAlias = Literal["minimal", "standard", "full"]
 LONGEST_NAME = 80
 """Outside text is echoed up to this many characters."""
 
-_AMOUNT = re.compile("[0-9]{1,15}")
+_AMOUNT = "[0-9]{1,15}"
 _BUDGET_USAGE = "--budget tokens=N,bytes=N,items=N"
 
 
@@ -88,7 +88,7 @@ def parse_budget(text: str) -> Budget:
             raise _bad_budget("--budget takes the parts tokens, bytes and items.")
         if name in amounts:
             raise _bad_budget(f"--budget names {name} twice.")
-        if _AMOUNT.fullmatch(amount) is None or int(amount) == 0:
+        if re.fullmatch(_AMOUNT, amount) is None or int(amount) == 0:
             raise _bad_budget(f"--budget {name} must be a whole number from 1 to 999999999999999.")
         amounts[name] = int(amount)
     return Budget(

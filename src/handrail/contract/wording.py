@@ -10,21 +10,22 @@ LONGEST_QUOTE = 80
 _LOOKED_AT = 4 * LONGEST_QUOTE
 """Only so much is cleaned: what could not be shown anyway must not cost time."""
 
-_SPACES = re.compile(r"[\t-\r\x1c-\x20\x85\u2028\u2029]+")
+# Patterns are texts here: `re` compiles one when it is first used, and most calls quote nothing.
+_SPACES = r"[\t-\r\x1c-\x20\x85\u2028\u2029]+"
 
 # Controls, direction marks, everything Unicode lets a reader ignore (zero width, fillers, variation
 # selectors, tags), annotation marks and halves of surrogate pairs.
-_HIDDEN = re.compile(
+_HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]+"
 )
 
-_ESCAPED_IN_JSON = re.compile(f"{_HIDDEN.pattern}|[\u2028\u2029]")
+_ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 # A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
-_TOKEN = re.compile(r"(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}", re.IGNORECASE)
+_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
 
 
 def quoted(text: str) -> str:
@@ -38,8 +39,8 @@ def quoted(text: str) -> str:
 
 def shortened(text: str) -> str:
     """The same without the quotes around it, for a field of its own."""
-    clean = _HIDDEN.sub("\ufffd", _SPACES.sub(" ", text[:_LOOKED_AT]))
-    clean = _TOKEN.sub(r"\1…", clean).replace('"', "'")
+    clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
+    clean = re.sub(_MINTED, r"\1…", clean).replace('"', "'")
     if len(clean) > LONGEST_QUOTE or len(text) > _LOOKED_AT:
         clean = clean[: LONGEST_QUOTE - 1] + "…"
     return clean
@@ -47,7 +48,7 @@ def shortened(text: str) -> str:
 
 def in_sight(json_text: str) -> str:
     """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
-    return _ESCAPED_IN_JSON.sub(_escapes, json_text)
+    return re.sub(_ESCAPED_IN_JSON, _escapes, json_text)
 
 
 def _escapes(match: re.Match[str]) -> str:
@@ -60,8 +61,8 @@ def visible(text: str) -> str:
 
     What joins or colours an emoji stays, because it is seen.
     """
-    told = _HIDDEN.sub(_marked, text.replace("\r\n", "\n"))
-    return _TOKEN.sub(r"\1…", told)
+    told = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
+    return re.sub(_MINTED, r"\1…", told)
 
 
 def _marked(hidden: re.Match[str]) -> str:

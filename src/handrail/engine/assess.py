@@ -3,6 +3,8 @@
 The mode plays no part here: `reasons.consequence` decides afterwards what the reasons do.
 """
 
+# ruff: noqa: PLC0415 - only an artifact is checked against a contract
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -45,7 +47,6 @@ from handrail.engine.reported import (
 from handrail.engine.state import Running
 from handrail.workflows.compiled import CompiledWorkflow, Contract, Step
 from handrail.workflows.conditions import Facts
-from handrail.workflows.contract_check import example_of, violations
 
 _R = TypeVar("_R", bound=ReportedShape)
 
@@ -141,6 +142,8 @@ def _judge(
     kind = str(body["kind"])
     ref = _contract_of(workflow, step, kind)
     if ref:
+        from handrail.workflows.contract_check import violations
+
         issues = [
             f"{issue.pointer or '/'}: {issue.message}"
             for issue in violations(workflow.contracts[ref].schema, body)
@@ -235,6 +238,8 @@ def _fix(advice: str, contract: Contract | None) -> str:
 
 def required_example(contract: Contract, loop_id: str) -> dict[str, Any]:
     """An artifact that the contract accepts; one about a loop names the loop at hand."""
+    from handrail.workflows.contract_check import example_of
+
     example = {"kind": contract.artifact_kind} | example_of(contract)
     if contract.artifact_kind == LOOP_CONTROL and loop_id:
         return example | {"loopId": loop_id}

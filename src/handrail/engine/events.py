@@ -1,7 +1,5 @@
 """The closed set of facts in a session log, and how one becomes the bytes of a record. Pure."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal, TypeAlias, get_args
 

@@ -3,8 +3,6 @@
 `fold` and `extend` (engine/folding.py) make it from records.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ than a short one. What is added to an older node later does not reach the nodes 
 their replies stay as they were.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec

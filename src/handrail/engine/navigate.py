@@ -4,8 +4,6 @@ The position is a step id and its loop frames. Nothing is remembered about finis
 same facts at the same position always lead to the same place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 

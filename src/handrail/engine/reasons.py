@@ -4,8 +4,6 @@ A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it a
 mapping is the table below; nothing else decides it.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypeAlias
 
 import msgspec

@@ -4,8 +4,6 @@ The bytes are no format that anyone may rely on: a program that folds or names t
 does not recognise them, and folds the log instead.
 """
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from typing import Any, Final, get_args, get_type_hints

@@ -1,7 +1,5 @@
 """Where a run stands: a position in its compiled workflow, never a list of finished steps. Pure."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import msgspec

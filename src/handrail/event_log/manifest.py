@@ -5,8 +5,6 @@ a line proves every line before it. This frame, with `v` first and `sum` last, i
 version: a reader can tell a newer line from a damaged one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from typing import Final

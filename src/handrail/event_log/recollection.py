@@ -7,8 +7,6 @@ log is noticed with it as without it. It is never synced; a torn or stale file i
 The file is a line with the SHA-256 of the rest, a line with the header, and the content.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from typing import Final

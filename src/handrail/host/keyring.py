@@ -4,8 +4,6 @@ The file is refused, not repaired, when others can read it: tightening it silent
 key may be known. Reading never changes anything.
 """
 
-from __future__ import annotations
-
 import binascii
 import errno
 import os

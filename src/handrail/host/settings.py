@@ -4,7 +4,7 @@ The project's file comes with a checkout and is not trusted: it may only set how
 files say about workflows belongs to `workflow_sources`.
 """
 
-from __future__ import annotations
+# ruff: noqa: PLC0415 - most homes have no settings file, and its readers are dear to load
 
 import os
 from collections.abc import Mapping
@@ -16,10 +16,8 @@ from msgspec import Meta
 from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import E_CONFIG, E_IO
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.suggest import nearest
 from handrail.contract.vocabulary import Autonomy, MaxEffect, RiskPolicy
 from handrail.host.private_files import ensure_private_directory, locked, replace_private
-from handrail.host.workflow_sources.directories import content_of
 from handrail.ports import SettingProblem, Settings
 
 MOST_BYTES = 65_536
@@ -144,6 +142,8 @@ class LocalSettings:
 
 def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
     document = _document(path, shown)
+    if not document:
+        return kind()
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as trouble:
@@ -153,8 +153,8 @@ def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
 def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
-    # Without a file there is nothing to read, and the reader is dear to load.
-    from handrail.contract.strict_json import decode_json  # noqa: PLC0415 - see above
+    from handrail.contract.strict_json import decode_json
+    from handrail.host.workflow_sources.directories import content_of
 
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
@@ -184,6 +184,8 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
         found.append(_problem(shown, fault))
     except msgspec.ValidationError as trouble:
         found.append(_problem(shown, _broken(shown, str(trouble))))
+    from handrail.contract.suggest import nearest
+
     known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *_WORKFLOW_KEYS[shown])
     for name in sorted(set(document) - set(known)):
         near = nearest(name, known, most=1)

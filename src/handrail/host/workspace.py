@@ -13,7 +13,7 @@ from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import quoted
 
 _SMALL_FILE_BYTES = 4_096
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
 
 
 class LocalWorkspace:
@@ -51,7 +51,7 @@ class LocalWorkspace:
                 return seen
             seen["git_branch"] = name.removeprefix("refs/heads/")[:200]
             head = _commit_of(directory, name)
-        if _COMMIT.fullmatch(head):
+        if re.fullmatch(_COMMIT, head):
             seen["git_head_sha"] = head
         return seen
 

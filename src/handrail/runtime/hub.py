@@ -3,6 +3,8 @@
 Here alone an exception becomes an outcome.
 """
 
+# ruff: noqa: PLC0415 - a defect needs the traceback, a page with more behind it needs a cursor, others neither
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -15,13 +17,10 @@ from handrail.contract.disclosure import disclose
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Page, Success, failure_of
 from handrail.contract.redaction import without_named_secrets
 from handrail.contract.shape import Ask
-from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
-from handrail.contract.tokens.purpose_keys import CURSOR
 from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_token_moved
 from handrail.runtime.operation import Operation, StreamItem, effect_of
-from handrail.runtime.paging import list_scope
 from handrail.runtime.permission import Caller, require_key, require_permission
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
@@ -120,7 +119,7 @@ def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable
     except Fault as fault:
         return _safe(with_token_moved(failure_of(fault), name, params))
     except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes an outcome
-        import traceback  # noqa: PLC0415 - dear to load, and only a defect needs it
+        import traceback
 
         incident = runtime.incidents.record(traceback.format_exc())
         return Failure(
@@ -171,6 +170,10 @@ def _with_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Out
         return outcome
     if outcome.page.style != "cursor":
         return outcome
+    from handrail.contract.tokens.cursor import LIFETIME_SECONDS, CursorClaims, mint_cursor
+    from handrail.contract.tokens.purpose_keys import CURSOR
+    from handrail.runtime.paging import list_scope
+
     claims = CursorClaims(
         operation=called.name,
         scope=list_scope(called, request),

@@ -1,7 +1,5 @@
 """What an operation is: defined once, offered by every surface."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 

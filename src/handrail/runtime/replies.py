@@ -1,5 +1,7 @@
 """From a recorded answer to the reply: shared by the first call and by every replay of it."""
 
+# ruff: noqa: PLC0415 - only a fork, or other content under a used token, needs to know what lies beside
+
 from __future__ import annotations
 
 import msgspec
@@ -11,11 +13,9 @@ from handrail.engine.history import History, Recorded, Run, ledger_version
 from handrail.engine.reply import Recap, Reply, ReplyWarning, WorkflowRef, reply_at, workflow_ref
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
-from handrail.projections.recap import lost_branch
 from handrail.runtime.handles import new_node_tokens
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.sessions import Session, history_before
-from handrail.runtime.whereabouts import input_mismatch, with_current_place
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 RUN_SHAPE = Shape(
@@ -71,6 +71,8 @@ def reply_to_answer(
     standing = standing_at(history, workflow, node, "reply")
     tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
     if recorded.input_digest != input_digest:
+        from handrail.runtime.whereabouts import input_mismatch
+
         warnings = (*warnings, input_mismatch(keys, history, workflow, node.node_id))
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
@@ -111,6 +113,9 @@ def _branches_before(
     node = history.nodes[recorded.to_node_id]
     if history.causes.get(node.node_id) != "non_tip_advance" or node.parent is None:
         return None
+    from handrail.projections.recap import lost_branch
+    from handrail.runtime.whereabouts import with_current_place
+
     before = history_before(reader, history, recorded.index)
     lost = lost_branch(before, workflow, node.parent)
     return with_current_place(lost, keys, before, workflow, node.parent)

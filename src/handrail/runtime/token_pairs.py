@@ -14,7 +14,6 @@ from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, Choic
 from handrail.contract.wording import quoted, shortened
 from handrail.engine.history import History, Node, node_at, step_children
 from handrail.ports import EventReader, Keys
-from handrail.projections.whereabouts import title_at
 from handrail.runtime.handles import AttemptClaims, Handle, state_token_of
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
 from handrail.runtime.replies import pinned_workflow
@@ -112,6 +111,8 @@ def _owner(reader: EventReader, field: str, claims: Claims) -> _Owner:
     node = None if history is None else node_at(history, claims.node_tag)
     if history is None or node is None:
         return _Owner(field=field, claims=claims, history=history)
+    from handrail.projections.whereabouts import title_at  # noqa: PLC0415 - only a refusal names the work
+
     workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     return _Owner(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
 

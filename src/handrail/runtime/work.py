@@ -1,7 +1,5 @@
 """What an agent reports: notes, artifacts, context, checked against their limits before a decision."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import msgspec
@@ -9,7 +7,6 @@ import msgspec
 from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
-from handrail.contract.json_trouble import refused_value
 from handrail.contract.outcome import Fault, Json
 from handrail.engine.history import History, Node
 from handrail.engine.inputs import InputProblem, problems_of_change
@@ -167,6 +164,8 @@ def _canonical_size(path: tuple[str, ...], value: Json) -> int:
     try:
         return len(canonical_bytes(value))
     except Fault:
+        from handrail.contract.json_trouble import refused_value  # noqa: PLC0415 - only a refused value pays
+
         for name in reversed(path):
             value = {name: value}
         raise refused_value(value) from None

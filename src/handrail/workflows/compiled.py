@@ -4,8 +4,6 @@ Everything the engine needs is inside: rendered prompts, conditions, contracts w
 No ids of runs, no times, no environment.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -75,11 +73,11 @@ class UserOnly(Compiled, frozen=True, kw_only=True):
 
 
 class AllOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="all", rename="camel"):
-    of: tuple[Rule, ...]
+    of: "tuple[Rule, ...]"
 
 
 class AnyOf(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="any", rename="camel"):
-    of: tuple[Rule, ...]
+    of: "tuple[Rule, ...]"
 
 
 class ContainsRule(
@@ -267,7 +265,7 @@ class Loop(
     id: str
     repeat: Repeat
     max_iterations: int
-    body: tuple[Part, ...]
+    body: "tuple[Part, ...]"
     when: ConditionId = ""
     provenance: Provenance = Provenance()
 

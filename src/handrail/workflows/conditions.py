@@ -1,7 +1,5 @@
 """Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -43,19 +41,19 @@ class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
 class And(ConditionShape, frozen=True, kw_only=True, tag="and"):
     """All of them."""
 
-    of: tuple[Condition, ...]
+    of: "tuple[Condition, ...]"
 
 
 class Or(ConditionShape, frozen=True, kw_only=True, tag="or"):
     """At least one of them."""
 
-    of: tuple[Condition, ...]
+    of: "tuple[Condition, ...]"
 
 
 class Not(ConditionShape, frozen=True, kw_only=True, tag="not"):
     """The opposite."""
 
-    of: Condition
+    of: "Condition"
 
 
 class LoopControl(ConditionShape, frozen=True, kw_only=True, tag="loop_control"):

@@ -19,8 +19,8 @@ _MOST_WAYS = 20
 
 _UNCLEAR = ""
 
-_TOKEN = re.compile(
-    r"""
+# Texts, not compiled patterns: `re` keeps what it compiled, and most calls read no author's pattern.
+_PART = r"""(?sx)
       (?P<escape>  \\. )
     | (?P<set>     \[\^?\]?(?:\\.|[^\]\\])*+\]? )
     | (?P<remark>  \(\?\#[^)]*\) | \(\?P=\w+\) | \(\?[aiLmsux]+\) )
@@ -29,11 +29,9 @@ _TOKEN = re.compile(
     | (?P<bar>     \| )
     | (?P<repeat>  (?:[*+?]|\{(?!\})(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\})[?+]? )
     | (?P<plain>   . )
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_SET_OF_THE_FUTURE = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
-_VERBOSE = re.compile(r"\(\?[aiLmsu]*x")
+    """
+_SET_OF_THE_FUTURE = r"\[\^?\[|--|&&|~~|\|\|"
+_VERBOSE = r"\(\?[aiLmsu]*x"
 
 
 def compiled_pattern(pattern: str, flags: str) -> re.Pattern[str]:
@@ -45,10 +43,10 @@ def pattern_trouble(pattern: str) -> str:
     """Why a pattern is not accepted, as a sentence; empty when it is."""
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         return f"The pattern has {len(pattern)} characters; the limit is {MAX_PATTERN_CHARACTERS}."
-    if _VERBOSE.search(pattern):
+    if re.search(_VERBOSE, pattern):
         return "The pattern switches verbose mode on."
-    for token in _TOKEN.finditer(pattern):
-        if token.lastgroup == "set" and _SET_OF_THE_FUTURE.search(token.group()):
+    for token in re.finditer(_PART, pattern):
+        if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
             return f"The set {quoted(token.group())} will mean something else one day; escape its characters."
     try:
         re.compile(pattern)
@@ -101,7 +99,7 @@ def _slow_part(pattern: str) -> str:
     """What makes a valid pattern slow, as a sentence; empty when nothing does."""
     groups = [_Group()]
     repetitions = 0
-    for token in _TOKEN.finditer(pattern):
+    for token in re.finditer(_PART, pattern):
         match token.lastgroup:
             case "open":
                 groups.append(_Group())

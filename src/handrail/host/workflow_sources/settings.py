@@ -20,7 +20,7 @@ from handrail.ports import WorkflowFile
 
 MOST_BYTES = 65_536
 MOST_SOURCES = 50
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
 
 Object: TypeAlias = dict[str, Json]
 
@@ -129,7 +129,7 @@ def _git_source(source: Json, shown: str) -> GitSource | WorkflowFile:
         return refused("needs either a path or a url.", "Write one of them.")
     if texts["url"].startswith("-") or texts["path"].startswith("-"):
         return refused("begins with a hyphen.", "Write a path or an address.")
-    if not _COMMIT.fullmatch(texts["ref"]):
+    if not re.fullmatch(_COMMIT, texts["ref"]):
         return refused("is not pinned.", "Write ref as a full commit id of 40 or 64 digits.")
     directory = texts["directory"].strip("/")
     if any(part in ("", ".", "..") for part in directory.split("/") if directory):

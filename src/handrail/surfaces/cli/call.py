@@ -1,12 +1,13 @@
 """One operation for one command line: gather its input, perform it under the shield, pick a bare field."""
 
+# ruff: noqa: PLC0415 - few calls ask for one field or for a file
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 import msgspec
 
-from handrail.contract.named_fields import select_field
 from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.ports import Settings
@@ -14,7 +15,6 @@ from handrail.runtime.hub import account, perform_operation, perform_stream
 from handrail.runtime.operation import StreamItem
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.kept_files import kept_in_file
 from handrail.surfaces.cli.own_operations import operation_of
 from handrail.surfaces.cli.params import params_of
 from handrail.surfaces.cli.parse import Parsed
@@ -53,6 +53,8 @@ def answer(
     started_ms = runtime.clock.monotonic_ms()
     try:
         if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
+            from handrail.surfaces.cli.kept_files import kept_in_file
+
             whole = perform_operation(runtime, called, params, caller=caller)
             return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
         outcome = perform_operation(runtime, called, params, ask, measure, caller)
@@ -61,6 +63,8 @@ def answer(
         raise
     if ask.field is None or not isinstance(outcome, Success):
         return outcome
+    from handrail.contract.named_fields import select_field
+
     try:
         return select_field(outcome, called.shape, ask.field)
     except Fault as fault:

@@ -23,8 +23,8 @@ TIMEOUT_SECONDS = 30
 MOST_SECONDS = 3600
 SERVED_VERSIONS = ("1", "1.0", "1.0.0")
 
-_VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}", re.ASCII)
-_SECONDS = re.compile("[0-9]{1,4}", re.ASCII)
+_VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
+_SECONDS = "[0-9]{1,4}"
 _SWITCH = {"": False, "0": False, "1": True}
 
 
@@ -160,7 +160,7 @@ def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
     if asked is None:
         return
     text = str(asked)
-    if _VERSION.fullmatch(text) is None:
+    if re.fullmatch(_VERSION, text) is None:
         problems.append(
             Problem(param="--schema-version", problem="is not a version", got=shown(text), expected="1")
         )
@@ -181,7 +181,7 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
     if not text:
         usual = parsed.command["seconds"] if parsed.command is not None else 0
         return usual or TIMEOUT_SECONDS
-    if _SECONDS.fullmatch(text) is None or not 1 <= int(text) <= MOST_SECONDS:
+    if re.fullmatch(_SECONDS, text) is None or not 1 <= int(text) <= MOST_SECONDS:
         raise _bad_setting("HANDRAIL_TIMEOUT", text, f"seconds from 1 to {MOST_SECONDS}")
     return int(text)
 

@@ -1,5 +1,7 @@
 """Outcome → the bytes for stdout and stderr and the exit status, in the format that was asked for. Pure."""
 
+# ruff: noqa: PLC0415 - text and the LAFS dialect are loaded by the calls that ask for them
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,12 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.cli_envelope import encode_document, encode_line, payload_of, stream_summary, to_cli
-from handrail.contract.lafs_envelope import to_lafs
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
-from handrail.surfaces.cli.human import human_text
 from handrail.surfaces.cli.output import Output
 from handrail.surfaces.cli.spelling import command_line
-from handrail.surfaces.cli.text import text_of
 
 WIDEST_MS = 3_600_999
 """A call ends within its deadline of at most an hour, and a little after it."""
@@ -39,6 +38,8 @@ def render(
             document = _document(outcome, call, output, is_compact=output.is_compact)
             return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))
         case "text":
+            from handrail.surfaces.cli.human import human_text
+
             text = human_text(payload_of(outcome), columns)
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
@@ -87,12 +88,16 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
 
 def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
     if output.envelope == "lafs":
+        from handrail.contract.lafs_envelope import to_lafs
+
         return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
     return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
 
 
 def _prose(failure: Failure) -> str:
     """What went wrong, everything that is wrong, and what to do."""
+    from handrail.surfaces.cli.text import text_of
+
     lines = [f"Error: {failure.message}"]
     problems = failure.details.get("problems", [])
     if len(problems) > 1:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
 HELP = "cli.help"
 """Not an operation: the call that shows the help of `params.command`."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
+_PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
 def command_line(call: NextCall) -> str | None:
@@ -34,7 +34,7 @@ def command_line(call: NextCall) -> str | None:
 
 def shell_quoted(text: str) -> str:
     """One argument for a POSIX shell."""
-    if _PLAIN.fullmatch(text):
+    if re.fullmatch(_PLAIN, text):
         return text
     return "'" + text.replace("'", "'\"'\"'") + "'"
 

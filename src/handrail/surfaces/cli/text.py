@@ -10,7 +10,7 @@ import msgspec
 from handrail.contract.outcome import Json, NextCall
 from handrail.surfaces.cli.spelling import command_line
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _INDENT = "  "
 _HIDDEN = frozenset({"_untrusted"})
 
@@ -194,4 +194,4 @@ def one_line(text: str) -> str:
 
 def _clean(text: str) -> str:
     """Without anything that a terminal would obey."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+    return re.sub(_CONTROL, "\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))

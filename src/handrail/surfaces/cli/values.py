@@ -19,10 +19,10 @@ INPUT_LIMIT_BYTES = 1024 * 1024
 INPUT_DEPTH = 64
 ID_LENGTH = 128
 
-_INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_ID = re.compile(rf"[\x20-\x7e]{{1,{ID_LENGTH}}}")
+_INTEGER = r"-?[0-9]{1,18}"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_CONTROL_IN_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+_ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ def _expected_instead(param: Param, text: str) -> str:
     """What would have been right; empty when the text is."""
     match param["kind"]:
         case "int":
-            in_range = _INTEGER.fullmatch(text) and param["least"] <= int(text) <= param["most"]
+            in_range = re.fullmatch(_INTEGER, text) and param["least"] <= int(text) <= param["most"]
             return "" if in_range else f"an integer from {param['least']} to {param['most']}"
         case "choice":
             return "" if text in param["choices"] else "one of " + ", ".join(param["choices"])
@@ -139,16 +139,16 @@ def _expected_instead(param: Param, text: str) -> str:
             unknown = [one for one in text.split(",") if one not in param["choices"]]
             return "some of " + ", ".join(param["choices"]) if unknown else ""
         case "ids":
-            is_fine = all(_ID.fullmatch(one) for one in text.split(","))
+            is_fine = all(re.fullmatch(_ID, one) for one in text.split(","))
             return (
                 "" if is_fine else f"ids of 1 to {ID_LENGTH} printable ASCII characters, with commas between"
             )
         case "id":
-            return "" if _ID.fullmatch(text) else f"1 to {ID_LENGTH} printable ASCII characters"
+            return "" if re.fullmatch(_ID, text) else f"1 to {ID_LENGTH} printable ASCII characters"
         case "file" | "document" | "documents" | "source" | "sources" | "directory":
-            return "a path without control characters" if not text or _CONTROL.search(text) else ""
+            return "a path without control characters" if not text or re.search(_CONTROL, text) else ""
         case "text" | "token":
-            return "text without control characters" if _CONTROL_IN_TEXT.search(text) else ""
+            return "text without control characters" if re.search(_CONTROL_IN_TEXT, text) else ""
         case "object" | "array" | "input" | "switch":
             return ""
         case never:
