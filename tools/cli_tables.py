@@ -124,7 +124,7 @@ def _help(row: Row) -> CommandHelp:
     called = called_of(row)
     fields = _fields(called)
     texts = [spelling.text or _description(spelling, fields) for spelling in _spellings(row, fields)]
-    create = ("E_CONFIRMATION_REQUIRED",) if command["effect"] == "create" else ()
+    create = ("E_CONFIRMATION_REQUIRED", "E_CONFLICT") if command["effect"] == "create" else ()
     permission = () if command["effect"] == "read" else ("E_FORBIDDEN", "E_CONFIG")
     return CommandHelp(
         path=row.path,

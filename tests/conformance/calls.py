@@ -1,4 +1,4 @@
-"""One leaf on a copy of the seeded home: its plain, previewed and confirmed calls, and the ways to its codes."""
+"""One leaf on a copy of the seeded home: its plain and previewed calls, and the ways to its codes."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def way_to(called: Called, code: str) -> Way:
     if code == "E_CONFIRMATION_REQUIRED":
         return Way(line=called.leaf.line)
     if code == "E_CONFLICT":
-        gate = ("--confirm", "ct_fabricated_0000")
-        return Way(line=(*called.leaf.line, *called.leaf.dangerous, *gate))
+        gate = (*called.leaf.key, *called.leaf.dangerous, "--confirm", "ct_fabricated_0000")
+        return Way(line=(*called.leaf.line, *gate))
     return SHARED.get(code, NO_WAY)
 
 

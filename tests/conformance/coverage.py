@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from tools.readiness import CATALOGUE, by_leaf, flags_of, gaps, read_evidence
+from tools.readiness import CATALOGUE, by_leaf, flags_of, gaps, read_evidence, taken_flags
 
 COLUMNS = "{:<20} {:>6} {:>6} {:>9} {:>9}  {}"
 
@@ -26,7 +26,7 @@ def table(commands: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]]
         calls = seen.get(command["path"], [])
         good = [call for call in calls if call["exit"] == 0]
         codes = {call["domain_code"] or call["code"] for call in calls} & set(command["errors"])
-        flags = {flag for call in good for flag in call["flags"]} & set(flags_of(command))
+        flags = taken_flags(calls) & set(flags_of(command))
         lines.append(
             COLUMNS.format(
                 command["path"],

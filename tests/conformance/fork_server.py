@@ -99,7 +99,7 @@ def _enter(asked: dict[str, Any], descriptors: list[int]) -> NoReturn:
         from handrail.main import console
 
         console()
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent must hear of it
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
         os._exit(NOT_ENTERED)
 

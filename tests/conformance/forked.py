@@ -72,8 +72,6 @@ class ForkedTool(Tool):
                 "seconds": DEADLINE_SECONDS,
             }
         )
-        ran = Ran(
-            status=told["status"], out=base64.b64decode(told["out"]), err=base64.b64decode(told["err"])
-        )
+        ran = Ran(status=told["status"], out=base64.b64decode(told["out"]), err=base64.b64decode(told["err"]))
         record(arguments, ran.status, ran.out, ran.err)
         return ran

@@ -90,9 +90,7 @@ LEAVES: dict[str, Leaf] = {
             "WORKFLOW_NOT_FOUND": says("workflow inspect wr.nope"),
             "WORKFLOW_INVALID": says("workflow inspect project.broken"),
             "WORKFLOW_ID_RESERVED": Way(line=words("workflow inspect wr.mine"), damage=damage.reserved_id),
-            "SESSION_NOT_FOUND": says(
-                "workflow inspect wr.small_change --part diff --run run_000000000000"
-            ),
+            "SESSION_NOT_FOUND": says("workflow inspect wr.small_change --part diff --run run_000000000000"),
             "STORE_IO_ERROR": says(DIFF, plant="disk error"),
             "STORE_PERMISSION_DENIED": says(DIFF, plant="disk denied"),
         },
@@ -269,7 +267,9 @@ LEAVES: dict[str, Leaf] = {
     "ledger show": Leaf(
         line=words("ledger show RUN_ID"),
         further=(
-            words("ledger show RUN_ID --mode delta --since-version 1 --include-checksum false --view entries"),
+            words(
+                "ledger show RUN_ID --mode delta --since-version 1 --include-checksum false --view entries"
+            ),
             words("ledger show RUN_ID --filter-by-operation run.start --limit 1 --offset 0"),
             (*words(DELTA), "--limit", "1", "--cursor", "CURSOR"),
         ),
@@ -290,9 +290,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("preferences set --autonomy guided"),
         further=(words("preferences set --session SESSION_ID --risk-policy balanced --dry-run"),),
         ways={
-            "SESSION_NOT_FOUND": says(
-                f"preferences set --session {NOWHERE} --autonomy guided --dry-run"
-            ),
+            "SESSION_NOT_FOUND": says(f"preferences set --session {NOWHERE} --autonomy guided --dry-run"),
             "SESSION_LOCKED": wrong(
                 damage.locked,
                 "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
@@ -346,5 +344,5 @@ LEAVES: dict[str, Leaf] = {
     "changelog": Leaf(line=words("changelog"), further=(words("changelog --since 0.0.1"),)),
     "completion": Leaf(line=words("completion --shell bash")),
 }
-NO_DOCUMENT = ("mcp", "demo")
-"""A protocol and a show: their own tests stand for what they write."""
+NO_DOCUMENT = ("demo", "hook", "mcp")
+"""Protocols and a show: their own tests stand for what they write."""

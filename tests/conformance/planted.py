@@ -1,4 +1,4 @@
-"""What a test may plant in a child before it becomes the tool: a defect, a refusing disk, a later hour, no patience."""
+"""What a test may plant in a child before it becomes the tool: a defect, a refusing disk, a later hour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _defect() -> None:
     def broken(*_: Any) -> NoReturn:
         raise ZeroDivisionError("a planted defect")
 
-    call.params_of = broken
+    vars(call)["params_of"] = broken
 
 
 def _refusing(number: int) -> Callable[[], None]:
@@ -52,7 +52,7 @@ def _proof(*problems: str) -> Callable[[], None]:
 
     def plant() -> None:
         part = ProofPart(name="kills", cases=1, facts={"acknowledged": 3}, problems=problems)
-        ScratchProof.run = lambda *_: (part,)
+        setattr(ScratchProof, "run", lambda *_: (part,))  # noqa: B010 - mypy refuses the plain form
 
     return plant
 

@@ -7,6 +7,7 @@ With `HANDRAIL_FCC` set to a directory, every process appends to `<directory>/<i
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ def _format(words: Sequence[str]) -> str:
 def _values(words: Sequence[str], flag: str) -> list[str]:
     """What a flag was given, in either spelling."""
     joined = [word.removeprefix(f"{flag}=") for word in words if word.startswith(f"{flag}=")]
-    return joined + [value for word, value in zip(words, words[1:], strict=False) if word == flag]
+    return joined + [value for word, value in itertools.pairwise(words) if word == flag]
 
 
 def _error(content: bytes) -> dict[str, Any]:

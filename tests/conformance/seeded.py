@@ -1,4 +1,4 @@
-"""A home with work in it, made once and copied for every command; and what the words in capitals stand for."""
+"""A home with work in it, made once and copied for every command; what words in capitals stand for."""
 
 from __future__ import annotations
 

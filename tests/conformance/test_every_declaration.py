@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from handrail.contract.lafs_check import check
 from handrail.surfaces.cli import _table
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, state_of
-from tests.surfaces.cli.tool import checked_document, strict_json
+from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 SIDE_BY_SIDE = 8
 WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
@@ -103,8 +103,8 @@ def test_text_is_for_people_and_help_is_there(called: Called) -> None:
     assert b"--bogus" in trouble.err
     assert help_text.out.decode().startswith(f"Usage: {called.declared['usage']}")
     assert (help_text.status, help_text.err) == (0, b"")
-    for param in called.declared["params"]:
-        assert (param["flag"] or param["name"].upper()).encode() in help_text.out or param["position"] is not None
+    flags = [param["flag"] for param in called.declared["params"] if param["flag"]]
+    assert [flag for flag in flags if flag.encode() not in help_text.out] == []
 
 
 def global_lines(called: Called) -> list[list[str]]:
@@ -170,8 +170,7 @@ SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
 @every_gated_leaf
 def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
     tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]
-    if called.declared["dry_run_output_schema"]:
-        preview = validator(called, called.declared["dry_run_output_schema"])
+    preview = validator(called, called.declared["dry_run_output_schema"])
     before = state_of(tool)
 
     bare = tool.run(*called.bare())
@@ -199,6 +198,36 @@ def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: C
 
     assert (bare.status, code_of(bare)) == (5, "E_CONFIRMATION_REQUIRED")
     assert replies[0] == replies[1]
+
+
+@pytest.mark.parametrize("called", ["run start", "session start"], indirect=True)
+def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
+    line = called.safe()
+    token = called.token(line)
+
+    confirmed = called.tool.data(*line, "--confirm", token)
+    again = called.tool.run(*line, "--confirm", token)
+
+    assert confirmed["session"]["sessionId"].startswith("ses_")
+    assert (again.status, code_of(again)) == (6, "E_CONFLICT")
+
+
+@pytest.mark.parametrize("called", ["session events"], indirect=True)
+def test_followed_events_end_with_the_time_given(called: Called) -> None:
+    ran = called.tool.run(*called.safe(), "--stream", "--follow", "--timeout", "1")
+
+    lines = [strict_json(line + b"\n") for line in ran.out.splitlines()]
+    assert (ran.status, lines[-1]["ok"], lines[-1]["type"]) == (8, False, "summary")
+    assert lines[-1]["error"]["details"]["count"] == len(lines) - 1
+    assert all(set(line) >= {"ok", "schema_version", "type"} for line in lines)
+
+
+def test_the_protocol_server_ends_with_its_stdin(tool: Tool) -> None:
+    ran = tool.run("mcp")
+    refused = tool.run("mcp", "--bogus")
+
+    assert (ran.status, ran.out) == (0, b"")
+    assert (refused.status, code_of(refused)) == (2, "E_USAGE")
 
 
 @pytest.mark.parametrize("called", ["run continue", "run checkpoint"], indirect=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
 from tools.readiness import gaps, main, read_evidence, record_of
 
@@ -16,6 +17,8 @@ COMMAND: dict[str, Any] = {
     "params": [{"flag": "--limit"}, {"flag": None}],
     "global_flags": ["--compact"],
     "errors": ["E_USAGE", "INVALID_TOKEN"],
+    "effect": "read",
+    "output": "document",
 }
 REFUSED = b'{"ok":false,"error":{"code":"E_CONFLICT","details":{"domain_code":"INVALID_TOKEN"}}}'
 
@@ -32,6 +35,8 @@ WHOLE = [
     shown("session", "list", "--limit", "1", "--compact"),
     shown("session", "list", "--limit", "x", status=2, code="E_USAGE"),
     shown("session", "list", status=6, code="E_CONFLICT", domain_code="INVALID_TOKEN"),
+    shown("session", "list", "--human"),
+    shown("session", "list", "--envelope=lafs"),
 ]
 
 
@@ -87,15 +92,71 @@ def test_whole_evidence_has_no_gap() -> None:
 @pytest.mark.parametrize(
     ("left_out", "expected"),
     [
-        (0, ["no success", "flag --compact never used"]),
+        (0, ["flag --compact never taken", "flag --limit never taken"]),
         (1, ["no bad arguments", "code E_USAGE never produced"]),
         (2, ["code INVALID_TOKEN never produced"]),
+        (3, ["never as text"]),
+        (4, ["never in the LAFS dialect"]),
     ],
 )
 def test_each_missing_call_is_named(left_out: int, expected: list[str]) -> None:
     calls = [call for place, call in enumerate(WHOLE) if place != left_out]
 
     assert gaps([COMMAND], calls) == sorted(f"session list: {gap}" for gap in expected)
+
+
+GATED = {**COMMAND, "path": "keys rotate", "effect": "gated", "params": [], "errors": ["E_USAGE"]}
+STEPS = [
+    shown("keys", "rotate", "--compact", "--human", "--dry-run"),
+    shown("keys", "rotate", "--envelope", "lafs", "--confirm", "ct_x"),
+    shown("keys", "rotate", "--bogus", status=2, code="E_USAGE"),
+    shown("keys", "rotate", status=5),
+    {**shown("keys", "rotate", status=6), "reason": "already_used"},
+]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "expected"),
+    [
+        (None, []),
+        (0, ["flag --compact never taken", "never as text", "never previewed"]),
+        (1, ["never confirmed", "never in the LAFS dialect"]),
+        (3, ["never bare"]),
+        (4, ["never replayed"]),
+    ],
+)
+def test_each_step_of_a_write_that_nobody_showed_is_named(left_out: int | None, expected: list[str]) -> None:
+    calls = [call for place, call in enumerate(STEPS) if place != left_out]
+
+    assert gaps([GATED], calls) == [f"keys rotate: {gap}" for gap in expected]
+
+
+def test_a_protocol_needs_a_call_and_a_refusal_and_a_hook_refuses_nothing() -> None:
+    server = {**COMMAND, "path": "mcp", "output": "protocol"}
+    hook = {**server, "path": "hook"}
+
+    assert gaps([server, hook], [shown("mcp"), shown("hook", "PreCompact")]) == ["mcp: no bad arguments"]
+
+
+def test_the_lafs_dialect_is_recorded_by_our_own_code() -> None:
+    refused = (
+        b'{"success":false,"error":{"code":"E_CONTEXT","details":{"native_code":"E_CONFLICT","reason":"x"}}}'
+    )
+
+    found = evidence(["keys", "rotate", "--envelope=lafs"], 6, refused, b"")
+
+    assert (found["envelope"], found["code"], found["reason"]) == ("lafs", "E_CONFLICT", "x")
+
+
+def test_the_table_fails_on_a_hole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "1.json").write_text(json.dumps(WHOLE[0]) + "\n", encoding="utf-8")
+
+    status = coverage.main([str(tmp_path)])
+
+    out = capsys.readouterr().out
+    assert status == 1
+    assert "hole: context: never called\n" in out
+    assert coverage.main([]) == 2
 
 
 def test_a_command_that_nobody_called_and_a_code_that_nobody_declared_are_gaps() -> None:

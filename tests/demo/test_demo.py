@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.conformance.recorder import record
+
 DEADLINE_SECONDS = 60
 GRAPH = [
     "o Reproduce the bug",
@@ -53,6 +55,7 @@ class Place:
     def run(self, *arguments: str) -> tuple[int, str, str]:
         with self.start(*arguments) as process:
             out, err = process.communicate(timeout=DEADLINE_SECONDS)
+        record(["demo", *arguments], process.returncode, out, err)
         return process.returncode, out.decode(), err.decode()
 
     def check_untouched(self) -> None:

@@ -193,7 +193,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact", "handrail run start wr.small_change --context '{\"scope\":\"src\"}' --request-id pr-119 --compact"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run continue": {
         "path": "run continue",
@@ -300,7 +300,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session start --goal 'Look around first' --request-id chat-7 --compact",),
-        "errors": ("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session resume": {
         "path": "session resume",
