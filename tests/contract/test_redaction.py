@@ -135,3 +135,9 @@ def test_texts_under_telling_names_are_hidden_and_our_own_tokens_pass(
     value: object, expected: object
 ) -> None:
     assert without_named_secrets(value) == expected
+
+
+def test_the_kind_of_a_token_is_told_but_never_under_a_callers_own_names() -> None:
+    told = without_named_secrets({"token_kind": "ack", "context": {"token_kind": "hunter2"}})
+
+    assert told == {"token_kind": "ack", "context": {"token_kind": REDACTED}}

@@ -274,6 +274,7 @@ NAMED = (
         lambda scene: {"checkpointToken": scene.first["ackToken"]},
         "TOKEN_SCOPE_MISMATCH",
         "ackToken",
+        offers=frozenset({MCP, CLI}),
     ),
     BadCall(
         "tokens of two sessions",
@@ -305,6 +306,7 @@ NAMED = (
         lambda _: {"ackToken": "step-three"},
         "TOKEN_INVALID_FORMAT",
         "ackToken",
+        offers=frozenset({MCP, CLI}),
     ),
     BadCall(
         "a cursor of nobody",
@@ -462,6 +464,7 @@ NAMED = (
             lambda _: {"ackToken": HALF},
             "TOKEN_INVALID_FORMAT",
             "ackToken",
+            offers=frozenset({MCP}),
         )
     ),
     not_json(

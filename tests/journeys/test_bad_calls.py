@@ -60,6 +60,7 @@ def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
     assert status in (2, 3, 6)
     assert (bad.cli_place or bad.place) in json.dumps(error, ensure_ascii=False)
     assert len(json.dumps(error)) < 8_192
+    assert "next_call" not in json.dumps(error)  # a name that only other surfaces use
     assert commits(runtime) == before
     assert (next_command is not None) == (CLI in bad.offers)
     if next_command is not None:

@@ -56,6 +56,9 @@ def check(operation: str, params: dict[str, Any], expected: NextCall | None) -> 
             {"checkpointToken": "st1x", "output": OUTPUT},
             NextCall(operation="run.continue", params={"stateToken": "st1x"}),
         ),
+        # who asked to read must not be handed a call that finishes the step
+        ("run.continue", {"stateToken": "ak1x"}, None),
+        ("run.continue", {"stateToken": "ch1x", "project": "/p"}, None),
         # a checkpoint must not become an advance
         ("run.checkpoint", {"checkpointToken": "ak1x", "output": OUTPUT}, None),
         ("run.continue", {"ackToken": "ck1x"}, None),
@@ -68,6 +71,25 @@ def test_the_token_is_moved_where_it_belongs(
     operation: str, params: dict[str, Any], expected: NextCall | None
 ) -> None:
     check(operation, params, expected)
+
+
+@pytest.mark.parametrize(
+    ("operation", "params"),
+    [
+        ("run.continue", {"stateToken": "ak1x"}),
+        ("run.checkpoint", {"checkpointToken": "ak1x", "output": OUTPUT}),
+        ("run.continue", {"stateToken": "ak1x", "output": {"notesMarkdown": "x" * 5_000}}),
+    ],
+    ids=["reading with an ack", "a checkpoint with an ack", "too long to repeat"],
+)
+def test_where_no_call_can_be_corrected_the_session_of_the_token_is_offered(
+    operation: str, params: dict[str, Any]
+) -> None:
+    failure = Failure(kind=TOKEN_SCOPE_MISMATCH, message="Misplaced.", details={"session_id": "ses_1"})
+
+    told = with_token_moved(failure, operation, params)
+
+    assert told.next_call == NextCall(operation="session.resume", params={"query": "ses_1"})
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ OWN_TOKENS = frozenset(
 )
 """Fields that hold tokens of ours, which a caller must get back."""
 
+TOLD = OWN_TOKENS | {"token_kind"}
+"""Those, and the field that says which kind of token is meant."""
+
 _FOREIGN = frozenset({"context", "artifacts", "body"})
 """Below these everything comes from the caller: no name in there is one of ours."""
 _TELLING_NAME = (
@@ -46,7 +49,7 @@ def is_secret_name(name: str) -> bool:
     return re.search(_TELLING_NAME, name) is not None
 
 
-def without_named_secrets(value: Json, own: frozenset[str] = OWN_TOKENS) -> Json:
+def without_named_secrets(value: Json, own: frozenset[str] = TOLD) -> Json:
     """The same value with every text under a telling name replaced; numbers and truth values stay."""
     match value:
         case dict():

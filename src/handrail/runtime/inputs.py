@@ -12,6 +12,7 @@ from handrail.contract.suggest import nearest
 from handrail.runtime.operation import Operation
 
 _MOST_PROBLEMS = 20
+_PATTERN = "Expected `str` matching regex "
 
 
 def decode_input(called: Operation, params: dict[str, Json]) -> Any:
@@ -75,7 +76,8 @@ def _wrong_values(
 
 
 def _readable(error: str) -> str:
-    """msgspec's words without its path notation for the root."""
+    """msgspec's words without its path notation for the root, and a pattern without the type."""
+    error = error.replace(_PATTERN, "must match ")
     return error.replace(" - at `$`", "").replace("`$.", "`").replace("`$", "`")
 
 

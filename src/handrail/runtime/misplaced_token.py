@@ -1,6 +1,7 @@
 """A genuine token in the wrong argument: the refusal gets the caller's own call with the token moved.
 
-The call is offered, never made: reading and advancing differ, so the agent decides.
+The call is offered, never made: reading and advancing differ, so the agent decides. And no call that
+advances is offered to a caller who asked to read: copied as it stands, it would finish a step without notes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
 _FIELD_BY_PREFIX = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
+_REPORTED = {"output", "context"}
 _AROUND = " \t\r\n\"'`<>[](){}"
 
 
@@ -22,8 +24,8 @@ def with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) 
         return failure
     call = _corrected(operation, params)
     if call is None or len(msgspec.json.encode(call.params)) > OFFERED_CALL_BYTES:
-        return failure
-    return msgspec.structs.replace(failure, next_call=call)
+        call = _way_back(failure)
+    return failure if call is None else msgspec.structs.replace(failure, next_call=call)
 
 
 def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
@@ -34,6 +36,8 @@ def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
             tokens[_FIELD_BY_PREFIX[prefix]] = params[name]
     rest = {name: value for name, value in params.items() if name not in _TOKEN_FIELDS}
     if operation == "run.continue" and "ackToken" in tokens:
+        if not ("ackToken" in params or rest.keys() & _REPORTED):
+            return None
         tokens.pop("checkpointToken", None)
         return NextCall(operation="run.continue", params={**tokens, **rest})
     if "checkpointToken" in tokens and "output" in rest and "context" not in rest:
@@ -42,3 +46,9 @@ def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
     if "stateToken" in tokens:  # reads the pending step again, which brings the token that is missing
         return NextCall(operation="run.continue", params={"stateToken": tokens["stateToken"]})
     return None
+
+
+def _way_back(failure: Failure) -> NextCall | None:
+    """Finding the session of the token only reads; its answer has the stateToken that the caller lacked."""
+    session_id = failure.details.get("session_id")
+    return None if session_id is None else NextCall(operation="session.resume", params={"query": session_id})

@@ -71,7 +71,7 @@ def _reread_session(
             VALIDATION_ERROR,
             "This token names a session without a run, where no step is pending: nothing was stored.",
             details={"problems": [{"param": "ackToken", "problem": "missing"}]},
-            hint="Read the session with next_call; its checkpointToken keeps notes, a start begins a run.",
+            hint="The call offered here reads it; its checkpointToken keeps notes, a start makes a run.",
             next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
         )
     tag = handle.claims.node_tag
@@ -96,13 +96,13 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
             VALIDATION_ERROR,
             message,
             details=details,
-            hint="Read the pending step again with next_call, then send the same content with its ackToken.",
+            hint="Read the step with the call offered here, then send the same content with its ackToken.",
             next_call=NextCall(operation="run.continue", params={"stateToken": given["stateToken"]}),
         )
     return Fault(
         VALIDATION_ERROR,
         message,
         details=details,
-        hint="Make the call in next_call if the pending step is done; it stores what you sent.",
+        hint="Make the call offered here if the pending step is done; it stores what you sent.",
         next_call=NextCall(operation="run.continue", params=params),
     )

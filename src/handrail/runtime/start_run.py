@@ -306,7 +306,7 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
         f"The context does not fit the workflow's inputs: {first.key}: {first.problem}"
         + (f" ({more} more in details.problems)" if more else ""),
         details={"problems": [input_row(problem) for problem in problems]},
-        hint="Start again with the context in next_call, after replacing every made-up value in it.",
+        hint="Start again as in the call offered here, after replacing every made-up value in it.",
         next_call=NextCall(operation="run.start", params=params),
     )
 

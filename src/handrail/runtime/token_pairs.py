@@ -86,18 +86,21 @@ def _within_one_run(
     alone = {name: value for name, value in params.items() if name != "stateToken"}
     if step_children(ours.history, ours.node.node_id):
         call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, theirs.claims)})
-        return call, f"The step of the {ours.field} was finished before; next_call reads the other one again."
+        return (
+            call,
+            f"The step of the {ours.field} was finished before; the call offered here reads the other.",
+        )
     if len(msgspec.json.encode(alone)) > OFFERED_CALL_BYTES:
         alone = {ours.field: params[ours.field]}
-    hint = f"The {ours.field} alone is enough: send your call without the stateToken, as in next_call."
+    hint = f"The {ours.field} alone is enough: make the call offered here, which leaves out the stateToken."
     return NextCall(operation=operation, params=alone), hint
 
 
 def _between_runs(keys: Keys, ours: _Owner) -> tuple[NextCall, str]:
     call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, ours.claims)})
     hint = (
-        f"Decide which work you report. If it is that of the {ours.field}, send that token alone; next_call "
-        "shows its step. Otherwise take both tokens from the newest reply of the other run."
+        f"Decide which work you report. If it is that of the {ours.field}, send that token alone; the call "
+        "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
     )
     return call, hint
 
@@ -133,7 +136,7 @@ def _told(owner: _Owner) -> str:
 
 
 def _row(owner: _Owner) -> dict[str, Json]:
-    row: dict[str, Json] = {"token": owner.field, "session_id": owner.claims.session_id}
+    row: dict[str, Json] = {"argument": owner.field, "session_id": owner.claims.session_id}
     if owner.history is not None and owner.node is not None:
         run = owner.history.runs[owner.node.run_id]
         row |= {

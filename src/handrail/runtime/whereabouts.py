@@ -41,8 +41,8 @@ def input_mismatch(
     """
     found = moved_on_from(history, workflow, answered_at)
     message = (
-        "This token was answered before with other content. You see the recorded reply; the notes and "
-        "context of this call were not stored. "
+        "This token was answered before with other content. You see the recorded reply; nothing that "
+        "this call sent was stored: no notes, no artifacts, no context. "
     )
     if found is None:
         message += (

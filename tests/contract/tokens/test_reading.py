@@ -30,6 +30,7 @@ from tests.contract.tokens.samples import (
 ACK_FIELD: tuple[TokenKind, ...] = ("ack", "choice")
 SECOND_ACK = mint(KEY, AckClaims(session_id=SESSION, node_tag=TAG, attempt_id=AttemptId("tsrqpnm")))
 RESUME = NextCall(operation="session.resume", params={"query": SESSION})
+LOOK_AROUND = NextCall(operation="session.resume", params={})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,9 +93,19 @@ def test_what_is_not_a_token_is_described(text: str, says: str, found: str) -> N
 
 @pytest.mark.parametrize(
     ("text", "next_call"),
-    [(ACK[:20], RESUME), (ACK[:15] + "--", RESUME), (SESSION, RESUME), ("hello", None), (ACK[:14], None)],
+    [
+        (ACK[:20], RESUME),
+        (ACK[:15] + "--", RESUME),
+        (SESSION, RESUME),
+        ("hello", LOOK_AROUND),
+        ("", LOOK_AROUND),
+        (STATE + ACK, LOOK_AROUND),
+        (ACK[:14], LOOK_AROUND),
+    ],
 )
-def test_the_way_back_is_offered_when_the_session_can_be_read(text: str, next_call: NextCall | None) -> None:
+def test_the_way_back_is_offered_and_names_the_session_where_it_can_be_read(
+    text: str, next_call: NextCall
+) -> None:
     with pytest.raises(Fault) as raised:
         read_token([KEY], text, ACK_FIELD)
 
@@ -147,8 +158,9 @@ def test_a_genuine_token_in_the_wrong_field_is_sent_to_its_own(
     with pytest.raises(Fault) as raised:
         read_token([KEY], text, expected)
 
-    says = f"A {kind} token was sent as {wrong_field}; nothing was done. Send it as {right_field}"
-    details = {"token_kind": kind, "session_id": SESSION}
+    article = "An" if kind == "ack" else "A"
+    says = f"{article} {kind} token was sent as {wrong_field}; nothing was done. Send it as {right_field}"
+    details = {"token_kind": kind, "session_id": SESSION, "found": f"{article.lower()} {kind} token"}
     check_refusal(raised, catalogue.TOKEN_SCOPE_MISMATCH, says, **details)
 
 

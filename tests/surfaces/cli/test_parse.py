@@ -281,3 +281,16 @@ def test_a_lone_surrogate_is_refused() -> None:
 )
 def test_help_and_version_need_no_command(line: list[str]) -> None:
     assert parse(line).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [([], "one of details.commands"), (["run"], "one of start, continue, checkpoint")],
+)
+def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) -> None:
+    told = refusal(parse(line).problems, " ".join(line))
+
+    assert told.message == f"The command is missing; expected {expected}."
+    assert told.details["problems"] == [
+        {"param": "command", "problem": "is missing", "got": None, "expected": expected}
+    ]

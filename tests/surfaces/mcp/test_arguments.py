@@ -190,7 +190,7 @@ def test_a_refusal_names_the_argument_its_place_and_that_nothing_was_stored() ->
         "problems": [{"param": "notes", "problem": "unknown name", "fix": "send it as output.notesMarkdown"}],
         "did_you_mean": ["output.notesMarkdown"],
     }
-    assert refusal.hint == "Make the call in next_call."
+    assert refusal.hint == "Make the call offered here."
 
 
 def test_a_read_does_not_speak_of_storing() -> None:

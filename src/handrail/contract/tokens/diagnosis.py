@@ -23,6 +23,9 @@ from handrail.contract.tokens.workflow import (
 
 _COPY_AGAIN = "Copy it whole from the newest reply; if it is lost, resume the session."
 _SEND_THE_RIGHT_ONE = "Send the token of the newest reply; if it is lost, resume the session."
+_LOOK_AROUND = NextCall(operation="session.resume", params={})
+"""The way back when a text does not even name its session."""
+
 _LAYOUT_BY_LETTERS = {layout.prefix[:-1]: layout for layout in LAYOUTS.values()}
 _OTHER_THINGS = {
     "ct_": "a confirm token",
@@ -37,23 +40,24 @@ _OTHER_THINGS = {
 def too_long(expected: tuple[TokenKind, ...], length: int) -> Fault:
     message = f"The {_field(expected)} has {length} characters; at most {INPUT_LIMIT} are read. {_COPY_AGAIN}"
     details = {"token_kind": expected[0], "length": length, "found": "too much text"}
-    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details)
+    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
 
 
 def several(expected: tuple[TokenKind, ...], count: int) -> Fault:
     message = f"The {_field(expected)} holds {count} different tokens. Send only the one of the newest reply."
     details = {"token_kind": expected[0], "found": f"{count} tokens"}
-    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details)
+    return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
 
 
 def wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
     """The token is genuine, but reading and advancing differ, so its purpose is never guessed."""
     kind = kind_of(claims)
+    found = f"{'an' if kind == 'ack' else 'a'} {kind} token"
     message = (
-        f"{'An' if kind == 'ack' else 'A'} {kind} token was sent as {_field(expected)}; nothing was done. "
+        f"{found.capitalize()} was sent as {_field(expected)}; nothing was done. "
         f"Send it as {LAYOUTS[kind].field}, or send the {_field(expected)} of the same reply."
     )
-    details = {"token_kind": kind, "session_id": claims.session_id, "found": f"a {kind} token"}
+    details = {"token_kind": kind, "session_id": claims.session_id, "found": found}
     return Fault(catalogue.TOKEN_SCOPE_MISMATCH, message, details=details)
 
 
@@ -64,12 +68,12 @@ def something_else(expected: tuple[TokenKind, ...], original: str) -> Fault | No
         if text.startswith(start):
             message = f"The {_field(expected)} holds {name}. {_SEND_THE_RIGHT_ONE}"
             details = {"token_kind": expected[0], "found": name}
-            next_call = _resume(text) if is_session_id(text) else None
+            next_call = _resume(text) if is_session_id(text) else _LOOK_AROUND
             return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=next_call)
     if "…" in text or ".." in text.rstrip("."):
         message = f"The {_field(expected)} was shortened. {_COPY_AGAIN}"
         details = {"token_kind": expected[0], "found": "a shortened token"}
-        return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details)
+        return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
     return None
 
 
@@ -105,7 +109,7 @@ def _unknown_prefix(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
             "Resume the session to get tokens of this version."
         )
         details = {"token_kind": layout.kind, "found": f"version {version}"}
-        return Fault(catalogue.TOKEN_UNSUPPORTED_VERSION, message, details=details)
+        return Fault(catalogue.TOKEN_UNSUPPORTED_VERSION, message, details=details, next_call=_LOOK_AROUND)
     starts = " or ".join(LAYOUTS[kind].prefix for kind in expected)
     return _malformed(expected, cleaned, "an unknown prefix", f"does not start with {starts}", position=1)
 
@@ -125,7 +129,7 @@ def _with_session(kind: catalogue.Kind, message: str, details: dict[str, Json], 
     body = cleaned[PREFIX_LENGTH : PREFIX_LENGTH + SESSION_BODY_LENGTH]
     is_named = cleaned[:PREFIX_LENGTH] in LAYOUT_BY_PREFIX and len(body) == SESSION_BODY_LENGTH
     if not (is_named and is_base32(body)):
-        return Fault(kind, message, details=details)
+        return Fault(kind, message, details=details, next_call=_LOOK_AROUND)
     session_id = SESSION_PREFIX + body
     return Fault(kind, message, details=details | {"session_id": session_id}, next_call=_resume(session_id))
 

@@ -7,7 +7,7 @@ import os
 
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quoted, shortened
 
 MOST_FILES = 1_000
 MOST_FOLDERS = 10_000
@@ -59,7 +59,7 @@ def workflow_files(path: str) -> list[str]:
         raise Fault(
             E_NOT_FOUND,
             f"The directory {quoted(path)} holds no {_SUFFIX} file.",
-            details={"resource": "file", "id": quoted(path)},
+            details={"resource": "file", "id": shortened(path)},
             hint="Name a directory with workflow files, a file or an id.",
         )
     return sorted(found)
@@ -93,7 +93,7 @@ def _too_many(path: str) -> Fault:
 def _file_trouble(error: OSError, path: str) -> Fault:
     name = quoted(path)
     if error.errno in _ABSENT:
-        details: dict[str, Json] = {"resource": "file", "id": name}
+        details: dict[str, Json] = {"resource": "file", "id": shortened(path)}
         return Fault(E_NOT_FOUND, f"The file {name} does not exist.", details=details)
     if error.errno in _DENIED:
         return Fault(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
 
 SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 LONE_WORDS = {"help": "--help", "version": "--version"}
+_FEW = 12
+"""More names than this make a list, not a sentence."""
 """Names are exact, so these are refused; what was meant is told."""
 
 
@@ -203,9 +205,8 @@ def _report_unknown_command(reading: _Reading) -> None:
 def _report_missing_command(reading: _Reading) -> None:
     words = " ".join(reading.words)
     after = [path.removeprefix(words).strip() for path in commands_under(words)]
-    reading.problems.append(
-        Problem(param="command", problem="is missing", expected="one of " + ", ".join(after))
-    )
+    few = f"one of {', '.join(after)}" if len(after) <= _FEW else "one of details.commands"
+    reading.problems.append(Problem(param="command", problem="is missing", expected=few))
 
 
 def _fill_positions(reading: _Reading) -> None:

@@ -262,7 +262,7 @@ def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
             ],
             **({"did_you_mean": meant} if meant else {}),
         },
-        hint="Make the call in next_call." if repaired is not None else "Correct what the problems name.",
+        hint="Make the call offered here." if repaired is not None else "Correct what the problems name.",
         next_call=None if repaired is None else NextCall(operation=tool.operation, params=repaired),
     )
 
