@@ -15,7 +15,17 @@ from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Json
 from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, RiskPolicy, SourceKind
 
-if TYPE_CHECKING:  # only who operates a store needs them, and every call pays for an import
+if (
+    TYPE_CHECKING
+):  # only who operates a store or an installation needs them, and every call pays for an import
+    from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
+    from handrail.contract.installation_facts import (
+        ClientServer,
+        Handshake,
+        InstalledSkill,
+        PlaceFacts,
+        ProgramFacts,
+    )
     from handrail.contract.store_facts import (
         CopyWay,
         ProofOrder,
@@ -496,67 +506,6 @@ class SettingsFiles(Protocol):
         """
 
 
-class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs, and which `handrail` the shell would start."""
-
-    python: str
-    """Such as `3.13.1`."""
-    package: str
-    """The directory of the package that answers."""
-    method: Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
-    on_path: str
-    """The first `handrail` on PATH; empty when there is none."""
-    is_on_path: bool
-    """Whether that one belongs to this installation."""
-    git: str
-    """The first `git` on PATH; empty when there is none."""
-
-
-class PlaceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or directory in the home, as it is. Of one that does not exist, only `is_writable` is told."""
-
-    path: str
-    exists: bool = False
-    mode: int | None = None
-    """Permission bits; None where modes say nothing."""
-    is_ours: bool = True
-    is_writable: bool = False
-    """Or could be made there."""
-    can_lock: bool | None = None
-    """Of a directory: whether a lock can be taken; None when it was not tried."""
-    modified_at: int = 0
-    """Unix seconds."""
-
-
-class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy of the agent skill in the user's home. Empty texts: the file does not say it."""
-
-    path: str
-    version: str
-    min_version: str
-    is_packed_one: bool
-    """Whether its files are, byte by byte, those packed with the program."""
-
-
-class ClientServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry of an agent client's file that would start Handrail."""
-
-    client: str
-    path: str
-    command: str
-    arguments: tuple[str, ...]
-    command_exists: bool
-
-
-class Handshake(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server of our own, started for this, answered to a client's first message."""
-
-    protocol_version: str = ""
-    server_version: str = ""
-    trouble: str = ""
-    """Why there is no answer, in a sentence; empty when there is one."""
-
-
 class Installation(Protocol):
     """What is installed here and how it stands, for self-description. Never writes and never raises."""
 
@@ -587,3 +536,41 @@ class Installation(Protocol):
 
     def handshake(self) -> Handshake:
         """Start the MCP server, greet it and stop it again, within 25 seconds."""
+
+
+class ClientFiles(Protocol):
+    """Files of agent clients, which belong to the user: read whole, replaced whole, never half.
+
+    Raises Fault E_IO or E_FORBIDDEN.
+    """
+
+    def places(self) -> ClientPlaces: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def read(self, path: str) -> bytes | None:
+        """None when there is no such file. Raises also Fault E_CONFIG: no plain file, or too large."""
+
+    def replace(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
+        """Put the content there, None to remove the file; False when it does not hold what was expected.
+
+        Mode and owner stay; a link is followed. What was there is kept first, for `kept`.
+        """
+
+    def kept(self, path: str) -> KeptFile | None:
+        """How the file was before the first change that still stands."""
+
+    def forget(self, path: str) -> None:
+        """The file is as it was; nothing has to be kept any more."""
+
+    def run(self, command: Sequence[str], project: str) -> str:
+        """Run a client's own command; why it failed in a sentence, empty when it did not."""
+
+    def skill_version(self) -> str:
+        """Another one after every change of the copied skill."""
+
+    def sync_skill(self) -> SkillCopy:
+        """Bring the user's copy of the skill to the packed one. Never raises."""
+
+    def remove_skill(self) -> SkillCopy:
+        """Take the copy away again, unless the user changed it. Never raises."""

@@ -17,6 +17,7 @@ from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
 from handrail.ports import (
     AuthoredFiles,
+    ClientFiles,
     ConfirmedTokens,
     Incidents,
     Installation,
@@ -62,6 +63,7 @@ def build_runtime(
         proof=lambda: _proof(place),
         audit=AuditFiles(place, known),
         secrets=known,
+        clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
     )
 
@@ -107,6 +109,12 @@ def _installation(place: str, environment: Mapping[str, str]) -> Installation:
     from handrail.host.installation import LocalInstallation
 
     return LocalInstallation(place, environment)
+
+
+def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
+    from handrail.host.client_files import LocalClientFiles
+
+    return LocalClientFiles(place, environment)
 
 
 def _keeper(place: str) -> StoreKeeper:

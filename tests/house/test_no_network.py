@@ -23,10 +23,11 @@ STARTERS = (
     "src/handrail/store_proof/nursery.py",
     "src/handrail/host/mcp_handshake.py",
     "src/handrail/host/changed_files.py",
+    "src/handrail/host/client_files.py",
 )
 """The demo and the proof of the store run this same program in order to kill it; git reads a repository
 that the user configured, and counts changed files for a hook of an agent's client; a check that was asked
-for by name greets our own server."""
+for by name greets our own server; `setup` runs the clients' own commands."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

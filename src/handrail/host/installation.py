@@ -14,12 +14,18 @@ from typing import Any, Literal
 
 import msgspec
 
+from handrail.contract.installation_facts import (
+    ClientServer,
+    Handshake,
+    InstalledSkill,
+    PlaceFacts,
+    ProgramFacts,
+)
 from handrail.host.install_method import install_method
-from handrail.ports import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
 
 READINESS_NAME = "_readiness.json"
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PACKED = os.path.join(_PACKAGE, "packed")
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKED = os.path.join(PACKAGE, "packed")
 _MOST_BYTES = 4_194_304
 _MOST_SKILL_FILES = 200
 _TAIL_BYTES = 8_192
@@ -42,12 +48,12 @@ class LocalInstallation:
         self._environment = environment
 
     def packed(self, name: str) -> bytes | None:
-        return _content(os.path.join(_PACKED, *name.split("/")))
+        return _content(os.path.join(PACKED, *name.split("/")))
 
     def digest(self) -> str:
         total = sha256()
-        for name in sorted(_packed_files(_PACKAGE)):
-            content = _content(os.path.join(_PACKAGE, name)) or b""
+        for name in sorted(_packed_files(PACKAGE)):
+            content = _content(os.path.join(PACKAGE, name)) or b""
             total.update(f"{name}\0{sha256(content).hexdigest()}\n".encode())
         return "sha256:" + total.hexdigest()
 
@@ -58,15 +64,15 @@ class LocalInstallation:
         return "environment" if self._environment.get("AI_NATIVE_CLI_SECRET") else "file"
 
     def program(self) -> ProgramFacts:
-        found = _on_path("handrail", self._environment)
+        found = on_path("handrail", self._environment)
         beside = os.path.dirname(os.path.realpath(sys.executable)) if sys.executable else ""
         return ProgramFacts(
             python=".".join(str(part) for part in sys.version_info[:3]),
-            package=_PACKAGE,
-            method=install_method(_PACKAGE),
+            package=PACKAGE,
+            method=install_method(PACKAGE),
             on_path=found,
             is_on_path=bool(found) and _belongs(found, beside),
-            git=_on_path("git", self._environment),
+            git=on_path("git", self._environment),
         )
 
     def place(self, name: str) -> PlaceFacts:
@@ -96,7 +102,7 @@ class LocalInstallation:
 
     def skills(self) -> Sequence[InstalledSkill]:
         found = []
-        packed = _skill_digest(os.path.join(_PACKED, "skill"))
+        packed = skill_digest(os.path.join(PACKED, "skill"))
         for place in _SKILL_PLACES:
             directory = os.path.join(self._user_directory(), *place.split("/"))
             head = _content(os.path.join(directory, "SKILL.md"))
@@ -105,9 +111,9 @@ class LocalInstallation:
                 found.append(
                     InstalledSkill(
                         path=directory,
-                        version=_said(text, "version"),
-                        min_version=_said(text, "min_version"),
-                        is_packed_one=_skill_digest(directory) == packed,
+                        version=skill_said(text, "version"),
+                        min_version=skill_said(text, "min_version"),
+                        is_packed_one=skill_digest(directory) == packed,
                     )
                 )
         return found
@@ -125,7 +131,7 @@ class LocalInstallation:
                         path=path,
                         command=command,
                         arguments=tuple(entry[1:]),
-                        command_exists=bool(_on_path(command, self._environment)),
+                        command_exists=bool(on_path(command, self._environment)),
                     )
                 )
         return sorted(found, key=lambda one: (one.client, one.path, one.command))
@@ -158,7 +164,7 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-def _on_path(command: str, environment: Mapping[str, str]) -> str:
+def on_path(command: str, environment: Mapping[str, str]) -> str:
     """The file that a shell would start; empty when there is none."""
     if os.sep in command:
         return command if os.access(command, os.X_OK) else ""
@@ -220,7 +226,7 @@ def _last_line(path: str) -> str | None:
     return lines[-1].decode("utf-8", "replace") if lines else None
 
 
-def _skill_digest(directory: str) -> str:
+def skill_digest(directory: str) -> str:
     """One digest of the names and contents of a skill; files beyond a sane number count as another skill."""
     names = sorted(_packed_files(directory))[:_MOST_SKILL_FILES]
     total = sha256()
@@ -230,7 +236,7 @@ def _skill_digest(directory: str) -> str:
     return total.hexdigest()
 
 
-def _said(skill: str, key: str) -> str:
+def skill_said(skill: str, key: str) -> str:
     """The value of a key in the front matter of a skill, which we write in block style."""
     head = skill.removeprefix("---\n").partition("\n---")[0]
     for line in head.splitlines():

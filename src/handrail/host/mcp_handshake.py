@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import msgspec
 
 from handrail import __version__
-from handrail.ports import Handshake
+from handrail.contract.installation_facts import Handshake
 
 TIMEOUT_SECONDS = 25
 _GREETING = {

@@ -39,6 +39,7 @@ _MODULES = {
     "session.import": "handrail.runtime.import_session",
     "ledger.show": "handrail.runtime.show_ledger",
     "lafs.check": "handrail.runtime.check_lafs",
+    "clients.setup": "handrail.runtime.set_up_clients",
     "self.context": "handrail.runtime.show_context",
     "self.doctor": "handrail.runtime.examine_installation",
 }

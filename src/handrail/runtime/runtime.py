@@ -12,6 +12,7 @@ from handrail.contract.redaction import Secrets
 from handrail.ports import (
     Audit,
     AuthoredFiles,
+    ClientFiles,
     Clock,
     ConfirmedTokens,
     EventLog,
@@ -35,6 +36,14 @@ def no_installation() -> Installation:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know how it was installed.",
+        hint="Ask the same on the command line.",
+    )
+
+
+def no_clients() -> ClientFiles:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime does not know any agent client.",
         hint="Ask the same on the command line.",
     )
 
@@ -84,6 +93,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     authored: AuthoredFiles
     settings: SettingsFiles
     installation: Callable[[], Installation] = no_installation
+    clients: Callable[[], ClientFiles] = no_clients
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

@@ -7,9 +7,9 @@ from collections import Counter
 import msgspec
 
 from handrail.contract.ids import SessionId
+from handrail.contract.installation_facts import PlaceFacts
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.purpose_keys import WORKFLOW
-from handrail.ports import PlaceFacts
 from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
 from handrail.runtime.sessions import read_session
 from handrail.runtime.workflow_catalog import catalog_of

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from handrail.runtime.client_setup.clients import CLIENTS
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
 
 CLIENT_ROWS = (
+    Row(
+        path="setup",
+        operation="clients.setup",
+        spellings=(Spelling(field="clients", kind="choices", choices=CLIENTS),),
+        seconds=300,
+        examples=(
+            "handrail setup --clients cursor --dry-run --compact",
+            "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact",
+            "handrail setup --clients claude-code --hooks --scope project --dry-run --compact",
+        ),
+    ),
     Row(
         path="hook",
         summary="Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",

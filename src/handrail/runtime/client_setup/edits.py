@@ -1,0 +1,145 @@
+"""What a client's file would hold with or without our entry. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.runtime.client_setup.clients import ENTRY, HOOK_EVENTS, TABLE, ClientName, hook_of, is_own_hook
+from handrail.runtime.client_setup.jsonc import (
+    NotEditable,
+    member,
+    parse,
+    with_element,
+    with_member,
+    without_part,
+)
+from handrail.runtime.client_setup.toml_text import table, toml_value, with_table, without_table
+
+START_SECONDS = 30
+"""What Codex gives a server to start; loading the protocol library takes a second or two."""
+
+
+def text_of(content: bytes | None) -> str:
+    """Raises NotEditable."""
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError as trouble:
+        raise NotEditable("it is not UTF-8") from trouble
+
+
+def entry_in(name: ClientName, text: str) -> Any:
+    """Our entry as it stands; None when there is none. Raises NotEditable."""
+    client = TABLE[name]
+    if client.is_toml:
+        return table(text, (client.key, ENTRY))
+    if not text.strip():
+        return None
+    servers = member(_object(text), client.key)
+    held = member(servers, ENTRY) if servers is not None else None
+    return None if held is None else held.plain
+
+
+def with_entry(name: ClientName, text: str, entry: dict[str, Any]) -> str:
+    """The text with our entry; what a user added to it stays. Raises NotEditable."""
+    client = TABLE[name]
+    held = entry_in(name, text)
+    whole = {**held, **entry} if isinstance(held, dict) else entry
+    if held == whole:
+        return text
+    if client.is_toml:
+        return with_table(text, (client.key, ENTRY), {"startup_timeout_sec": START_SECONDS, **whole})
+    return _ended(with_member(text if text.strip() else "{}", (client.key,), ENTRY, whole), text)
+
+
+def without_entry(name: ClientName, text: str) -> str:
+    client = TABLE[name]
+    if entry_in(name, text) is None:
+        return text
+    if client.is_toml:
+        return without_table(text, (client.key, ENTRY))
+    return _without(text, (client.key,), lambda part: part.key == ENTRY)
+
+
+def with_hooks(text: str, command: tuple[str, ...]) -> str:
+    """The text with one element for each event; one of ours with another path is put right."""
+    changed = text if text.strip() else "{}"
+    for event in reversed(HOOK_EVENTS):
+        wanted = hook_of(event, command)
+        if wanted in _elements(changed, event):
+            continue
+        changed = with_element(_without_hook(changed, event), ("hooks", event), wanted)
+    return changed if changed == text else _ended(changed, text)
+
+
+def without_hooks(text: str) -> str:
+    for event in HOOK_EVENTS:
+        text = _without_hook(text, event)
+    return text
+
+
+def _without_hook(text: str, event: str) -> str:
+    while any(is_own_hook(event, element) for element in _elements(text, event)):
+        text = _without(text, ("hooks", event), lambda part: is_own_hook(event, part.value.plain))
+    return text
+
+
+def _elements(text: str, event: str) -> list[Any]:
+    if not text.strip():
+        return []
+    hooks = member(_object(text), "hooks")
+    held = member(hooks, event) if hooks is not None else None
+    return held.plain if held is not None and isinstance(held.plain, list) else []
+
+
+def _without(text: str, path: tuple[str, ...], is_wanted: Any) -> str:
+    held = parse(text)
+    for name in path:
+        inner = member(held, name)
+        assert inner is not None, "the caller found it there"
+        held = inner
+    place = next(place for place, part in enumerate(held.parts) if is_wanted(part))
+    return without_part(text, path, place)
+
+
+def _object(text: str) -> Any:
+    held = parse(text)
+    if not isinstance(held.plain, dict):
+        raise NotEditable("it is not one object")
+    return held
+
+
+def _ended(changed: str, text: str) -> str:
+    """A new file ends with a line end; one that was there keeps its own end."""
+    return changed if text.strip() or changed.endswith("\n") else changed + "\n"
+
+
+def snippet_of(name: ClientName, entry: dict[str, Any]) -> str:
+    """What to put into the file by hand."""
+    client = TABLE[name]
+    if client.is_toml:
+        lines = [f"{key} = {toml_value(value)}" for key, value in entry.items()]
+        return "\n".join([f"[{client.key}.{ENTRY}]", *lines])
+    return msgspec.json.encode({client.key: {ENTRY: entry}}).decode()
+
+
+def hooks_snippet(command: tuple[str, ...]) -> str:
+    content: Json = {"hooks": {event: [hook_of(event, command)] for event in HOOK_EVENTS}}
+    return msgspec.json.encode(content).decode()
+
+
+def fragment(before: str, after: str) -> dict[str, Json]:
+    """What is taken out and what is added, without anything that stands around it."""
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    most = min(len(before), len(after)) - start
+    while end < most and before[-1 - end] == after[-1 - end]:
+        end += 1
+    removed = before[start : len(before) - end].splitlines()
+    added = after[start : len(after) - end].splitlines()
+    hunks = [*(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
+    return {"added": len(added), "removed": len(removed), "hunks": hunks[:100]}

@@ -1,0 +1,332 @@
+"""`clients.setup`: put Handrail into agent clients, or take it out again. Gated: all of it is shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.canonical import canonical_bytes
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    E_NOT_FOUND,
+)
+from handrail.contract.client_facts import ClientPlaces, SkillCopy
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.shape import Shape
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quoted
+from handrail.ports import ClientFiles
+from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.client_setup.clients import (
+    CLIENTS,
+    TABLE,
+    ClientName,
+    Scope,
+    adding_command,
+    entry_of,
+    file_of,
+    hooks_file,
+    path_of,
+    removing_command,
+)
+from handrail.runtime.client_setup.edits import (
+    entry_in,
+    fragment,
+    hooks_snippet,
+    snippet_of,
+    text_of,
+    with_entry,
+    with_hooks,
+    without_entry,
+    without_hooks,
+)
+from handrail.runtime.client_setup.jsonc import NotEditable
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.workflow_catalog import project_of
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+
+SKILL = "skill"
+HOOKS = "claude-code hooks"
+
+
+class SetUpClients(GatedInput, frozen=True, kw_only=True):
+    """Which clients, for whom, and whether in or out."""
+
+    clients: (
+        Annotated[
+            list[ClientName], Meta(description="Which clients; default: those found here.", max_length=20)
+        ]
+        | UnsetType
+    ) = UNSET
+    scope: (
+        Annotated[Scope, Meta(description="For all your work, or for this project; default user.")]
+        | UnsetType
+    ) = UNSET
+    hooks: (
+        Annotated[bool, Meta(description="Also add Claude Code's hooks around a compaction.")] | UnsetType
+    ) = UNSET
+    remove: Annotated[bool, Meta(description="Take it out again, hooks and skill too.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    continue_on_error: Annotated[bool, Meta(description="Go on after a target failed.")] | UnsetType = UNSET
+
+
+class SetUp(BatchResult, frozen=True, kw_only=True):
+    """What came of each target, and what to do next."""
+
+    next_steps: list[str]
+
+
+class _Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to change: a file, through a client's own command, or the skill."""
+
+    name: str
+    path: str
+    version: str
+    before: bytes | None = None
+    after: bytes | None = None
+    command: tuple[str, ...] = ()
+    snippet: str = ""
+    trouble: Fault | None = None
+    is_restored: bool = False
+    """The file is exactly as it was before `setup` first changed it."""
+    is_changed: bool = True
+
+
+def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
+    """Show or make the changes.
+
+    Raises Fault E_NOT_FOUND when no client is found, and what the gate raises.
+    """
+    project = project_of(rt, request.project)
+    files = rt.clients()
+
+    found: dict[str, _Target] = {}
+
+    def resolve() -> Plan:
+        targets = _targets(files, request, project)
+        found.update({target.name: target for target in targets})
+        return _plan(request, targets)
+
+    def write(_: Plan) -> SetUp:
+        result = run_batch(
+            rt,
+            tuple(found),
+            lambda name: _done(files, found[name], request, project),
+            what="clients set up",
+            continue_on_error=request.continue_on_error is not False,
+        )
+        return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request))
+
+    return through_gate(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+
+
+def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+    places = files.places()
+    scope: Scope = "user" if request.scope is UNSET else request.scope
+    is_removal = request.remove is True
+    targets = [
+        _of_client(files, name, scope, project, places, is_removal=is_removal)
+        for name in _chosen(files, request, places)
+    ]
+    if any(target.name == "claude-code" for target in targets) and (request.hooks is True or is_removal):
+        targets.append(_of_hooks(files, hooks_file(scope, project, places), places, is_removal=is_removal))
+    skill = _Target(name=SKILL, path=f"{places.user}/.agents/skills/handrail", version=files.skill_version())
+    return [*targets, skill]
+
+
+def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
+    """Those that were named; else every client that has left a sign of itself here."""
+    if request.clients is not UNSET:
+        targets_of(request.clients, "clients")
+        return [name for name in CLIENTS if name in request.clients]
+    found = [
+        name
+        for name, client in TABLE.items()
+        if client.program in places.programs or any(files.exists(path_of(s, places)) for s in client.signs)
+    ]
+    if not found:
+        raise Fault(
+            E_NOT_FOUND,
+            "No agent client was found on this machine.",
+            details={"resource": "client", "id": ", ".join(CLIENTS)},
+            hint="Name the ones to set up with --clients, such as --clients cursor.",
+        )
+    return found
+
+
+def _of_client(
+    files: ClientFiles,
+    name: ClientName,
+    scope: Scope,
+    project: str,
+    places: ClientPlaces,
+    *,
+    is_removal: bool,
+) -> _Target:
+    path = file_of(name, scope, project, places)
+    entry = entry_of(name, places.command)
+
+    def changed(text: str) -> str:
+        return without_entry(name, text) if is_removal else with_entry(name, text, entry)
+
+    target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
+    own = (
+        removing_command(name, scope, places)
+        if is_removal
+        else adding_command(name, scope, places, places.command)
+    )
+    if not own or target.trouble is not None or not target.is_changed or target.is_restored:
+        return target
+    held = entry_in(name, text_of(target.before))
+    if held is not None and not is_removal:
+        return target  # an entry that only has to be put right is edited: their commands refuse a second one
+    # A client that runs rewrites its file all the time, so bound is our own entry.
+    version = sha256(canonical_bytes(held)).hexdigest()
+    return msgspec.structs.replace(target, command=own, version=version)
+
+
+def _of_hooks(files: ClientFiles, path: str, places: ClientPlaces, *, is_removal: bool) -> _Target:
+    def changed(text: str) -> str:
+        return without_hooks(text) if is_removal else with_hooks(text, places.command)
+
+    return _of_file(files, HOOKS, path, hooks_snippet(places.command), changed, is_removal=is_removal)
+
+
+def _of_file(
+    files: ClientFiles,
+    name: str,
+    path: str,
+    snippet: str,
+    changed: Callable[[str], str],
+    *,
+    is_removal: bool,
+) -> _Target:
+    """The file as it would be. What setup itself made is put back exactly, if nobody touched it since."""
+    try:
+        before = files.read(path)
+    except Fault as fault:
+        return _Target(name=name, path=path, version="unreadable", snippet=snippet, trouble=fault)
+    version = "absent" if before is None else sha256(before).hexdigest()
+    target = _Target(name=name, path=path, version=version, before=before, after=before, snippet=snippet)
+    kept = files.kept(path)
+    if is_removal and kept is not None and kept.after_sha256 == version:
+        return msgspec.structs.replace(
+            target, after=kept.before, is_restored=True, is_changed=kept.before != before
+        )
+    try:
+        text = text_of(before)
+        after = changed(text)
+    except NotEditable as trouble:
+        return msgspec.structs.replace(target, trouble=_not_editable(path, str(trouble), snippet))
+    if after == text:
+        return msgspec.structs.replace(target, is_changed=False)
+    return msgspec.structs.replace(target, after=after.encode())
+
+
+def _not_editable(path: str, why: str, snippet: str) -> Fault:
+    return Fault(
+        E_CONFIG,
+        f"{quoted(path)} was left alone: {why}. Put this into it by hand: {snippet}",
+        details={"setting": path, "source": "file", "snippet": snippet},
+        hint=f"Put details.snippet into {path} by hand, or correct the file and run setup again.",
+    )
+
+
+def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
+    is_removal = request.remove is True
+    return Plan(
+        action="take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients",
+        changes=tuple(_change(target, is_removal=is_removal) for target in targets),
+        targets=tuple(target.name for target in targets),
+        versions={target.name: target.version for target in targets},
+        blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte.",
+    )
+
+
+def _change(target: _Target, *, is_removal: bool) -> Change:
+    if target.name == SKILL:
+        after: dict[str, Json] = {"path": target.path, "state": "absent" if is_removal else "as packed"}
+        return Change(action="delete" if is_removal else "update", resource="skill", id=SKILL, after=after)
+    if target.trouble is not None:
+        told = {"reason": target.trouble.message, "snippet": target.snippet}
+        return Change(action="none", resource="client", id=target.name, after=told)
+    if not target.is_changed:
+        return Change(
+            action="none", resource="client", id=target.name, after={"reason": "it is as it should be"}
+        )
+    if target.command:
+        after = {"path": target.path, "command": list(target.command)}
+        return Change(action="update", resource="client", id=target.name, after=after)
+    difference = fragment((target.before or b"").decode(errors="replace"), (target.after or b"").decode())
+    action: Any = "create" if target.before is None else "delete" if target.after is None else "update"
+    return Change(
+        action=action,
+        resource="client",
+        id=target.name,
+        after={"path": target.path},
+        diff={"path": target.path, **difference},
+    )
+
+
+def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
+    if target.trouble is not None:
+        raise target.trouble
+    if target.name == SKILL:
+        _copied(files.remove_skill() if request.remove is True else files.sync_skill())
+        return
+    if target.command:
+        trouble = files.run(target.command, project)
+        if trouble:
+            message = f"The client's own command failed: {trouble}. Its file is unchanged by Handrail."
+            raise Fault(E_IO, message, details={"reason": "client_command", "command": list(target.command)})
+        return
+    if not target.is_changed:
+        return
+    if not files.replace(target.path, target.before, target.after):
+        raise refusal("target_changed")
+    if target.is_restored:
+        files.forget(target.path)
+
+
+def _copied(copy: SkillCopy) -> None:
+    if copy.status == "failed":
+        message = f"The skill in {quoted(copy.path)} was not brought up to date: {copy.trouble}."
+        raise Fault(E_IO, message, details={"reason": "skill", "path": copy.path})
+
+
+def _next_steps(request: SetUpClients) -> list[str]:
+    if request.remove is True:
+        return ["Restart the clients."]
+    return ["Restart the clients.", "handrail doctor --checks mcp_registration,skill_sync --compact"]
+
+
+OPERATION = Operation(
+    name="clients.setup",
+    effect="gated",
+    summary="Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
+    input=SetUpClients,
+    output=SetUp,
+    perform=set_up_clients,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_NOT_FOUND.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_CONFIG.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

@@ -1,0 +1,300 @@
+"""Setting clients up: only our own entry changes, and taking it out leaves every file as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.runtime.asked import answered, refused
+
+FILES = {
+    ".claude.json": '{"runs":7,"mcpServers":{"other":{"command":"o","env":{"API_KEY":"s3cret-value"}}}}',
+    ".cursor/mcp.json": '{\n    "mcpServers": {\n        "other": {"command": "o"} // mine\n    }\n}\n',
+    ".codex/config.toml": '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "o" # why\n',
+    ".gemini/settings.json": '{\n\t"theme": "dark",\n\t"mcpServers": {}\n}',
+    ".config/Code/User/mcp.json": '{\r\n  "servers": {\r\n    "other": {"url": "u"},\r\n  },\r\n}\r\n',
+    ".config/zed/settings.json": '// zed\n{\n  "theme": "One", // keep\n}\n',
+}
+CLIENTS = ["claude-code", "cursor", "codex", "gemini", "vscode", "zed"]
+
+
+class Machine:
+    """A user's home with every client in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.user = folder / "user"
+        self.project = folder / "project"
+        self.programs = folder / "programs"
+        for directory in (self.user, self.project, self.programs):
+            directory.mkdir()
+        for name, text in FILES.items():
+            self.write(name, text.encode())
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self.user / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def read(self, name: str) -> str:
+        return (self.user / name).read_bytes().decode()
+
+    def runtime(self) -> Runtime:
+        environment = {
+            "HOME": str(self.user),
+            "PATH": str(self.programs),
+            "HANDRAIL_PROJECT": str(self.project),
+            "HANDRAIL_HOME": str(self.user / ".handrail"),
+        }
+        return build_runtime(environment)
+
+    def setup(self, **params: Any) -> Any:
+        """Preview, then confirm; the answer of the second call, with the preview."""
+        shown = answered(self.runtime(), "clients.setup", **params, dryRun=True)
+        done = answered(self.runtime(), "clients.setup", **params, confirm=shown["confirm_token"])
+        return {**done, **shown}
+
+    def tree(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.user)): path.read_bytes()
+            for path in sorted(self.user.rglob("*"))
+            if path.is_file() and ".handrail" not in path.parts
+        }
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def entries(machine: Machine) -> dict[str, Any]:
+    """Our entry in each file, by readers that are not ours; comments are taken out by hand."""
+    vscode = machine.read(".config/Code/User/mcp.json").replace("},\r\n", "}\r\n")
+    cursor = machine.read(".cursor/mcp.json").replace(" // mine", "")
+    zed = machine.read(".config/zed/settings.json").replace("// zed\n", "").replace(", // keep", "")
+    return {
+        "claude-code": json.loads(machine.read(".claude.json"))["mcpServers"]["handrail"],
+        "cursor": json.loads(cursor)["mcpServers"]["handrail"],
+        "codex": tomllib.loads(machine.read(".codex/config.toml"))["mcp_servers"]["handrail"],
+        "gemini": json.loads(machine.read(".gemini/settings.json"))["mcpServers"]["handrail"],
+        "vscode": "handrail" in vscode and '"type": "stdio"' in vscode,
+        "zed": json.loads(zed)["context_servers"]["handrail"],
+    }
+
+
+def test_every_client_gets_its_entry_with_an_absolute_command(machine: Machine) -> None:
+    done = machine.setup()
+
+    found = entries(machine)
+    assert [item["target"] for item in done["items"]] == [*CLIENTS, "skill"]
+    assert done["summary"] == {"total": 7, "succeeded": 7, "failed": 0, "skipped": 0}
+    for name in ("claude-code", "cursor", "codex", "gemini", "zed"):
+        assert os.path.isabs(found[name]["command"])
+        assert found[name]["args"][-1] == "mcp"
+    assert found["vscode"] is True
+    assert (machine.user / ".agents/skills/handrail/SKILL.md").is_file()
+
+
+def test_only_our_own_entry_changes(machine: Machine) -> None:
+    machine.setup()
+
+    for name, text in FILES.items():
+        changed = machine.read(name)
+        for line in text.replace("{}\n", "{").splitlines()[1:]:
+            assert line in changed, (name, line)
+    assert json.loads(machine.read(".claude.json"))["mcpServers"]["other"]["env"] == {
+        "API_KEY": "s3cret-value"
+    }
+
+
+@pytest.mark.parametrize("more", [{}, {"hooks": True}, {"scope": "project", "hooks": True}])
+def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[str, Any]) -> None:
+    before = machine.tree()
+    scope = {key: value for key, value in more.items() if key == "scope"}
+
+    machine.setup(**more)
+    assert machine.tree() != before or scope
+    done = machine.setup(remove=True, **scope)
+
+    assert done["summary"]["failed"] == 0
+    assert machine.tree() == before
+    assert [path for path in machine.project.rglob("*") if path.is_file()] == []
+
+
+def test_taking_it_out_after_somebody_else_changed_a_file_takes_only_our_entry(machine: Machine) -> None:
+    machine.setup(clients=["cursor", "codex"])
+    for name in (".cursor/mcp.json", ".codex/config.toml"):
+        machine.write(name, machine.read(name).replace('"o"', '"changed"').encode())
+
+    machine.setup(clients=["cursor", "codex"], remove=True)
+
+    assert machine.read(".cursor/mcp.json") == FILES[".cursor/mcp.json"].replace('"o"', '"changed"')
+    assert machine.read(".codex/config.toml") == FILES[".codex/config.toml"].replace('"o"', '"changed"')
+
+
+def test_a_second_time_nothing_is_left_to_change(machine: Machine) -> None:
+    machine.setup(hooks=True)
+    before = machine.tree()
+
+    shown = machine.setup(hooks=True)
+
+    actions = {change["id"]: change["action"] for change in shown["preview"]["changes"]}
+    assert {action for name, action in actions.items() if name != "skill"} == {"none"}
+    assert machine.tree() == before
+
+
+def test_hooks_are_added_beside_those_of_others_with_a_limit(machine: Machine) -> None:
+    theirs = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]}, "model": "x"}
+    machine.write(".claude/settings.json", json.dumps(theirs, indent=2).encode())
+
+    machine.setup(clients=["claude-code"], hooks=True)
+
+    read = json.loads(machine.read(".claude/settings.json"))
+    ours = [read["hooks"]["PreCompact"][0], read["hooks"]["SessionStart"][0]]
+    assert read["hooks"]["SessionStart"][1:] == theirs["hooks"]["SessionStart"]  # type: ignore[index]
+    assert [one["hooks"][0]["timeout"] for one in ours] == [5, 5]
+    assert ours[0]["hooks"][0]["command"].endswith(" hook PreCompact")
+    assert ours[1]["matcher"] == "compact|resume|startup|clear"
+    assert read["model"] == "x"
+    assert (machine.user / ".claude/skills/handrail/SKILL.md").is_file()
+    assert os.readlink(machine.user / ".claude/skills/handrail") == "../../.agents/skills/handrail"
+
+
+def test_the_preview_shows_our_lines_and_nothing_around_them(machine: Machine) -> None:
+    shown = answered(machine.runtime(), "clients.setup", clients=["claude-code"], dryRun=True)
+
+    change = shown["preview"]["changes"][0]
+    assert (change["action"], change["id"]) == ("update", "claude-code")
+    assert any("handrail" in line for line in change["diff"]["hunks"])
+    assert change["diff"]["removed"] == 0
+    assert "s3cret-value" not in json.dumps(shown)
+    assert machine.read(".claude.json") == FILES[".claude.json"]
+
+
+def test_a_file_that_changes_after_the_preview_is_a_conflict(machine: Machine) -> None:
+    shown = answered(machine.runtime(), "clients.setup", clients=["zed"], dryRun=True)
+    machine.write(".config/zed/settings.json", b"{}")
+
+    failure = refused(machine.runtime(), "clients.setup", clients=["zed"], confirm=shown["confirm_token"])
+
+    assert failure.details["reason"] == "target_changed"
+    assert machine.read(".config/zed/settings.json") == "{}"
+
+
+@pytest.mark.parametrize(
+    ("name", "client", "content"),
+    [
+        (".config/zed/settings.json", "zed", b'{"theme": '),
+        (".cursor/mcp.json", "cursor", b"\xff\xfe{}"),
+        (".cursor/mcp.json", "cursor", b'{"mcpServers": []}'),
+        (".codex/config.toml", "codex", b'mcp_servers = {a = {command = "x"}}'),
+    ],
+)
+def test_a_file_that_cannot_be_edited_is_left_alone_and_the_others_are_set_up(
+    machine: Machine, name: str, client: str, content: bytes
+) -> None:
+    machine.write(name, content)
+
+    done = machine.setup(clients=[client, "gemini"])
+
+    by_name = {item["target"]: item for item in done["items"]}
+    assert by_name[client]["error"]["code"] == "E_CONFIG"
+    assert "handrail" in by_name[client]["error"]["message"]
+    assert by_name["gemini"]["ok"] is True
+    assert (machine.user / name).read_bytes() == content
+    told = next(change for change in done["preview"]["changes"] if change["id"] == client)
+    assert "handrail" in told["after"]["snippet"]
+
+
+def test_an_entry_with_another_command_is_put_right_and_keeps_what_was_added(machine: Machine) -> None:
+    old = {"mcpServers": {"handrail": {"command": "handrail", "args": ["mcp"], "env": {"A": "1"}}}}
+    machine.write(".cursor/mcp.json", json.dumps(old).encode())
+
+    machine.setup(clients=["cursor"])
+
+    entry = json.loads(machine.read(".cursor/mcp.json"))["mcpServers"]["handrail"]
+    assert os.path.isabs(entry["command"])
+    assert entry["env"] == {"A": "1"}
+
+
+@pytest.mark.parametrize(
+    ("client", "program", "added", "removed"),
+    [
+        ("claude-code", "claude", "mcp add --scope user handrail -- ", "mcp remove --scope user handrail"),
+        ("codex", "codex", "mcp add handrail -- ", "mcp remove handrail"),
+        ("gemini", "gemini", "mcp add --scope user handrail ", "mcp remove --scope user handrail"),
+    ],
+)
+def test_a_client_that_is_installed_is_asked_through_its_own_command(
+    machine: Machine, client: str, program: str, added: str, removed: str
+) -> None:
+    calls = machine.programs / "calls"
+    script = machine.programs / program
+    script.write_text(f'#!/bin/sh\necho "$@" >> {calls}\n', encoding="utf-8")
+    script.chmod(0o755)
+    before = machine.tree()
+
+    done = machine.setup(clients=[client])
+
+    assert done["items"][0]["ok"] is True
+    assert calls.read_text(encoding="utf-8").startswith(added)
+    assert calls.read_text(encoding="utf-8").endswith(" mcp\n")
+    assert {name: content for name, content in machine.tree().items() if "skills" not in name} == before
+    entry = {"command": "/x/handrail", "args": ["mcp"]}
+    text = (
+        '[mcp_servers.handrail]\ncommand = "/x/handrail"\n'
+        if client == "codex"
+        else json.dumps({"mcpServers": {"handrail": entry}})
+    )
+    files = {"claude-code": ".claude.json", "codex": ".codex/config.toml", "gemini": ".gemini/settings.json"}
+    machine.write(files[client], text.encode())
+    calls.unlink()
+    machine.setup(clients=[client], remove=True)
+    assert calls.read_text(encoding="utf-8") == f"{removed}\n"
+
+
+def test_a_client_whose_command_fails_is_told(machine: Machine) -> None:
+    script = machine.programs / "claude"
+    script.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    script.chmod(0o755)
+
+    done = machine.setup(clients=["claude-code"])
+
+    assert done["items"][0]["error"]["code"] == "E_IO"
+    assert "status 3" in done["items"][0]["error"]["message"]
+    assert machine.read(".claude.json") == FILES[".claude.json"]
+
+
+def test_on_a_machine_without_clients_one_has_to_be_named(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for path in sorted(machine.user.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+
+    outcome = perform(machine.runtime(), "clients.setup", {"dryRun": True})
+    machine.setup(clients=["cursor"])
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "E_NOT_FOUND"
+    assert list(json.loads(machine.read(".cursor/mcp.json"))) == ["mcpServers"]
+
+
+def test_modes_and_links_of_a_file_are_kept(machine: Machine) -> None:
+    real = machine.user / "dotfiles.json"
+    real.write_text("{}", encoding="utf-8")
+    real.chmod(0o640)
+    (machine.user / ".cursor/mcp.json").unlink()
+    (machine.user / ".cursor/mcp.json").symlink_to(real)
+
+    machine.setup(clients=["cursor"])
+
+    assert (machine.user / ".cursor/mcp.json").is_symlink()
+    assert "handrail" in real.read_text(encoding="utf-8")
+    assert real.stat().st_mode & 0o777 == 0o640
