@@ -42,6 +42,7 @@ _BLAST_RADIUS = {
     "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
     "gated": "Changes exactly what the preview lists.",
     "dangerous": "Removes what the preview lists; it cannot be undone.",
+    "update": "Replaces the installed program and its skill; sessions, keys and settings stay.",
     "server": "Whatever its clients ask for, through the same gates.",
     "scratch": "A scratch directory, which is removed again.",
 }

@@ -21,6 +21,7 @@ _EFFECTS = {
     "ack": "acts once per token; the same token again gets the recorded reply.",
     "gated": "changes nothing without `--confirm`, which takes the token of a `--dry-run`, once.",
     "dangerous": "changes nothing without `--dangerous`, and `--confirm` with the token of a dry run, once.",
+    "update": "replaces the program in one call; `--check` and `--dry-run` only look.",
     "server": "serves until its input closes; stdout belongs to the protocol.",
     "scratch": "works in a scratch directory only.",
 }

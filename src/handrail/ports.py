@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -37,6 +37,7 @@ if (
         StoreCheck,
         StoreUsage,
     )
+    from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -309,6 +310,9 @@ class Progress(Protocol):
     def tell(self, done: int, total: int, what: str) -> None:
         """`done` of `total` (0: unknown) are finished. Cheap; most calls say nothing. Never raises."""
 
+    def say(self, line: str) -> None:
+        """Pass on a line of another program, for people. Never raises."""
+
 
 class Clock(Protocol):
     """Time, only ever informational: nothing is ordered, compared or replayed by it."""
@@ -534,20 +538,19 @@ class Installation(Protocol):
     def client_servers(self, project: str) -> Sequence[ClientServer]:
         """Sorted by client, then path. A client file that cannot be read has no entries."""
 
+    def notices(self) -> Sequence[dict[str, Json]]:
+        """What the last look at the index found, while it is still news."""
+
     def handshake(self) -> Handshake:
         """Start the MCP server, greet it and stop it again, within 25 seconds."""
 
 
 class ClientFiles(Protocol):
-    """Files of agent clients, which belong to the user: read whole, replaced whole, never half.
-
-    Raises Fault E_IO or E_FORBIDDEN.
-    """
+    """Files of agent clients, which belong to the user: read whole, replaced whole. Raises Fault E_IO or
+    E_FORBIDDEN."""
 
     def places(self) -> ClientPlaces: ...
-
     def exists(self, path: str) -> bool: ...
-
     def read(self, path: str) -> bytes | None:
         """None when there is no such file. Raises also Fault E_CONFIG: no plain file, or too large."""
 
@@ -574,3 +577,22 @@ class ClientFiles(Protocol):
 
     def remove_skill(self) -> SkillCopy:
         """Take the copy away again, unless the user changed it. Never raises."""
+
+
+class Updates(Protocol):
+    """How the installed program is looked up and replaced. `asked` tells that the call shall end."""
+
+    def facts(self) -> InstallFacts: ...
+    def fetch(self, url: str, accept: str, asked: Callable[[], str]) -> Fetched:
+        """The content of a `file:` or http address. Raises Fault, by what the other side answered."""
+
+    def drive(self, command: Sequence[str], asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+        """Run the package manager to its end; a signal is passed on to it. Never raises."""
+
+    def installed(self) -> Installed | None:
+        """What a new process says of itself; None when it cannot be started."""
+
+    def sync_skill(self, package: str) -> SkillCopy: ...
+
+    def keep_notice(self, content: bytes | None) -> None:
+        """Remember what a look at the index found; None when there is nothing to say. Never raises."""

@@ -23,6 +23,7 @@ from handrail.ports import (
     Installation,
     StoreKeeper,
     StoreProof,
+    Updates,
     WorkflowLibrary,
 )
 from handrail.runtime.hot_sessions import HotLog
@@ -63,6 +64,7 @@ def build_runtime(
         proof=lambda: _proof(place),
         audit=AuditFiles(place, known),
         secrets=known,
+        updates=lambda: _updates(place, environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
     )
@@ -115,6 +117,12 @@ def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
     from handrail.host.client_files import LocalClientFiles
 
     return LocalClientFiles(place, environment)
+
+
+def _updates(place: str, environment: Mapping[str, str]) -> Updates:
+    from handrail.host.updates import LocalUpdates
+
+    return LocalUpdates(place, environment)
 
 
 def _keeper(place: str) -> StoreKeeper:

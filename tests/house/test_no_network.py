@@ -24,6 +24,7 @@ STARTERS = (
     "src/handrail/host/mcp_handshake.py",
     "src/handrail/host/changed_files.py",
     "src/handrail/host/client_files.py",
+    "src/handrail/host/updates.py",
 )
 """The demo and the proof of the store run this same program in order to kill it; git reads a repository
 that the user configured, and counts changed files for a hook of an agent's client; a check that was asked

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from handrail import __version__
 from handrail.contract.installation_facts import (
     ClientServer,
     Handshake,
@@ -21,6 +22,8 @@ from handrail.contract.installation_facts import (
     PlaceFacts,
     ProgramFacts,
 )
+from handrail.contract.outcome import Json
+from handrail.contract.versions import version_key
 from handrail.host.install_method import install_method
 
 READINESS_NAME = "_readiness.json"
@@ -136,6 +139,16 @@ class LocalInstallation:
                 )
         return sorted(found, key=lambda one: (one.client, one.path, one.command))
 
+    def notices(self) -> Sequence[dict[str, Json]]:
+        content = _content(os.path.join(self._home, "data", "cache", "notices.json"))
+        if content is None:
+            return []
+        try:
+            found = msgspec.json.decode(content, type=list[dict[str, Any]])
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return []
+        return [one for one in found[:5] if _is_news(one)]
+
     def handshake(self) -> Handshake:
         from handrail.host.mcp_handshake import greet  # noqa: PLC0415 - starting a program is dear, and rare
 
@@ -143,6 +156,12 @@ class LocalInstallation:
 
     def _user_directory(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")
+
+
+def _is_news(notice: dict[str, Any]) -> bool:
+    """Silent once the running version is the latest, however it got there."""
+    latest, running = version_key(str(notice.get("latest_version", ""))), version_key(__version__)
+    return latest is not None and running is not None and running < latest
 
 
 def _packed_files(root: str) -> Iterator[str]:

@@ -8,9 +8,9 @@ import msgspec
 from handrail.contract.outcome import Json, Success
 from handrail.contract.shape import Shape
 
-Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous"]
+Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous", "update"]
 """read changes nothing; create takes an idempotency key; ack is gated by a token we minted; gated needs the
-token of a dry run; dangerous also a word that the danger is meant."""
+token of a dry run; dangerous also a word that the danger is meant; update replaces the program and looks at what it got."""
 
 
 OFFERED_CALL_BYTES = 4_096
@@ -49,6 +49,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     shape: Shape
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
+    reads_with: tuple[str, ...] = ()
+    """Of a write: the switches, by wire name, with which it only looks."""
     stream: Callable[[Any, Any], Iterator[StreamItem | Success]] | None = None
     """The same as a stream: `(runtime, input) ->` its items, then what `perform` would have answered."""
     default_sort: str = ""
@@ -67,5 +69,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
     """What a call with these params does: `run.continue` without an ack only reads."""
     if called.reads_without and called.reads_without not in params:
+        return "read"
+    if any(params.get(name) is True for name in called.reads_with):
         return "read"
     return called.effect

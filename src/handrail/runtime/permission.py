@@ -20,6 +20,7 @@ NEEDED: dict[Effect, MaxEffect] = {
     "ack": "write",
     "gated": "write",
     "dangerous": "dangerous",
+    "update": "write",
 }
 """The ceiling that each effect asks for."""
 

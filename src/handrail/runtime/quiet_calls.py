@@ -28,6 +28,9 @@ class NoProgress:
     def tell(self, done: int, total: int, what: str) -> None:
         del done, total, what
 
+    def say(self, line: str) -> None:
+        del line
+
 
 class NoAudit:
     """`ports.Audit` of a scratch store that is gone afterwards."""

@@ -40,6 +40,7 @@ _MODULES = {
     "ledger.show": "handrail.runtime.show_ledger",
     "lafs.check": "handrail.runtime.check_lafs",
     "clients.setup": "handrail.runtime.set_up_clients",
+    "program.update": "handrail.runtime.update_program",
     "self.context": "handrail.runtime.show_context",
     "self.doctor": "handrail.runtime.examine_installation",
 }

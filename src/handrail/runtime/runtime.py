@@ -26,6 +26,7 @@ from handrail.ports import (
     SettingsFiles,
     StoreKeeper,
     StoreProof,
+    Updates,
     WorkflowLibrary,
     Workspace,
 )
@@ -44,6 +45,14 @@ def no_clients() -> ClientFiles:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know any agent client.",
+        hint="Ask the same on the command line.",
+    )
+
+
+def no_updates() -> Updates:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime does not know how it was installed.",
         hint="Ask the same on the command line.",
     )
 
@@ -94,6 +103,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     settings: SettingsFiles
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
+    updates: Callable[[], Updates] = no_updates
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

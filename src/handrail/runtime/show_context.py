@@ -92,7 +92,7 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
         ),
         credentials=credentials,
         skill=_skill(rt),
-        notices=[],
+        notices=list(rt.installation().notices()),
         next_steps=[*steps, "handrail workflow list --compact", "handrail session resume --compact"],
     )
 

@@ -15,6 +15,7 @@ class TerminalProgress:
 
     def __init__(self, process: Process, *, is_quiet: bool) -> None:
         self._process = process
+        self._is_silent = is_quiet
         self._is_quiet = is_quiet or not is_terminal(STDERR)
         self._due = time.monotonic() + PATIENCE_SECONDS
 
@@ -25,3 +26,7 @@ class TerminalProgress:
         self._due = now + PATIENCE_SECONDS
         share = f"{done} of {total}" if total else str(done)
         self._process.tell(f"handrail: {what}: {share}\n".encode())
+
+    def say(self, line: str) -> None:
+        if not self._is_silent:
+            self._process.tell(line.encode(errors="replace"))

@@ -18,6 +18,20 @@ CLIENT_ROWS = (
         ),
     ),
     Row(
+        path="update",
+        operation="program.update",
+        spellings=(
+            Spelling(field="targetVersion", value="VERSION"),
+            Spelling(field="channel"),
+        ),
+        seconds=600,
+        examples=(
+            "handrail update --check --compact",
+            "handrail update --dry-run --compact",
+            "handrail update",
+        ),
+    ),
+    Row(
         path="hook",
         summary="Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",
         spellings=(

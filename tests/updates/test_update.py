@@ -1,0 +1,248 @@
+"""`handrail update` as a process, against a loopback index and real managers in scratch homes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.cli.tool import CORE_CODES, Ran, strict_json
+from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
+
+pytestmark = pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    made = Index(tmp_path_factory.mktemp("index"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, index: Index) -> Installation:
+    """One that no test changes."""
+    return Installation(tmp_path_factory.mktemp("kept"), index).by_uv_tool()
+
+
+@pytest.fixture(autouse=True)
+def _healthy(index: Index) -> Iterator[None]:
+    yield
+    index.trouble, index.is_tampered, index.is_json = {}, False, True
+
+
+def data(ran: Ran) -> Any:
+    document = strict_json(ran.out)
+    assert (document["ok"], ran.status) == (True, 0), document
+    return document["data"]
+
+
+def error(ran: Ran, code: str) -> Any:
+    """The failure, after what every failure of an update must say."""
+    document = strict_json(ran.out)
+    assert document["ok"] is False, document
+    found = document["error"]
+    assert (found["code"], (ran.status, found["retryable"])) == (code, CORE_CODES[code])
+    details = found["details"]
+    assert {"stage", "current_version", "binary_replaced", "skill_sync_status"} <= set(details)
+    assert details["hint"].endswith(".")
+    return details
+
+
+@pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])
+@pytest.mark.parametrize("flag", ["--check", "--dry-run"])
+def test_a_look_tells_what_there_is_and_changes_nothing(
+    installation: Installation, index: Index, flag: str, is_json: bool
+) -> None:
+    index.is_json = is_json
+
+    told = data(installation.run("update", flag))
+
+    assert (told["status"], told["current_version"], told["target_version"]) == ("available", OLD, NEW)
+    assert told["update_available"] is True
+    assert told["install_method"] == "uv-tool"
+    assert told["command"][1:3] == ["tool", "upgrade"]
+    assert told["signature_status"] == "not_checked"
+    assert installation.version() == OLD
+
+
+def test_a_check_is_remembered_for_later_calls(installation: Installation) -> None:
+    data(installation.run("update", "--check"))
+
+    kept = json.loads((installation.home / ".handrail/data/cache/notices.json").read_bytes())
+    shown = data(installation.run("context"))["notices"]
+
+    assert [(one["type"], one["severity"], one["latest_version"]) for one in kept] == [
+        ("update_available", "warning", NEW)
+    ]
+    assert shown == kept
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        ({"status": 404}, "E_NOT_FOUND"),
+        ({"status": 401}, "E_AUTH"),
+        ({"status": 429}, "E_RATE_LIMITED"),
+        ({"status": 500}, "E_SERVER"),
+    ],
+)
+def test_an_index_in_trouble_is_told_by_its_status(
+    installation: Installation, index: Index, trouble: dict[str, Any], code: str
+) -> None:
+    index.trouble = trouble
+
+    details = error(installation.run("update"), code)
+
+    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (
+        "discover",
+        OLD,
+        False,
+    )
+    assert code != "E_RATE_LIMITED" or details["retry_after_ms"] == 7000
+
+
+def test_an_index_that_is_not_there_is_a_network_failure(installation: Installation) -> None:
+    ran = installation.run("update", environment={"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"})
+
+    assert error(ran, "E_NETWORK")["stage"] == "discover"
+
+
+def test_a_release_that_is_not_offered_is_not_found(installation: Installation) -> None:
+    details = error(installation.run("update", "--target-version", "6.6.6"), "E_NOT_FOUND")
+
+    assert (details["stage"], details["current_version"]) == ("discover", OLD)
+
+
+def test_a_signature_cannot_be_asked_for(installation: Installation) -> None:
+    details = error(installation.run("update", "--verify"), "E_CONFIG")
+
+    assert (details["stage"], details["binary_replaced"]) == ("verify_signature", False)
+
+
+def test_a_release_with_another_checksum_is_refused_and_never_retried(
+    installation: Installation, index: Index
+) -> None:
+    index.is_tampered = True
+
+    details = error(installation.run("update"), "E_INTEGRITY")
+
+    assert (details["stage"], details["current_version"]) == ("verify_checksum", OLD)
+    assert "Do not try again" in details["hint"]
+    assert installation.version() == OLD
+
+
+def test_without_its_manager_nothing_is_changed(installation: Installation) -> None:
+    ran = installation.run("update", environment={"PATH": "/nowhere"})
+
+    details = error(ran, "E_IO")
+    assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
+    assert details["command"][1:3] == ["tool", "upgrade"]
+
+
+@pytest.mark.parametrize("stage", ["discover", "replace"])
+def test_a_signal_ends_it_with_the_truth(
+    installation: Installation, index: Index, tmp_path: Path, stage: str
+) -> None:
+    environment = dict(installation.environment)
+    started = tmp_path / "started"
+    if stage == "discover":
+        index.trouble = {"stall": True}
+    else:
+        manager = tmp_path / "uv"
+        manager.write_text(f"#!/bin/sh\ntouch {started}\nexec sleep 60\n", encoding="utf-8")
+        manager.chmod(0o755)
+        environment["PATH"] = f"{tmp_path}{os.pathsep}{environment['PATH']}"
+
+    with subprocess.Popen(
+        installation.command("update"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        cwd=tmp_path,
+    ) as child:
+        _wait_until(child, started if stage == "replace" else None)
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=SECONDS)
+
+    details = error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
+    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (stage, OLD, False)
+
+
+def _wait_until(child: subprocess.Popen[bytes], started: Path | None) -> None:
+    """Until the manager runs; a call that only looks is given a moment to begin looking."""
+    for _ in range(1200):
+        if started is not None and started.exists():
+            return
+        try:
+            child.wait(timeout=0.05 if started is not None else 2.5)
+        except subprocess.TimeoutExpired:
+            if started is None:
+                return
+        else:
+            raise AssertionError("it ended by itself")
+
+
+def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_nothing(
+    tmp_path: Path, index: Index
+) -> None:
+    installed = Installation(tmp_path, index).by_uv_tool()
+    data(installed.run("update", "--check"))
+
+    updated = installed.run("update")
+    again = data(installed.run("update"))
+
+    first = data(updated)
+    assert (first["status"], first["previous_version"], first["current_version"]) == ("updated", OLD, NEW)
+    assert (first["binary_replaced"], first["update_available"]) == (True, False)
+    assert first["skill_sync_status"] == "synced"
+    assert first["hint"] == f"handrail changelog --since {OLD}"
+    assert updated.err != b""
+    assert installed.version() == NEW
+    assert (installed.home / ".agents/skills/handrail/SKILL.md").is_file()
+    assert not (installed.home / ".handrail/data/cache/notices.json").exists()
+    assert (again["status"], again["current_version"], again["command"]) == ("up_to_date", NEW, [])
+    assert again["skill_sync_status"] == "unchanged"
+
+
+def test_a_new_program_with_an_old_skill_is_half_an_update_and_the_next_one_repairs_it(
+    tmp_path: Path, index: Index
+) -> None:
+    installed = Installation(tmp_path, index).by_venv()
+    foreign = installed.home / ".agents/skills/handrail"
+    foreign.mkdir(parents=True)
+    (foreign / "notes.txt").write_text("mine", encoding="utf-8")
+
+    details = error(installed.run("update", "--quiet"), "E_NETWORK")
+    kept = (foreign / "notes.txt").read_text(encoding="utf-8")
+    shutil.rmtree(foreign)
+    repaired = data(installed.run("update"))
+
+    assert (details["stage"], details["binary_replaced"]) == ("skill_sync", True)
+    assert (details["current_version"], details["skill_sync_status"]) == (NEW, "failed")
+    assert details["skill_sync_command"] == "handrail update"
+    assert kept == "mine"
+    assert (repaired["status"], repaired["skill_sync_status"]) == ("up_to_date", "synced")
+
+
+def test_a_checkout_is_not_updated(tmp_path: Path, index: Index) -> None:
+    copy = tmp_path / "source"
+    shutil.copytree(Path(__file__).parents[2] / "src" / "handrail", copy / "handrail")
+    installed = Installation(tmp_path / "place", index)
+    installed.python = Path(os.sys.executable)  # type: ignore[attr-defined]
+    ran = installed.run("update", environment={"PYTHONPATH": str(copy)})
+
+    details = error(ran, "E_CONFIG")
+    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (
+        "discover",
+        OLD,
+        False,
+    )
