@@ -1,14 +1,19 @@
 """What starting the command costs, as ratios beside `python -c pass` in the same rounds.
 
-Run with `python bench/cold_start.py [--rounds N]`. CPU time of the child, median of shuffled rounds;
-bytecode is compiled beforehand into a scratch folder, as an installed wheel has it after its first run.
+Run with `python bench/cold_start.py [--rounds N] [--instructions]`, with the interpreter of the environment
+that Handrail is installed in. CPU time of the child, median of shuffled rounds; bytecode is compiled
+beforehand into a scratch folder, as an installed wheel has it after its first run. Each command is measured
+by its module and, where the installer wrote one, by its console script. `--instructions` adds how many
+instructions callgrind counts, which do not depend on how busy the machine is.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -16,21 +21,34 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 ROUNDS = 25
-BOUNDS = {"handrail --version": 2.5, "handrail run continue (replay)": 4.0}
+BOUNDS = {"--version": 2.5, "run continue": 4.0}
 _ENTRY = "from handrail.main import console; console()"
+_WITHOUT_EXTENSIONS = "import sys; sys.modules['typing_extensions'] = None; import msgspec"
+"""As the front door imports it."""
 _REFERENCE = "python -c pass"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; the exit status says nothing about speed."""
-    rounds = max(ROUNDS, int(arguments[1])) if arguments[:1] == ["--rounds"] else ROUNDS
+    rounds = (
+        max(ROUNDS, int(arguments[arguments.index("--rounds") + 1])) if "--rounds" in arguments else ROUNDS
+    )
+    is_counting = "--instructions" in arguments
+    if is_counting and shutil.which("valgrind") is None:
+        print("--instructions needs valgrind, which is not on PATH.", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory() as scratch:
         environment = _environment(scratch)
         commands = _commands(environment, scratch)
         for command in commands.values():
             _cpu_ms(command, environment, scratch)  # writes the bytecode
         measured = _measured(commands, environment, scratch, rounds)
-    _print_table(measured, rounds)
+        counted = (
+            {name: _instructions(command, environment, scratch) for name, command in commands.items()}
+            if is_counting
+            else {}
+        )
+    _print_table(measured, counted, rounds)
     return 0
 
 
@@ -53,14 +71,21 @@ def _commands(environment: Mapping[str, str], scratch: str) -> dict[str, list[st
     )
     replay = [*handrail, "run", "continue", "--ack", token, "--notes", "done"]
     subprocess.run(replay, env=environment, cwd=scratch, check=True, capture_output=True)
-    return {
-        _REFERENCE: [sys.executable, "-c", "pass"],
-        "python -c 'import msgspec'": [sys.executable, "-c", "import msgspec"],
-        "handrail --version": [*handrail, "--version"],
-        "handrail nope (a usage error)": [*handrail, "nope"],
-        "handrail workflow list": [*handrail, "workflow", "list"],
-        "handrail run continue (replay)": replay,
+    lines = {
+        "--version": ["--version"],
+        "nope (a usage error)": ["nope"],
+        "workflow list": ["workflow", "list"],
+        "run continue (replay)": ["run", "continue", "--ack", token, "--notes", "done"],
     }
+    commands = {
+        _REFERENCE: [sys.executable, "-c", "pass"],
+        "python -c 'import msgspec'": [sys.executable, "-c", _WITHOUT_EXTENSIONS],
+        **{f"module: {name}": [*handrail, *line] for name, line in lines.items()},
+    }
+    script = os.path.join(os.path.dirname(sys.executable), "handrail")
+    if os.path.exists(script):
+        commands |= {f"script: {name}": [script, *line] for name, line in lines.items()}
+    return commands
 
 
 def _measured(
@@ -91,14 +116,33 @@ def _cpu_ms(command: Sequence[str], environment: Mapping[str, str], scratch: str
     return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
-def _print_table(measured: Mapping[str, float], rounds: int) -> None:
+def _instructions(command: Sequence[str], environment: Mapping[str, str], scratch: str) -> int:
+    """What callgrind counts in one run; hashes are made in one order, so that runs can be compared."""
+    counting = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(
+        counting,
+        env={**environment, "PYTHONHASHSEED": "0"},
+        cwd=scratch,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    found = re.search(rb"Collected : ([0-9]+)", done.stderr)
+    assert found is not None, "callgrind tells what it collected"
+    return int(found[1])
+
+
+def _print_table(measured: Mapping[str, float], counted: Mapping[str, int], rounds: int) -> None:
     reference = measured[_REFERENCE]
     print(
         f"Python {sys.version.split()[0]}, {rounds} shuffled rounds, medians of CPU time, bytecode compiled."
     )
     for name, value in measured.items():
-        bound = f"  bound {BOUNDS[name]} x" if name in BOUNDS else ""
-        print(f"{name:<32} {value:7.1f} ms {value / reference:6.2f} x{bound}")
+        bound = next((f"  bound {most} x" for told, most in BOUNDS.items() if told in name), "")
+        told = ""
+        if counted:
+            told = f" {counted[name] / 1e6:8.1f} M {counted[name] / counted[_REFERENCE]:6.2f} x"
+        print(f"{name:<34} {value:7.1f} ms {value / reference:6.2f} x{told}{bound}")
 
 
 if __name__ == "__main__":
