@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from handrail.engine.events import Event, EventBody
+from handrail.event_log.manifest import Attestation
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
 HEAVY = """
@@ -16,6 +20,37 @@ subprocess tempfile shutil pathlib tomllib configparser sqlite3 multiprocessing 
 FOREIGN = """
 mcp mcp_types starlette uvicorn anyio httpx httpx2 pydantic jsonschema tree_sitter psycopg sigstore click rich
 typing_extensions regex
+"""
+RARE = """
+json traceback heapq
+handrail.contract.budget handrail.contract.estimate handrail.contract.json_trouble
+handrail.contract.lafs_envelope handrail.contract.named_fields handrail.contract.strict_json
+handrail.contract.tokens.confirm handrail.contract.tokens.cursor
+handrail.host.authored_files handrail.host.confirmed_tokens handrail.host.incidents
+handrail.host.workflow_library handrail.host.workflow_sources
+handrail.projections
+handrail.runtime.foretold handrail.runtime.paging handrail.runtime.reread_run
+handrail.runtime.session_replies handrail.runtime.source_drift
+handrail.surfaces.cli.human handrail.surfaces.cli.kept_files handrail.surfaces.cli.text
+handrail.workflows.catalog handrail.workflows.contract_check handrail.workflows.patterns
+handrail.workflows.reading
+"""
+"""What an advance has no use for, whether it is the first or a replay: each has a call of its own."""
+MOST_OWN_MODULES = 135
+PATTERNS_OF_A_CALL = {"blobs.py", "manifest.py", "plan.py", "prompts.py", "segments.py"}
+"""Files whose patterns an advance really uses; all others are compiled by the calls that match with them."""
+PATTERN_SCRIPT = """
+import os, re, sys
+compile_now = re.compile
+def told(*given):
+    caller = sys._getframe(1).f_code.co_filename
+    if os.sep + "handrail" + os.sep in caller:
+        print(os.path.basename(caller), file=sys.stderr)
+    return compile_now(*given)
+re.compile = told
+from handrail.main import main
+sys.argv = ["handrail", *sys.argv[1:]]
+main()
 """
 SCRIPT = """
 import sys
@@ -27,10 +62,10 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
 """
 
 
-def loaded(tool: Tool, *arguments: str) -> set[str]:
+def loaded(tool: Tool, *arguments: str, script: str = SCRIPT) -> set[str]:
     """The modules that a call loads beside those the interpreter starts with."""
     finished = subprocess.run(
-        [tool.command[0], "-c", SCRIPT, *arguments],
+        [tool.command[0], "-c", script, *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         cwd=tool.project,
@@ -64,6 +99,32 @@ def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) ->
     check_light(loaded(tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x"))
     check_light(loaded(tool, "run", "checkpoint", "--checkpoint", started["checkpointToken"], "--notes", "x"))
     check_light(loaded(tool, "run", "continue", "--state", started["stateToken"], "--envelope", "lafs"))
+
+
+def test_an_advance_loads_nothing_that_only_rarer_calls_need(tool: Tool, started: Any) -> None:
+    call = ("run", "continue", "--ack", started["ackToken"], "--notes", "x")
+
+    first, replayed = loaded(tool, *call), loaded(tool, *call)
+
+    assert first & set(RARE.split()) == set()
+    assert replayed & set(RARE.split()) == set()
+    assert len([name for name in first | replayed if name.startswith("handrail")]) <= MOST_OWN_MODULES
+
+
+def test_an_advance_compiles_only_the_patterns_that_it_matches_with(tool: Tool, started: Any) -> None:
+    compiling = loaded(
+        tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x", script=PATTERN_SCRIPT
+    )
+
+    assert compiling == PATTERNS_OF_A_CALL
+
+
+@pytest.mark.parametrize("shape", [*get_args(Event), EventBody, CompiledWorkflow, Step, Choice, Attestation])
+def test_what_an_advance_decodes_has_no_annotations_to_compile(shape: type) -> None:
+    """An annotation that is text is parsed when the first decoder of its struct is made, in every process."""
+    told = inspect.get_annotations(shape)
+
+    assert [name for name, kind in told.items() if isinstance(kind, str)] == []
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from handrail.surfaces.cli.output import (
 )
 from handrail.surfaces.cli.parse import Parsed, parse
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, timestamp
+from handrail.surfaces.cli.refusal import refusal
 from handrail.surfaces.cli.render import Rendered, bare, plain, render, summary_line, widest_size
 from handrail.surfaces.cli.stopped import stopped
 
@@ -178,8 +179,6 @@ def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:
-        from handrail.surfaces.cli.refusal import refusal  # noqa: PLC0415 - a line that is right needs none
-
         raise refusal(problems, parsed.words)
     return ask
 
