@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from collections.abc import Callable, Sequence
+=======
+from collections.abc import Iterator, Sequence
+>>>>>>> ab6f978 (store: verify and selftest tell each session and each part as it is done (--stream))
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -32,6 +36,7 @@ if (
         ProofPart,
         RemovalPlan,
         Removed,
+        SessionCheck,
         SessionCopy,
         SessionToRemove,
         StoreCheck,
@@ -213,8 +218,11 @@ class StoreKeeper(Protocol):
     Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED.
     """
 
-    def check(self, session_ids: Sequence[SessionId] = ()) -> StoreCheck:
-        """Look at every byte of these sessions and their blobs; without ids, of the whole store."""
+    def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+        """Look at every byte of these sessions and their blobs; without ids, of the whole store.
+
+        One session after the other as it was looked at, and last what was found in all.
+        """
 
     def usage(self) -> StoreUsage:
         """What takes how much."""
@@ -248,8 +256,8 @@ class StoreKeeper(Protocol):
 class StoreProof(Protocol):
     """Puts a scratch store on the user's own disk through every trouble we know."""
 
-    def run(self, order: ProofOrder) -> tuple[ProofPart, ...]:
-        """One part per kind of trouble. The scratch directory is gone afterwards.
+    def run(self, order: ProofOrder) -> Iterator[ProofPart]:
+        """One part per kind of trouble, each when it is done. The scratch directory is gone afterwards.
 
         Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written.
         """

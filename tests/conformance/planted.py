@@ -52,7 +52,7 @@ def _proof(*problems: str) -> Callable[[], None]:
 
     def plant() -> None:
         part = ProofPart(name="kills", cases=1, facts={"acknowledged": 3}, problems=problems)
-        setattr(ScratchProof, "run", lambda *_: (part,))  # noqa: B010 - mypy refuses the plain form
+        setattr(ScratchProof, "run", lambda *_: iter((part,)))  # noqa: B010 - mypy refuses the plain form
 
     return plant
 

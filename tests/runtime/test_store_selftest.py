@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure, Success
+from handrail.contract.shape import Ask
 from handrail.contract.store_facts import ProofOrder, ProofPart
-from handrail.runtime.hub import perform
+from handrail.runtime.hub import perform, perform_stream
+from handrail.runtime.operation import StreamItem
+from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 
@@ -24,9 +28,9 @@ class GivenProof:
             ProofPart(name="bit_rot", cases=12, facts={}, problems=()),
         )
 
-    def run(self, order: ProofOrder) -> tuple[ProofPart, ...]:
+    def run(self, order: ProofOrder) -> Iterator[ProofPart]:
         self.orders.append(order)
-        return self.parts
+        yield from self.parts
 
 
 def runtime_with(proof: GivenProof) -> Runtime:
@@ -100,3 +104,19 @@ def test_an_order_that_makes_no_sense_is_refused(params: dict[str, Any]) -> None
     assert isinstance(outcome, Failure)
     assert outcome.kind.code == "VALIDATION_ERROR"
     assert proof.orders == []
+
+
+def test_a_stream_tells_each_part_and_then_what_the_call_would_have_answered() -> None:
+    runtime = runtime_with(GivenProof("an event is gone"))
+    params = {"kills": 300, "seed": 7, "reportOnly": True}
+
+    *told, last = perform_stream(runtime, "store.selftest", params, Ask(), Caller())
+
+    whole = perform(runtime, "store.selftest", params)
+    assert [
+        (line.type, line.data["name"], line.data["ok"]) for line in told if isinstance(line, StreamItem)
+    ] == [
+        ("part", "kills", False),
+        ("part", "bit_rot", True),
+    ]
+    assert last == whole

@@ -143,6 +143,6 @@ def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     order = ProofOrder(effort="quick", kills=1, seed=1, directory=str(tmp_path / "nowhere"))
 
     with pytest.raises(Exception, match="E_VALIDATION"):
-        ScratchProof(str(tmp_path)).run(order)
+        tuple(ScratchProof(str(tmp_path)).run(order))
 
     assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,15 @@ class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
+class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at one session found, before its blobs were read."""
+
+    session_id: SessionId
+    events: int
+    bytes_read: int
+    problems: tuple[StoreProblem, ...]
+
+
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a look at every byte found; the same store gives the same value."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import SessionId
@@ -12,6 +12,7 @@ from handrail.contract.store_facts import (
     CopyWay,
     RemovalPlan,
     Removed,
+    SessionCheck,
     SessionCopy,
     SessionToRemove,
     StoreCheck,
@@ -28,7 +29,7 @@ from handrail.event_log.retention import (
     sessions_to_remove,
 )
 from handrail.event_log.usage import usage_of
-from handrail.event_log.verify import check_store
+from handrail.event_log.verify import session_checks
 
 
 class FileKeeper:
@@ -39,8 +40,8 @@ class FileKeeper:
         self._data = data
         self._log = FileLog(data, self._disk)
 
-    def check(self, session_ids: Sequence[SessionId] = ()) -> StoreCheck:
-        return check_store(self._log, session_ids)
+    def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+        return session_checks(self._log, session_ids)
 
     def usage(self) -> StoreUsage:
         return usage_of(self._log)

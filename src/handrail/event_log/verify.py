@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
-from handrail.contract.store_facts import StoreCheck, StoreProblem
+from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
 from handrail.event_log.disk import is_refused_link, named_troubles
 from handrail.event_log.files import FileLog
 from handrail.event_log.manifest import MANIFEST_NAME
@@ -39,14 +39,21 @@ class _Tally:
 
 def check_store(log: FileLog, asked: Sequence[SessionId] = ()) -> StoreCheck:
     """Check these sessions with their blobs; without ids, the whole store."""
+    *_, check = session_checks(log, asked)
+    assert isinstance(check, StoreCheck), "the whole comes last"
+    return check
+
+
+def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+    """The same with each session as soon as it was looked at, and the whole last."""
     tally = _Tally()
     with named_troubles():
         for session_id in sorted(asked) if asked else session_ids(log):
-            _check_session(log, session_id, tally)
+            yield _session_check(log, session_id, tally)
         blobs, leftover = _check_blobs(log, tally, is_whole=not asked)
         if not asked:
             tally.problems += _open_to_others(log)
-    return StoreCheck(
+    yield StoreCheck(
         sessions=tally.sessions,
         events=tally.events,
         blobs=blobs,
@@ -54,6 +61,18 @@ def check_store(log: FileLog, asked: Sequence[SessionId] = ()) -> StoreCheck:
         unattested_sessions=tally.unattested,
         bytes_read=tally.bytes_read,
         problems=tuple(tally.problems),
+    )
+
+
+def _session_check(log: FileLog, session_id: SessionId, tally: _Tally) -> SessionCheck:
+    """Add one session to the tally, and tell what it added."""
+    events, bytes_read, problems = tally.events, tally.bytes_read, len(tally.problems)
+    _check_session(log, session_id, tally)
+    return SessionCheck(
+        session_id=session_id,
+        events=tally.events - events,
+        bytes_read=tally.bytes_read - bytes_read,
+        problems=tuple(tally.problems[problems:]),
     )
 
 

@@ -5,7 +5,7 @@ A signal or the deadline ends it between two targets, and the answer says what w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -80,6 +80,20 @@ def run_batch(
 
     Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
+    *_, result = batch_lines(rt, targets, act, what=what, continue_on_error=continue_on_error)
+    assert isinstance(result, BatchResult), "the whole comes last"
+    return result
+
+
+def batch_lines(
+    rt: Runtime,
+    targets: Sequence[str],
+    act: Callable[[str], None],
+    *,
+    what: str,
+    continue_on_error: bool,
+) -> Iterator[BatchItem | BatchResult]:
+    """The same with every item as soon as it is done, and the whole last."""
     items: list[BatchItem] = []
     stopped = ""
     with rt.interruptions.deferred():
@@ -88,11 +102,12 @@ def run_batch(
             if stopped or (items and not items[-1].ok and not continue_on_error):
                 break
             items.append(_attempted(target, act))
+            yield items[-1]
             rt.progress.tell(len(items), len(targets), what)
     result = _result(items, list(targets[len(items) :]))
     if stopped:
         raise _ended(result, is_deadline=stopped == "deadline")
-    return result
+    yield result
 
 
 def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, to_builtins
 
 from handrail.contract.catalogue import E_INTEGRITY, E_IO, VALIDATION_ERROR
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import Effort, ProofOrder, ProofPart
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 
 KILLS: dict[Effort, int] = {"quick": 200, "full": 3_000}
@@ -62,7 +63,20 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
     Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
     """
     order = _order(rt, request)
-    parts = rt.proof().run(order)
+    return _judged(order, tuple(rt.proof().run(order)), request)
+
+
+def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:
+    """Each part as soon as it is done, then the whole report."""
+    order = _order(rt, request)
+    parts: list[ProofPart] = []
+    for part in rt.proof().run(order):
+        parts.append(part)
+        yield StreamItem(type="part", data={"ok": not part.problems, **to_builtins(part)})
+    yield Success(data=to_builtins(_judged(order, tuple(parts), request)))
+
+
+def _judged(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestStore) -> SelftestReport:
     report = SelftestReport(
         ok=not any(part.problems for part in parts),
         effort=order.effort,
@@ -104,6 +118,7 @@ OPERATION = Operation(
     input=SelftestStore,
     output=SelftestReport,
     perform=selftest_store,
+    stream=stream_selftest,
     shape=Shape(
         levels={"minimal": ("ok", "seed", "cases", "kills", "kill_bound"), "standard": None, "full": None},
         select="top",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, assert_never
 
 from msgspec import UNSET, Meta, UnsetType, structs, to_builtins
 
 from handrail.contract.catalogue import E_INTEGRITY, E_VALIDATION, KEYRING_INVALID, SESSION_NOT_FOUND
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.contract.store_facts import StoreCheck, StoreProblem
+from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.wording import quoted
-from handrail.runtime.batch import BatchItem, BatchSummary, run_batch, targets_of
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, batch_lines, targets_of
+from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 
 MOST_PROBLEMS = 100
@@ -50,13 +50,42 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     summary: BatchSummary | UnsetType = UNSET
 
 
+class SessionVerdict(Answer, frozen=True, kw_only=True):
+    """One line of a stream: what a look at one session found."""
+
+    session_id: str
+    ok: bool
+    events: int = 0
+    bytes_read: int = 0
+    problems: list[StoreProblem] = []
+    error: ItemError | UnsetType = UNSET
+    """Set where there was nothing to look at."""
+
+
 def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
     """Check chains, manifests, blobs, permissions and keys; with ids, those sessions and their blobs.
 
     Raises Fault E_INTEGRITY with the report unless the caller asked for a report only, and SESSION_NOT_FOUND
     when none of the ids is known.
     """
-    report = _whole(rt) if request.ids is UNSET else _some(rt, targets_of(request.ids, "ids"))
+    *_, report = _lines(rt, request)
+    assert isinstance(report, VerifyReport), "the report comes last"
+    return _judged(report, request)
+
+
+def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamItem | Success]:
+    """Every session as soon as it was looked at, then the whole report."""
+    for line in _lines(rt, request):
+        match line:
+            case SessionVerdict():
+                yield StreamItem(type="session", data=to_builtins(line))
+            case VerifyReport():
+                yield Success(data=to_builtins(_judged(line, request)))
+            case never:
+                assert_never(never)
+
+
+def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
     if report.ok or request.report_only is True:
         return report
     raise Fault(
@@ -75,29 +104,63 @@ def _verdict(report: VerifyReport) -> str:
     return f"The store has {report.problem_count} problems, first {where}: {first.reason}."
 
 
-def _whole(rt: Runtime) -> VerifyReport:
-    check = rt.keeper().check()
-    return _report([check], [*check.problems, *_key_problems(rt)])
+def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | VerifyReport]:
+    return _whole(rt) if request.ids is UNSET else _some(rt, targets_of(request.ids, "ids"))
 
 
-def _some(rt: Runtime, targets: tuple[str, ...]) -> VerifyReport:
+def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
+    for check in rt.keeper().check():
+        match check:
+            case SessionCheck(session_id=session_id):
+                yield _verdict_on(session_id, check)
+            case StoreCheck():
+                yield _report([check], [*check.problems, *_key_problems(rt)])
+            case never:
+                assert_never(never)
+
+
+def _some(rt: Runtime, targets: tuple[str, ...]) -> Iterator[SessionVerdict | VerifyReport]:
+    """With ids, each session is looked at together with its blobs, so their trouble stands in its line."""
     keeper = rt.keeper()
-    checks: list[StoreCheck] = []
+    checks: dict[str, StoreCheck] = {}
 
     def act(session_id: str) -> None:
         if not is_session_id(session_id) or rt.log.load_since(SessionId(session_id), 0) is None:
             raise _unknown(session_id)
-        check = keeper.check([SessionId(session_id)])
-        checks.append(check)
+        *_, check = keeper.check([SessionId(session_id)])
+        assert isinstance(check, StoreCheck), "the whole comes last"
+        checks[session_id] = check
         if check.problems:
             raise Fault(E_INTEGRITY, check.problems[0].detail, details={"reason": check.problems[0].reason})
 
-    result = run_batch(rt, targets, act, what="sessions checked", continue_on_error=True)
-    if not checks:
-        raise _unknown(targets[0])
+    for line in batch_lines(rt, targets, act, what="sessions checked", continue_on_error=True):
+        match line:
+            case BatchItem(target=target, error=error):
+                check = checks.get(target)
+                verdict = None if check is None else _verdict_on(target, check)
+                yield verdict or SessionVerdict(session_id=target, ok=False, error=error)
+            case BatchResult() as result:
+                if not checks:
+                    raise _unknown(targets[0])
+                yield _batch_report(list(checks.values()), result)
+            case never:
+                assert_never(never)
+
+
+def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
     report = _report(checks, [problem for check in checks for problem in check.problems])
     is_ok = result.summary.failed == 0
     return structs.replace(report, ok=is_ok, items=result.items, summary=result.summary)
+
+
+def _verdict_on(session_id: str, check: SessionCheck | StoreCheck) -> SessionVerdict:
+    return SessionVerdict(
+        session_id=session_id,
+        ok=not check.problems,
+        events=check.events,
+        bytes_read=check.bytes_read,
+        problems=list(check.problems[:MOST_PROBLEMS]),
+    )
 
 
 def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> VerifyReport:
@@ -142,6 +205,7 @@ OPERATION = Operation(
     input=VerifyStore,
     output=VerifyReport,
     perform=verify_store,
+    stream=stream_verification,
     shape=Shape(
         levels={"minimal": ("ok", "problem_count", "items"), "standard": None, "full": None},
         select="top",

@@ -50,11 +50,11 @@ class ScratchProof:
     def __init__(self, home: str) -> None:
         self._home = home
 
-    def run(self, order: ProofOrder) -> tuple[ProofPart, ...]:
+    def run(self, order: ProofOrder) -> Iterator[ProofPart]:
         with ExitStack() as scope:
             place = scope.enter_context(_scratch(order.directory or _existing(self._home)))
             quiet = scope.enter_context(_scratch(quiet_place(place)))
-            return tuple(_parts(order, place, quiet))
+            yield from _parts(order, place, quiet)
 
 
 def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:

@@ -402,8 +402,8 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--ids", "value": "ID,ID", "choices": (), "is_required": False, "environment": "", "text": "Only these sessions and their blobs."},
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
-        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail store verify --compact", "handrail store verify --ids SESSION_ID --human"),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "examples": ("handrail store verify --compact", "handrail store verify --ids SESSION_ID --human", "handrail store verify --stream"),
         "errors": ("E_VALIDATION", "SESSION_NOT_FOUND", "E_INTEGRITY", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "store du": {
@@ -435,8 +435,8 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--seed", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Repeats the choices of an earlier report."},
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
-        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail store selftest --quick --kills 50 --human",),
+        "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
+        "examples": ("handrail store selftest --quick --kills 50 --human", "handrail store selftest --quick --kills 50 --stream"),
         "errors": ("VALIDATION_ERROR", "E_INTEGRITY", "E_IO", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "store gc": {

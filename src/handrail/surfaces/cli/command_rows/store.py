@@ -12,7 +12,11 @@ STORE_ROWS = (
             Spelling(field="ids", kind="ids", value="ID,ID", text="Only these sessions and their blobs."),
         ),
         seconds=900,
-        examples=("handrail store verify --compact", "handrail store verify --ids SESSION_ID --human"),
+        examples=(
+            "handrail store verify --compact",
+            "handrail store verify --ids SESSION_ID --human",
+            "handrail store verify --stream",
+        ),
     ),
     Row(
         path="store du",
@@ -30,7 +34,10 @@ STORE_ROWS = (
             Spelling(field="seed", value="N"),
         ),
         seconds=3600,
-        examples=("handrail store selftest --quick --kills 50 --human",),
+        examples=(
+            "handrail store selftest --quick --kills 50 --human",
+            "handrail store selftest --quick --kills 50 --stream",
+        ),
     ),
     Row(
         path="store gc",
