@@ -5,11 +5,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Callable, Sequence
-=======
-from collections.abc import Iterator, Sequence
->>>>>>> ab6f978 (store: verify and selftest tell each session and each part as it is done (--stream))
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 

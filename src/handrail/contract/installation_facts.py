@@ -37,6 +37,8 @@ class PlaceFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Of a directory: whether a lock can be taken; None when it was not tried."""
     modified_at: int = 0
     """Unix seconds."""
+    free_bytes: int | None = None
+    """What this user may still write on its file system; None where nobody can tell."""
 
 
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):

@@ -250,6 +250,13 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
             details={"reason": _DENIED[number]},
             hint="Put a plain file or directory in its place, then send the same call again.",
         )
+    if number == errno.EROFS:
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            "The file system of the store is read-only: what is there can be read, and nothing was stored.",
+            details={"reason": _DENIED[number]},
+            hint="Make it writable, or set HANDRAIL_HOME to another directory, then send the call again.",
+        )
     if number in _DENIED:
         return Fault(
             STORE_PERMISSION_DENIED,

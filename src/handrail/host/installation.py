@@ -93,6 +93,7 @@ class LocalInstallation:
             is_writable=os.access(path, os.W_OK),
             can_lock=_can_lock(path) if stat.S_ISDIR(status.st_mode) else None,
             modified_at=int(status.st_mtime),
+            free_bytes=_free_bytes(path),
         )
 
     def last_audit_line(self) -> str | None:
@@ -210,6 +211,16 @@ def _can_be_made(path: str) -> bool:
     while parent != os.path.dirname(parent) and not os.path.exists(parent):
         parent = os.path.dirname(parent)
     return os.path.isdir(parent) and os.access(parent, os.W_OK | os.X_OK)
+
+
+def _free_bytes(path: str) -> int | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        found = os.statvfs(path)
+    except OSError:
+        return None
+    return found.f_bavail * found.f_frsize if found.f_blocks else None  # some file systems do not count
 
 
 def _can_lock(directory: str) -> bool | None:

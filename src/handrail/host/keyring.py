@@ -260,7 +260,8 @@ def _unwritable(trouble: OSError) -> Fault:
     says = (
         f"{_NAME} cannot be written: {os.strerror(trouble.errno or 0)}. Free space or give this user access."
     )
-    return _invalid(reason, says)
+    hint = "Make that writable, or set HANDRAIL_HOME to another directory, then send the call again."
+    return Fault(catalogue.KEYRING_INVALID, says, details={"reason": reason}, hint=hint)
 
 
 def _invalid(reason: str, message: str) -> Fault:

@@ -155,10 +155,12 @@ def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
     histories: dict[SessionId, History] = {}
     workflows: dict[str, CompiledWorkflow] = {}
     subjects: list[Subject] = []
+    unsound: list[SessionId] = []
     events = 0
     for stamp in stamps[:most]:
         history = _healthy(rt, stamp.session_id, workflows)
         if history is None:
+            unsound += [stamp.session_id] if _is_there(rt, stamp.session_id) else []
             continue
         histories[stamp.session_id] = history
         subjects += subjects_of(history, stamp.order, workflows, repository, with_outputs=with_outputs)
@@ -166,8 +168,26 @@ def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
         is_enough = not wanted.is_asked and not repository and len(subjects) >= MOST_FOUND
         if is_enough or events >= MOST_EVENTS:
             break
-    looked_at = f"{len(histories)} of {len(stamps)} sessions, the latest first"
+    if is_session_id(wanted.query) and not histories and not unsound:
+        looked_at = "no session of this store has that id"
+    else:
+        looked_at = f"{len(histories)} of {len(stamps)} sessions, the latest first{_left_out(unsound)}"
     return _Looked(histories=histories, workflows=workflows, subjects=tuple(subjects), scope=looked_at)
+
+
+def _left_out(unsound: Sequence[SessionId]) -> str:
+    """A search that is silent about damage would look as if the work had never been there."""
+    if not unsound:
+        return ""
+    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
+    return f"; {those} damaged and left out, ask the user to run handrail store verify"
+
+
+def _is_there(rt: Runtime, session_id: SessionId) -> bool:
+    try:
+        return rt.log.load(session_id) is not None
+    except Fault:
+        return True
 
 
 def _stamps(rt: Runtime, wanted: Wanted) -> Sequence[SessionStamp]:

@@ -17,7 +17,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.chain import chain_digest
 from handrail.contract.ids import SessionId, node_tag
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, NextCall
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
@@ -90,6 +90,7 @@ def history_before(reader: EventReader, history: History, index: int) -> History
             STORE_HISTORY_LOST,
             f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
             details={"session_id": history.session_id, "event_count": 0 if loaded is None else loaded.head},
+            next_call=showing(history.session_id),
         )
     return fold(history.session_id, loaded.records[:index])
 
@@ -130,7 +131,13 @@ def require_healthy(session: Session) -> None:
             "reason": session.health.reason,
             "event_index": session.history.head,
         },
+        next_call=showing(session.history.session_id),
     )
+
+
+def showing(session_id: SessionId) -> NextCall:
+    """The call that tells what is left of a session that cannot go on."""
+    return NextCall(operation="session.show", params={"sessionId": session_id})
 
 
 def commit(

@@ -187,9 +187,10 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     """The summary of one session, readable also when it cannot be continued."""
     session = find_session(rt, request.session_id)
     history = session.history
+    is_lost = session.health.state != "healthy" and not history.head  # nobody knows what was in it
     return SessionSummary(
         session_id=history.session_id,
-        status=session_status(history),
+        status="unreadable" if is_lost else session_status(history),
         health=HealthRow(state=session.health.state, reason=session.health.reason),
         goal=history.observations.get("goal", ""),
         branch=history.observations.get("git_branch", ""),

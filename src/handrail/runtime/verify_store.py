@@ -101,7 +101,8 @@ def _verdict(report: VerifyReport) -> str:
         return "Some of these sessions are not in the store; the others are sound."
     first = report.problems[0]
     where = f"{first.what} {quoted(first.id)}"
-    return f"The store has {report.problem_count} problems, first {where}: {first.reason}."
+    count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"
+    return f"The store has {count}, first {where}: {first.reason}."
 
 
 def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | VerifyReport]:

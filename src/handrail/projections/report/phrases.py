@@ -24,6 +24,7 @@ STATUS_WORDS = {
     "complete_with_gaps": "complete, with follow-ups",
     "empty": "nothing started",
     "notes_only": "notes, no run",
+    "unreadable": "cannot be read",
 }
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
 _EXITS = {
@@ -40,11 +41,15 @@ def title_of(story: Story) -> str:
 def status_of(story: Story) -> str:
     if story.runs:
         return story.runs[-1].status
+    if story.health != "healthy" and not story.event_count:
+        return "unreadable"
     return "notes_only" if story.notes else "empty"
 
 
 def nothing_started(story: Story) -> str:
     """What stands where the runs would stand."""
+    if status_of(story) == "unreadable":
+        return "Nothing of this session can be proven, so nothing is told."
     return "No run was started in this session." if story.notes else "Nothing was started in this session."
 
 

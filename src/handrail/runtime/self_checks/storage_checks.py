@@ -18,6 +18,8 @@ MOST_SESSIONS = 100
 """How many sessions are looked at, newest first; `store verify` looks at all of them."""
 OLD_KEY_DAYS = 365
 _DAY_SECONDS = 86_400
+LEAST_FREE_BYTES = 1 << 20
+"""A step with the longest notes takes less than a tenth of this."""
 
 
 def store(given: Examined) -> Finding:
@@ -29,6 +31,10 @@ def store(given: Examined) -> Finding:
     if place.can_lock is False:
         fix = "Move HANDRAIL_HOME to a file system with locks, such as a local disk."
         return failed("The file system of the store has no locks.", fix, **facts)
+    if place.free_bytes is not None and place.free_bytes < LEAST_FREE_BYTES:
+        facts["free_bytes"] = place.free_bytes
+        fix = f"Free space on the disk that holds {place.path}, then send the refused calls again."
+        return failed("The disk of the store is full.", fix, **facts)
     stamps = given.rt.log.list_sessions()
     states = Counter(_health(given, stamp.session_id) for stamp in stamps[:MOST_SESSIONS])
     facts |= {
@@ -38,11 +44,11 @@ def store(given: Examined) -> Finding:
     }
     unsound = sum(count for state, count in states.items() if state != "healthy")
     if unsound:
-        return failed(
-            f"{unsound} sessions are not sound and can only be read.", "handrail store verify", **facts
-        )
+        told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
+        return failed(f"{told} not sound and can only be read.", "handrail store verify", **facts)
     state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
-    return passed(f"The store {state}; {len(stamps)} sessions are in it.", **facts)
+    counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
+    return passed(f"The store {state}; {counted} in it.", **facts)
 
 
 def workflow_library(given: Examined) -> Finding:
