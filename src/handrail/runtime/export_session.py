@@ -177,7 +177,7 @@ def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:
         SESSION_NOT_HEALTHY,
         f"Session {session_id} is proven up to event {loaded.head}, not more.",
         details=details,
-        hint="A salvage export holds the proven part, to be read, not continued; the call offered here makes it.",
+        hint="A salvage export holds the proven part, to be read, not continued. Make the call offered here.",
         next_call=NextCall(operation="session.export", params={"sessionId": session_id, "salvage": True}),
     )
 
