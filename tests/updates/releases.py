@@ -1,4 +1,4 @@
-"""Releases of Handrail made from this source, an index on this machine that offers them, and installations."""
+"""Releases of Handrail made from this source, a local index that offers them, and installations."""
 
 from __future__ import annotations
 

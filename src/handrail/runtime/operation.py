@@ -10,7 +10,7 @@ from handrail.contract.shape import Shape
 
 Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous", "update"]
 """read changes nothing; create takes an idempotency key; ack is gated by a token we minted; gated needs the
-token of a dry run; dangerous also a word that the danger is meant; update replaces the program and looks at what it got."""
+token of a dry run; dangerous also a word that the danger is meant; update replaces the program itself."""
 
 
 OFFERED_CALL_BYTES = 4_096
