@@ -1,0 +1,79 @@
+"""Ten thousand command lines by chance: always one document and an exit of the table, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.forked import ForkServer
+from tests.conformance.fuzzed import judged, line_of
+from tests.conformance.seeded import Seeded
+from tests.surfaces.cli.tool import Ran, Tool
+
+SEED = 20_261_115
+LOTS, LINES = 20, 500
+PROCESSES = 120
+
+
+@pytest.mark.parametrize("lot", range(LOTS))
+def test_any_line_gets_one_document_and_an_exit_of_the_table(
+    lot: int, seeded: Seeded, fork_server: ForkServer, tmp_path: Path
+) -> None:
+    tool = seeded.copy(tmp_path)
+
+    told = fork_server.ask(
+        {
+            "lines": LINES,
+            "seed": SEED + lot,
+            "names": seeded.names,
+            "environment": {**tool.environment, "HANDRAIL_TIMEOUT": "2"},
+            "directory": tool.project,
+        }
+    )
+
+    assert not told["wrong"], "\n".join([f"seed {SEED + lot}", *told["wrong"]])
+    assert sum(told["exits"].values()) == LINES
+    assert set(told["exits"]) >= {"0", "2", "3"}
+
+
+def test_any_line_does_as_a_process_of_its_own(seeded: Seeded, tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    copy = seeded.copy(tmp_path)
+    tool = Tool(os.path.dirname(copy.project))
+    tool.environment |= {"HANDRAIL_TIMEOUT": "20", "PYTHONWARNINGS": "ignore"}
+    lines = [line for line in (line_of(chance, seeded.names) for _ in range(2 * PROCESSES)) if fits(line)]
+
+    def answered(line: list[str]) -> str:
+        return judged(tool.run(*map(os.fsencode, line)), line)
+
+    with ThreadPoolExecutor(4) as pool:
+        wrong = [told for told in pool.map(answered, lines[:PROCESSES]) if told]
+
+    assert wrong == []
+
+
+def fits(line: list[str]) -> bool:
+    """Whether a process can be started with it; the slow self-test has its own test."""
+    try:
+        content = b"".join(os.fsencode(word) for word in line)
+    except UnicodeEncodeError:
+        return False
+    return b"\0" not in content and "selftest" not in line
+
+
+@pytest.mark.parametrize(
+    ("ran", "complaint"),
+    [
+        (Ran(status=3, out=b"{}\n", err=b""), "KeyError"),
+        (Ran(status=99, out=b"", err=b""), "an exit status"),
+        (Ran(status=1, out=b"", err=b"Traceback (most recent call last)"), "a traceback"),
+        (Ran(status=1, out=b'{"domain_code":"INTERNAL_ERROR"}\n', err=b""), "a defect"),
+        (Ran(status=2, out=b"not JSON", err=b""), "AssertionError"),
+    ],
+)
+def test_a_careless_answer_is_noticed(ran: Ran, complaint: str) -> None:
+    assert complaint in judged(ran, ["context"])
