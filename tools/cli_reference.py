@@ -163,7 +163,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "stream": "--stream" in command["globals"],
         "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
         "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
-        "dry_run_output_schema": schemas.plain(_preview(effect)) if is_previewed else None,
+        "dry_run_output_schema": _preview(schemas, called, effect) if is_previewed else None,
         "mvi_budget": _mvi_budget(row, called),
         "needs": list(row.needs),
         "errors": list(helped["errors"]),
@@ -172,9 +172,11 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
     }
 
 
-def _preview(effect: str) -> type[Any]:
-    """What a dry run answers with: a preview with its token, or the verdict on a token at hand."""
-    return AckVerdict if effect == "ack" else DryRun
+def _preview(schemas: _Schemas, called: Operation | None, effect: str) -> str:
+    """What a dry run answers with: a preview with its token, the verdict on a token at hand, or itself."""
+    if effect == "update" and called is not None:
+        return schemas.label_of(called)  # exempt from the gate: no token (CLI section 14)
+    return schemas.plain(AckVerdict if effect == "ack" else DryRun)
 
 
 def _param(param: Param, text: str) -> dict[str, Any]:

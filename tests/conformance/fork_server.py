@@ -77,7 +77,8 @@ def _lines(asked: dict[str, Any]) -> dict[str, Any]:
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["directory"])
-    PLANTS["sound proof"]()
+    for plant in ("sound proof", "index"):
+        PLANTS[plant]()
     from tests.conformance.fuzzed import run_lines
 
     return run_lines(asked["seed"], asked["lines"], asked["names"])

@@ -343,6 +343,29 @@ LEAVES: dict[str, Leaf] = {
     "doctor": Leaf(line=words("doctor --offline"), further=(words("doctor --checks store,keyring"),)),
     "changelog": Leaf(line=words("changelog"), further=(words("changelog --since 0.0.1"),)),
     "completion": Leaf(line=words("completion --shell bash")),
+    "setup": Leaf(
+        line=words("setup --clients cursor"),
+        further=(
+            words("setup --clients claude-code --hooks --scope project --dry-run"),
+            words("setup --clients cursor --remove --dry-run"),
+        ),
+    ),
+    "update": Leaf(
+        line=words("update --check"),
+        further=(
+            words("update"),
+            words("update --dry-run --channel stable"),
+            words("update --check --target-version 0.1.0"),
+        ),
+        plant="index",
+        ways={
+            "E_INTEGRITY": Way(line=("update",), plant="tampered index"),
+            **{
+                code: Way(plant=f"index says {code}")
+                for code in ("E_AUTH", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER")
+            },
+        },
+    ),
 }
 NO_DOCUMENT = ("demo", "hook", "mcp")
 """Protocols and a show: their own tests stand for what they write."""

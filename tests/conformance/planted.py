@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from handrail.contract.catalogue import E_AUTH, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.contract.store_facts import ProofPart
 from handrail.event_log.disk import Disk
 from handrail.runtime import sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
+from tests.conformance.planted_index import NEWER, answers, offers
 
 LATER_SECONDS = 2 * 3600
 
@@ -63,6 +65,9 @@ def _impatient() -> None:
 
 
 PLANTS: dict[str, Callable[[], None]] = {
+    "index": offers(),
+    "tampered index": offers(NEWER),
+    **{f"index says {kind.code}": answers(kind) for kind in (E_AUTH, E_NETWORK, E_RATE_LIMITED, E_SERVER)},
     "defect": _defect,
     "disk denied": _refusing(errno.EACCES),
     "disk error": _refusing(errno.EIO),

@@ -1,0 +1,79 @@
+"""Every rule of the command line, checked by its tests, as one table.
+
+    python -m tests.checklist
+
+Exit 1 when a rule is broken or nothing showed it. A rule that waits for a later part is told and not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from typing import Literal
+
+from tests.checklist.rows import RULES, Rule
+
+DEADLINE_SECONDS = 600
+Outcome = Literal["passed", "failed", "skipped"]
+LINE = "{:>2}  {:<8} {:>5}  {}"
+
+
+def run_tests(nodes: Sequence[str]) -> dict[str, list[Outcome]]:
+    """What came of every test, by its node without parameters."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "report.xml")
+        line = [sys.executable, "-m", "pytest", "-q", "-n", "auto", f"--junitxml={report}", *nodes]
+        subprocess.run(line, stdout=subprocess.DEVNULL, timeout=DEADLINE_SECONDS, check=False)
+        return read_report(report)
+
+
+def read_report(path: str) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for case in ElementTree.parse(path).iter("testcase"):
+        file = case.get("classname", "").replace(".", "/") + ".py"
+        name = case.get("name", "").partition("[")[0]
+        kinds = {child.tag for child in case}
+        outcome: Outcome = "passed"
+        if kinds & {"failure", "error"}:
+            outcome = "failed"
+        elif "skipped" in kinds:
+            outcome = "skipped"
+        found.setdefault(f"{file}::{name}", []).append(outcome)
+    return found
+
+
+def verdict(rule: Rule, results: dict[str, list[Outcome]]) -> tuple[str, int]:
+    """`pass`, `FAIL` or `not yet`, and how many tests passed. A test that did not run shows nothing."""
+    seen: list[list[Outcome]] = []
+    for test in rule.tests:
+        below = [one for node, outcomes in results.items() if _is_part(node, test) for one in outcomes]
+        seen.append(below)
+    passed = sum(outcomes.count("passed") for outcomes in seen)
+    if any("failed" in outcomes or "passed" not in outcomes for outcomes in seen):
+        return "FAIL", passed
+    return ("not yet" if rule.later or not seen else "pass"), passed
+
+
+def _is_part(node: str, test: str) -> bool:
+    return node == test or ("::" not in test and node.startswith(f"{test}::"))
+
+
+def main() -> int:
+    nodes = sorted({test for rule in RULES for test in rule.tests})
+    results = run_tests(nodes)
+    verdicts = {rule.number: verdict(rule, results) for rule in RULES}
+    print(LINE.format("#", "verdict", "tests", "rule"))
+    for rule in RULES:
+        told, passed = verdicts[rule.number]
+        print(LINE.format(rule.number, told, passed, rule.says + (f" ({rule.later})" if rule.later else "")))
+    counts = [told for told, _ in verdicts.values()]
+    print(f"{counts.count('pass')} kept, {counts.count('not yet')} not yet, {counts.count('FAIL')} broken.")
+    return 1 if "FAIL" in counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
