@@ -1,5 +1,7 @@
 """The closed set of facts in a session log, and how one becomes the bytes of a record. Pure."""
 
+# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+
 import re
 from typing import Any, Literal, TypeAlias, get_args
 

@@ -4,6 +4,8 @@ Everything the engine needs is inside: rendered prompts, conditions, contracts w
 No ids of runs, no times, no environment.
 """
 
+# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+
 from typing import Any, Literal, TypeAlias
 
 import msgspec
