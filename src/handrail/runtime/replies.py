@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
@@ -63,6 +65,7 @@ def reply_to_answer(
     *,
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
+    sent_with: Literal["token", "requestId"] = "token",
 ) -> Success:
     """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again."""
     history = session.history
@@ -71,9 +74,10 @@ def reply_to_answer(
     standing = standing_at(history, workflow, node, "reply")
     tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
     if recorded.input_digest != input_digest:
-        from handrail.runtime.whereabouts import input_mismatch
+        from handrail.runtime.whereabouts import input_mismatch, start_mismatch
 
-        warnings = (*warnings, input_mismatch(keys, history, workflow, node.node_id))
+        tell = start_mismatch if sent_with == "requestId" else input_mismatch
+        warnings = (*warnings, tell(keys, history, workflow, node.node_id))
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))

@@ -59,6 +59,23 @@ def input_mismatch(
     )
 
 
+def start_mismatch(
+    keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
+) -> ReplyWarning:
+    """The same for a used request id, which is the caller's own: another run needs only another one."""
+    found = moved_on_from(history, workflow, answered_at)
+    message = (
+        "This requestId began a run with other content. You see how that run began; nothing that this call "
+        "sent was stored. For another run, call again with another requestId."
+    )
+    if found is None:
+        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
+    message += f" {_since(found)} To go on from there, make the call in this warning's nextCall."
+    return ReplyWarning(
+        code="REPLAY_INPUT_MISMATCH", message=message, next_call=_call_to(keys, history, found)
+    )
+
+
 def _since(found: Whereabouts) -> str:
     count = len(found.done_since) + found.omitted
     earlier = f"{found.omitted} earlier, " if found.omitted else ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json, NextCall
 from handrail.surfaces.cli.spelling import command_line
 
@@ -44,10 +45,7 @@ def _reply(reply: dict[str, Json]) -> list[str]:
         lines.append(f"Warning: {one_line(warning['message'])}")
         lines += [f"{_INDENT}{_command(warning['nextCall'])}"] if warning.get("nextCall") else []
     for entry in reply.get("recap", {}).get("entries", []):
-        lines += [
-            f"Notes of {one_line(entry['title'])}:",
-            *(_INDENT + line for line in _lines(entry["notes"])),
-        ]
+        lines += _lines(fenced(entry["notes"], f"notes of {entry['title']}"))
     current = reply.get("recap", {}).get("current")
     if current:
         where = current.get("title") or current["status"]
@@ -105,7 +103,7 @@ def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:
     items = payload["items"]
     shown = [name for name in columns if any(isinstance(item, dict) and item.get(name) for item in items)]
     if shown:
-        table = [[name.upper() for name in shown]]
+        table = [[_heading(name) for name in shown]]
         table += [
             [as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items
         ]
@@ -117,7 +115,26 @@ def _list(payload: dict[str, Json], columns: Sequence[str]) -> list[str]:
     cursor = payload.get("next_cursor")
     if cursor:
         lines.append(f"More with --cursor {one_line(cursor)}")
-    return lines
+    return lines + _found_work(payload)
+
+
+def _found_work(payload: dict[str, Json]) -> list[str]:
+    """Of work that was looked for: what was searched, and the command that goes on with each."""
+    if not (isinstance(payload.get("scope"), str) and "project" in payload):
+        return []
+    calls = [
+        (f"Go on with {one_line(item['sessionId'])}", _command(item["nextCall"]))
+        for item in payload["items"]
+        if isinstance(item, dict) and item.get("nextCall") and item.get("sessionId")
+    ]
+    if calls or not payload["items"]:
+        return [f"Searched: {one_line(payload['scope'])}.", *as_aligned(calls)]
+    return []
+
+
+def _heading(name: str) -> str:
+    """The name of a column in capitals, its words apart whichever way the payload writes them."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
 
 
 def as_table(rows: list[list[str]]) -> list[str]:
