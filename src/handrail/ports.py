@@ -587,8 +587,8 @@ class Updates(Protocol):
     """How the installed program is looked up and replaced. `asked` tells that the call shall end."""
 
     def facts(self) -> InstallFacts: ...
-    def fetch(self, url: str, accept: str, asked: Callable[[], str]) -> Fetched:
-        """The content of a `file:` or http address. Raises Fault, by what the other side answered."""
+    def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
+        """A `file:` or http address, as seen from `base`. Raises Fault, by what the other side answered."""
 
     def drive(self, command: Sequence[str], asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
         """Run the package manager to its end; a signal is passed on to it. Never raises."""

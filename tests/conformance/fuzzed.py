@@ -48,8 +48,8 @@ def line_of(chance: random.Random, names: Mapping[str, str]) -> list[str]:
         return [_word(chance, names) for _ in range(chance.randrange(8))]
     if kind < 0.6:
         path = chance.choice(PATHS)
-        line = path.split() + [_own(chance, names, path) for _ in range(chance.randrange(4))]
-        return [word for part in line for word in (part if isinstance(part, list) else [part])] + [
+        parts = path.split() + [_own(chance, names, path) for _ in range(chance.randrange(4))]
+        return [word for part in parts for word in (part if isinstance(part, list) else [part])] + [
             _word(chance, names) for _ in range(chance.randrange(3))
         ]
     leaf = LEAVES[chance.choice(PATHS)]

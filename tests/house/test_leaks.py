@@ -16,6 +16,10 @@ PACKAGE_HOST = re.compile(
 )
 
 
+INDEX_SPEAKERS = ("src/handrail/runtime/update_program.py", "tests/updates/releases.py")
+"""`update` begins with the index that every installer begins with, and asks in the standard media type."""
+
+
 def machine_paths(sources: Sequence[Source]) -> list[str]:
     """Tests may invent such paths as data."""
     return _found(
@@ -26,7 +30,8 @@ def machine_paths(sources: Sequence[Source]) -> list[str]:
 
 
 def package_hosts(sources: Sequence[Source]) -> list[str]:
-    return _found(sources, PACKAGE_HOST, "names a package host; leave it to the reader's own configuration")
+    others = [source for source in sources if source.path not in INDEX_SPEAKERS]
+    return _found(others, PACKAGE_HOST, "names a package host; leave it to the reader's own configuration")
 
 
 def _found(sources: Sequence[Source], pattern: re.Pattern[str], advice: str) -> list[str]:

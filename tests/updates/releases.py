@@ -1,4 +1,4 @@
-"""Releases of Handrail made from this source, a local index that offers them, and installations."""
+"""Releases of Handrail made from this source, an index on loopback that offers them, and installations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import sysconfig
 import threading
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -59,6 +58,7 @@ class Index:
 
     def __init__(self, folder: Path, versions: tuple[str, ...] = (OLD, NEW)) -> None:
         self.wheels = {path.name: path for path in (wheel(folder, version) for version in versions)}
+        self.stalled = threading.Event()
         self.trouble: dict[str, Any] = {}
         self.is_tampered = False
         self.is_json = True
@@ -81,7 +81,7 @@ class Index:
 
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
         if "stall" in self.trouble:
-            time.sleep(30)
+            self.stalled.wait(30)
             return
         if "status" in self.trouble:
             request.send_response(self.trouble["status"])
@@ -123,6 +123,7 @@ class Index:
         return f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
 
     def close(self) -> None:
+        self.stalled.set()
         self.server.shutdown()
         self.server.server_close()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -58,10 +59,12 @@ class LocalUpdates:
             index=self._index(receipt),
         )
 
-    def fetch(self, url: str, accept: str, asked: Callable[[], str]) -> Fetched:
+    def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
         box: list[Fetched | Fault] = []
-        worker = threading.Thread(target=lambda: box.append(_fetched(url, accept)), daemon=True)
+        worker = threading.Thread(
+            target=lambda: box.append(_fetched(urllib.parse.urljoin(base, url), accept)), daemon=True
+        )
         worker.start()
         ends_at = time.monotonic() + _FETCH_SECONDS
         while not box:
@@ -136,8 +139,6 @@ class LocalUpdates:
 
 def _receipt() -> Mapping[str, Any]:
     """What uv wrote down when it installed the tool; empty when it did not."""
-    import tomllib  # noqa: PLC0415 - only installations by uv have a receipt
-
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
             tool = tomllib.load(file).get("tool", {})

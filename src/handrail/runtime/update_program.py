@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 from typing import Annotated, Literal
-from urllib.parse import urljoin
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.catalogue import (
+    E_AUTH,
     E_CONFIG,
     E_FORBIDDEN,
     E_INTEGRITY,
@@ -21,6 +21,8 @@ from handrail.contract.catalogue import (
     E_IO,
     E_NETWORK,
     E_NOT_FOUND,
+    E_RATE_LIMITED,
+    E_SERVER,
     E_TIMEOUT,
     E_VALIDATION,
     Kind,
@@ -97,7 +99,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
     facts: InstallFacts
     index: str
-    is_own_index: bool
+    page: str
     offered: OfferedFile
     command: tuple[str, ...]
     is_newer: bool
@@ -151,14 +153,13 @@ def _discovered(rt: Runtime, updates: Updates, facts: InstallFacts, request: Upd
         raise _discovery_trouble(rt, fault) from fault
     except ValueError as trouble:
         raise _failed(E_NETWORK, "The index did not answer with a listing.", stage="discover") from trouble
-    files = [msgspec.structs.replace(one, url=urljoin(page.url, one.url)) for one in files]
     chosen = _chosen(files, facts, request)
     is_newer = _differs(chosen.version, request)
     is_exact = request.target_version is not UNSET or request.channel == "pre"
     return _Found(
         facts=facts,
         index=index,
-        is_own_index=bool(own),
+        page=page.url,
         offered=chosen,
         command=_command(facts, chosen.version if is_exact else "", own),
         is_newer=is_newer,
@@ -388,7 +389,7 @@ def _is_tampered(rt: Runtime, updates: Updates, found: _Found) -> bool:
     if not found.offered.sha256:
         return False
     try:
-        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.asked)
+        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.asked, found.page)
     except Fault:
         return False
     return sha256(fetched.content).hexdigest() != found.offered.sha256.lower()
@@ -455,12 +456,12 @@ OPERATION = Operation(
         "VALIDATION_ERROR",
         E_VALIDATION.code,
         E_NOT_FOUND.code,
-        "E_AUTH",
+        E_AUTH.code,
         E_FORBIDDEN.code,
         E_CONFIG.code,
         E_NETWORK.code,
-        "E_RATE_LIMITED",
-        "E_SERVER",
+        E_RATE_LIMITED.code,
+        E_SERVER.code,
         E_TIMEOUT.code,
         E_INTEGRITY.code,
         E_IO.code,
