@@ -12,7 +12,8 @@ from handrail import __version__
 from handrail.contract.kinds.kind import Kind
 from handrail.contract.outcome import Fault
 from handrail.contract.update_facts import Driven, Fetched, Installed
-from handrail.host.updates import PACKAGE, LocalUpdates
+from handrail.host.installation import PACKAGE
+from handrail.host.updates import LocalUpdates
 
 NEWER = "99.0.0"
 
