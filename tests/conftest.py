@@ -172,10 +172,15 @@ class GivenSettings:
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         return ()
 
-    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        if (self.settings.autonomy, self.settings.risk_policy) != (shown.autonomy, shown.risk_policy):
+            return False
         given = {"autonomy": autonomy, "risk_policy": risk_policy}
         changes = {name: value for name, value in given.items() if value is not None}
         self.settings = msgspec.structs.replace(self.settings, **changes)
+        return True
 
 
 class KeptAudit:

@@ -507,9 +507,12 @@ class SettingsFiles(Protocol):
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with the files, unknown names included. Never raises."""
 
-    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
         """Keep the user's preferences for later sessions; None leaves one as it is. Other keys stay.
 
+        False, with nothing changed, when the preferences are no longer those of the settings `shown`.
         Raises Fault E_CONFIG when the file is broken, E_IO when the disk refuses; then nothing changed.
         """
 

@@ -141,7 +141,7 @@ def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
     written(tmp_path, {"plugins": ["p"], "preferences": {"riskPolicy": "balanced"}, "unknown": 1})
     settings = LocalSettings(str(tmp_path), {})
 
-    settings.set_preferences("full_auto_never_stop", None)
+    assert settings.set_preferences("full_auto_never_stop", None, settings.of())
 
     kept = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
     assert kept == {
@@ -152,10 +152,21 @@ def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
     assert os.stat(tmp_path / "config.json").st_mode & 0o777 == 0o600
 
 
+def test_of_two_who_were_shown_the_same_preferences_only_one_sets_them(tmp_path: Path) -> None:
+    written(tmp_path, {"preferences": {"riskPolicy": "balanced"}})
+    one, two = (LocalSettings(str(tmp_path), {}) for _ in range(2))
+    shown = one.of()
+
+    is_set = [one.set_preferences("guided", None, shown), two.set_preferences(None, "aggressive", shown)]
+
+    assert is_set == [True, False]
+    assert (two.of().autonomy, two.of().risk_policy) == ("guided", "balanced")
+
+
 def test_preferences_never_replace_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     written(tmp_path, "{ half")
 
     with pytest.raises(Fault):
-        LocalSettings(str(tmp_path), {}).set_preferences("guided", None)
+        LocalSettings(str(tmp_path), {}).set_preferences("guided", None, Settings())
 
     assert (tmp_path / "config.json").read_text(encoding="utf-8") == "{ half"

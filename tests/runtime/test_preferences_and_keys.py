@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.tokens.confirm import fingerprint
+from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.ports import Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys, GivenSettings
 from tests.runtime.asked import answered, refused
@@ -101,6 +104,26 @@ def test_somebody_who_was_faster_is_not_overwritten(runtime: Runtime, is_global:
     failure = refused(runtime, "preferences.set", **place, riskPolicy="balanced", confirm=token)
 
     assert failure.details["reason"] == "target_changed"
+
+
+class Overtaken(GivenSettings):
+    """Somebody else sets a preference at the last moment before the write."""
+
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        self.settings = msgspec.structs.replace(self.settings, risk_policy="aggressive")
+        return super().set_preferences(autonomy, risk_policy, shown)
+
+
+def test_somebody_who_is_faster_during_the_confirmation_is_not_overwritten(runtime: Runtime) -> None:
+    raced = msgspec.structs.replace(runtime, settings=Overtaken())
+    token = answered(raced, "preferences.set", riskPolicy="balanced", dryRun=True)["confirm_token"]
+
+    failure = refused(raced, "preferences.set", riskPolicy="balanced", confirm=token)
+
+    assert (failure.kind.code, failure.details["reason"]) == ("E_CONFLICT", "target_changed")
+    assert answered(raced, "preferences.show")["risk_policy"] == "aggressive"
 
 
 def test_the_same_again_is_shown_as_nothing_to_do(runtime: Runtime) -> None:

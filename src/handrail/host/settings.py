@@ -109,8 +109,13 @@ class LocalSettings:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
         return tuple(found)
 
-    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
-        """Keep the user's preferences; every other key stays as it is. Raises Fault E_CONFIG or E_IO."""
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        """Keep the user's preferences; every other key stays as it is. Raises Fault E_CONFIG or E_IO.
+
+        Compared under the lock, so of two who were shown the same only one writes.
+        """
         path = os.path.join(self._home, USER_FILE)
         given = {"autonomy": autonomy, "riskPolicy": risk_policy}
         changes = {name: value for name, value in given.items() if value is not None}
@@ -118,10 +123,14 @@ class LocalSettings:
             ensure_private_directory(self._home)
             with locked(path + ".lock"):
                 _decoded(path, USER_FILE, _UserFile)
+                held = self.of()
+                if (held.autonomy, held.risk_policy) != (shown.autonomy, shown.risk_policy):
+                    return False
                 document = _document(path, USER_FILE)
                 kept = document.get("preferences")
                 document["preferences"] = {**(kept if isinstance(kept, dict) else {}), **changes}
                 replace_private(path, canonical_bytes(document) + b"\n")
+                return True
         except OSError as trouble:
             raise Fault(E_IO, f"The settings could not be written: {trouble.strerror}.") from trouble
 

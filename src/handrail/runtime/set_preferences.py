@@ -76,13 +76,16 @@ def _wanted(request: SetPreferences) -> PreferencesDelta:
 
 
 def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
+    shown = rt.settings.of()
+
     def resolve() -> Plan:
-        held = global_preferences(rt.settings.of())
+        held = global_preferences(shown)
         before = Preferences(autonomy=held.autonomy, risk_policy=held.risk_policy)
         return _plan(_GLOBAL, before, wanted, f"{held.source}:{before.autonomy}:{before.risk_policy}")
 
     def write(_: Plan) -> ShownPreferences:
-        rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy)
+        if not rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy, shown):
+            raise refusal("target_changed")
         return global_preferences(rt.settings.of())
 
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)

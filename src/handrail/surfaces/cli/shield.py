@@ -134,10 +134,14 @@ class ShieldedSettings:
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         return self._settings.problems(project)
 
-    def set_preferences(self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None) -> None:
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
         with self._process.shielded():
-            self._settings.set_preferences(autonomy, risk_policy)
-            self._process.settle()
+            is_set = self._settings.set_preferences(autonomy, risk_policy, shown)
+            if is_set:
+                self._process.settle()
+        return is_set
 
 
 class _ShieldedScope(AbstractContextManager[SessionHold]):
