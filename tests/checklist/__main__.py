@@ -1,6 +1,7 @@
 """Every rule of the command line, checked by its tests, as one table.
 
-    python -m tests.checklist
+    python -m tests.checklist               run the tests that show the rules
+    python -m tests.checklist REPORT.xml    judge a run of the whole suite by its JUnit report
 
 Exit 1 when a rule is broken or nothing showed it. A rule that waits for a later part is told and not counted.
 """
@@ -62,9 +63,9 @@ def _is_part(node: str, test: str) -> bool:
     return node == test or ("::" not in test and node.startswith(f"{test}::"))
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     nodes = sorted({test for rule in RULES for test in rule.tests})
-    results = run_tests(nodes)
+    results = read_report(arguments[0]) if arguments else run_tests(nodes)
     verdicts = {rule.number: verdict(rule, results) for rule in RULES}
     print(LINE.format("#", "verdict", "tests", "rule"))
     for rule in RULES:
@@ -76,4 +77,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
