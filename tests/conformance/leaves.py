@@ -205,6 +205,7 @@ LEAVES: dict[str, Leaf] = {
         further=(
             words("session list --workflow wr.small_change --status in_progress --limit 500"),
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
+            words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),
     ),

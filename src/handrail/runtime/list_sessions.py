@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
@@ -23,6 +25,10 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 
+_TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
 _FAR = 10**24
 """Larger than any activity order, so that the latest session sorts first."""
 
@@ -32,7 +38,15 @@ class ListSessions(Input, frozen=True, kw_only=True):
 
     status: (
         Annotated[
-            Literal["in_progress", "blocked", "complete", "complete_with_gaps", "unreadable"],
+            Literal[
+                "in_progress",
+                "blocked",
+                "complete",
+                "complete_with_gaps",
+                "notes_only",
+                "empty",
+                "unreadable",
+            ],
             Meta(description="Only this status."),
         ]
         | UnsetType
@@ -41,6 +55,19 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(description="Only sessions whose latest run is of this workflow.", max_length=128),
+        ]
+        | UnsetType
+    ) = UNSET
+    since: (
+        Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)] | UnsetType
+    ) = UNSET
+    until: Annotated[str, Meta(description=f"Last activity before {_TIMES}.", max_length=40)] | UnsetType = (
+        UNSET
+    )
+    query: (
+        Annotated[
+            str,
+            Meta(description="Only where id, goal or workflow has all these words.", max_length=256),
         ]
         | UnsetType
     ) = UNSET
@@ -72,7 +99,9 @@ class SessionList(Answer, frozen=True, kw_only=True):
 def list_sessions(rt: Runtime, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are read."""
     stamps = rt.log.list_sessions()
-    is_filtered = request.status is not UNSET or request.workflow is not UNSET
+    _check_times(request)
+    filters = (request.status, request.workflow, request.since, request.until, request.query)
+    is_filtered = any(given is not UNSET for given in filters)
     chosen: Iterable[SessionStamp] = _matching(rt, stamps, request) if is_filtered else stamps
     page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(rt, stamp))
     return Success(data={"scope": "all sessions of this store"}, page=page)
@@ -80,11 +109,52 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 
 def _matching(rt: Runtime, stamps: Sequence[SessionStamp], request: ListSessions) -> Iterator[SessionStamp]:
     for stamp in stamps:
-        row = _row(rt, stamp)
-        if request.status is not UNSET and row.status != request.status:
-            continue
-        if request.workflow is UNSET or row.workflow_id == request.workflow:
+        if _is_wanted(_row(rt, stamp), request):
             yield stamp
+
+
+def _is_wanted(row: SessionRow, request: ListSessions) -> bool:
+    """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
+    if request.status is not UNSET and row.status != request.status:
+        return False
+    if request.workflow is not UNSET and row.workflow_id != request.workflow:
+        return False
+    at = row.last_activity
+    if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
+        return False
+    if at and request.until is not UNSET and _comparable(at) >= _comparable(request.until):
+        return False
+    words = "" if request.query is UNSET else request.query.casefold()
+    text = f"{row.id} {row.goal} {row.workflow_id}".casefold()
+    return all(word in text for word in words.split())
+
+
+def _comparable(time: str) -> str:
+    """Times in one form sort like their text; a fraction that is left out is zero."""
+    whole, _, fraction = time.rstrip("Z").partition(".")
+    return f"{whole}.{fraction:0<9}"
+
+
+def _check_times(request: ListSessions) -> None:
+    given = {"since": request.since, "until": request.until}
+    problems = [
+        {"param": name, "problem": "is no UTC time", "expected": _TIMES}
+        for name, value in given.items()
+        if value is not UNSET and not _is_time(value)
+    ]
+    if problems:
+        message = f"{problems[0]['param']} is no UTC time; expected {_TIMES}."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+def _is_time(text: str) -> bool:
+    shape = _TIME.fullmatch(text)
+    if shape is None:
+        return False
+    year, month, day, hour, minute, second = (int(part) for part in shape.groups()[:6])
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = _DAYS[month - 1] + (month == 2 and is_leap) if 1 <= month <= 12 else 0
+    return 1 <= day <= days and hour < 24 and minute < 60 and second < 60
 
 
 def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:

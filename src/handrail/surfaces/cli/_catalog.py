@@ -235,7 +235,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session list": {
         "path": "session list",
-        "usage": "handrail session list [--workflow ID] [--limit N] [--cursor CURSOR] [--status blocked|complete|complete_with_gaps|in_progress|unreadable] [flags]",
+        "usage": "handrail session list [--workflow ID] [--since TIME] [--until TIME] [--query TEXT] [--limit N] [--cursor CURSOR] [--status blocked|complete|complete_with_gaps|empty|in_progress|notes_only|unreadable] [flags]",
         "summary": "List the stored sessions, last activity first.",
         "operation": "session.list",
         "effect": "read",
@@ -243,12 +243,15 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "last activity (newest first), id",
         "params": (
             {"name": "--workflow", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Only sessions whose latest run is of this workflow."},
+            {"name": "--since", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity at or after a UTC time such as 2026-11-15T09:30:00Z."},
+            {"name": "--until", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity before a UTC time such as 2026-11-15T09:30:00Z."},
+            {"name": "--query", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "Only where id, goal or workflow has all these words."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
-            {"name": "--status", "value": "blocked|complete|complete_with_gaps|in_progress|unreadable", "choices": ("blocked", "complete", "complete_with_gaps", "in_progress", "unreadable"), "is_required": False, "environment": "", "text": "Only this status."},
+            {"name": "--status", "value": "blocked|complete|complete_with_gaps|empty|in_progress|notes_only|unreadable", "choices": ("blocked", "complete", "complete_with_gaps", "empty", "in_progress", "notes_only", "unreadable"), "is_required": False, "environment": "", "text": "Only this status."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session list --compact",),
+        "examples": ("handrail session list --compact", "handrail session list --since 2026-11-01T00:00:00Z --status in_progress --compact"),
         "errors": ("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session show": {

@@ -239,9 +239,12 @@ COMMANDS: dict[str, Command] = {
         "effect": "read",
         "params": (
             {"name": "workflow", "flag": "--workflow", "kind": "id", "value": "ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "since", "flag": "--since", "kind": "text", "value": "TIME", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "until", "flag": "--until", "kind": "text", "value": "TIME", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "query", "flag": "--query", "kind": "text", "value": "TEXT", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "limit", "flag": "--limit", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 1, "most": 500, "is_plural": False},
             {"name": "cursor", "flag": "--cursor", "kind": "token", "value": "CURSOR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
-            {"name": "status", "flag": "--status", "kind": "choice", "value": "blocked|complete|complete_with_gaps|in_progress|unreadable", "position": 0, "required": False, "choices": ("blocked", "complete", "complete_with_gaps", "in_progress", "unreadable"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "status", "flag": "--status", "kind": "choice", "value": "blocked|complete|complete_with_gaps|empty|in_progress|notes_only|unreadable", "position": 0, "required": False, "choices": ("blocked", "complete", "complete_with_gaps", "empty", "in_progress", "notes_only", "unreadable"), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": False,

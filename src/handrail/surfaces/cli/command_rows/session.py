@@ -12,9 +12,19 @@ SESSION_ROWS = (
     Row(
         path="session list",
         operation="session.list",
-        spellings=(Spelling(field="workflow", value="ID", kind="id"), LIMIT, CURSOR),
+        spellings=(
+            Spelling(field="workflow", value="ID", kind="id"),
+            Spelling(field="since", value="TIME"),
+            Spelling(field="until", value="TIME"),
+            Spelling(field="query", value="TEXT"),
+            LIMIT,
+            CURSOR,
+        ),
         columns=("id", "status", "workflow_id", "goal", "last_activity"),
-        examples=("handrail session list --compact",),
+        examples=(
+            "handrail session list --compact",
+            "handrail session list --since 2026-11-01T00:00:00Z --status in_progress --compact",
+        ),
     ),
     Row(
         path="session show",
