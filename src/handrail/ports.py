@@ -15,9 +15,8 @@ from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Json
 from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, RiskPolicy, SourceKind
 
-if (
-    TYPE_CHECKING
-):  # only who operates a store or an installation needs them, and every call pays for an import
+# Only who operates a store or an installation needs them, and every call pays for an import.
+if TYPE_CHECKING:
     from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
     from handrail.contract.installation_facts import (
         ClientServer,
@@ -215,10 +214,7 @@ class StoreKeeper(Protocol):
     """
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-        """Look at every byte of these sessions and their blobs; without ids, of the whole store.
-
-        One session after the other as it was looked at, and last what was found in all.
-        """
+        """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""
 
     def usage(self) -> StoreUsage:
         """What takes how much."""
@@ -512,8 +508,7 @@ class SettingsFiles(Protocol):
     ) -> bool:
         """Keep the user's preferences for later sessions; None leaves one as it is. Other keys stay.
 
-        False, with nothing changed, when the preferences are no longer those of the settings `shown`.
-        Raises Fault E_CONFIG when the file is broken, E_IO when the disk refuses; then nothing changed.
+        False when they are not those `shown` any more; raises Fault E_CONFIG or E_IO. Then nothing changed.
         """
 
 
