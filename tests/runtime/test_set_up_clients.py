@@ -152,14 +152,17 @@ def test_a_second_time_nothing_is_left_to_change(machine: Machine) -> None:
 
 
 def test_hooks_are_added_beside_those_of_others_with_a_limit(machine: Machine) -> None:
-    theirs = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]}, "model": "x"}
+    theirs: dict[str, Any] = {
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "date"}]}]},
+        "model": "x",
+    }
     machine.write(".claude/settings.json", json.dumps(theirs, indent=2).encode())
 
     machine.setup(clients=["claude-code"], hooks=True)
 
     read = json.loads(machine.read(".claude/settings.json"))
     ours = [read["hooks"]["PreCompact"][0], read["hooks"]["SessionStart"][0]]
-    assert read["hooks"]["SessionStart"][1:] == theirs["hooks"]["SessionStart"]  # type: ignore[index]
+    assert read["hooks"]["SessionStart"][1:] == theirs["hooks"]["SessionStart"]
     assert [one["hooks"][0]["timeout"] for one in ours] == [5, 5]
     assert ours[0]["hooks"][0]["command"].endswith(" hook PreCompact")
     assert ours[1]["matcher"] == "compact|resume|startup|clear"

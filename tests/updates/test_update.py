@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -237,7 +238,7 @@ def test_a_checkout_is_not_updated(tmp_path: Path, index: Index) -> None:
     copy = tmp_path / "source"
     shutil.copytree(Path(__file__).parents[2] / "src" / "handrail", copy / "handrail")
     installed = Installation(tmp_path / "place", index)
-    installed.python = Path(os.sys.executable)  # type: ignore[attr-defined]
+    installed.python = Path(sys.executable)
     ran = installed.run("update", environment={"PYTHONPATH": str(copy)})
 
     details = error(ran, "E_CONFIG")
