@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from tests.conformance.recorder import record
-from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool
+from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran
+from tests.surfaces.cli.tool import Tool as StartedTool
 
 Ending = Literal["", "silence", "signal"]
 """How stdin ends: at once, never (the call has to give up), or never and a signal comes instead."""
@@ -46,7 +47,7 @@ class ForkServer:
         self._process.stdout.close()
 
 
-class ForkedTool(Tool):
+class ForkedTool(StartedTool):
     """Runs the command in a home of its own, each call in a forked process."""
 
     def __init__(self, folder: str, server: ForkServer) -> None:

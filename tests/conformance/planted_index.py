@@ -14,6 +14,7 @@ from handrail.contract.outcome import Fault
 from handrail.contract.update_facts import Driven, Fetched, Installed
 from handrail.host.installation import PACKAGE
 from handrail.host.updates import LocalUpdates
+from handrail.runtime.update_program import LISTING
 
 NEWER = "99.0.0"
 
@@ -31,7 +32,7 @@ def offers(version: str = __version__) -> Callable[[], None]:
             return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
 
         def fetch(_: Any, url: str, *__: Any) -> Fetched:
-            return Fetched(content=page, media_type="application/vnd.pypi.simple.v1+json", url=url)
+            return Fetched(content=page, media_type=LISTING.partition(",")[0], url=url)
 
         _set("facts", facts)
         _set("fetch", fetch)

@@ -30,13 +30,15 @@ def with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) 
 
 def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
     tokens = {}
+    is_answer = False
     for name in _TOKEN_FIELDS:
         prefix = str(params.get(name, "")).strip(_AROUND).lower()[:2]
         if prefix in _FIELD_BY_PREFIX:
             tokens[_FIELD_BY_PREFIX[prefix]] = params[name]
+            is_answer = is_answer or prefix == "ch"  # the token of an option says what is wanted
     rest = {name: value for name, value in params.items() if name not in _TOKEN_FIELDS}
     if operation == "run.continue" and "ackToken" in tokens:
-        if not ("ackToken" in params or rest.keys() & _REPORTED):
+        if not ("ackToken" in params or is_answer or rest.keys() & _REPORTED):
             return None
         tokens.pop("checkpointToken", None)
         return NextCall(operation="run.continue", params={**tokens, **rest})

@@ -40,7 +40,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
 DEFAULT_INDEX = "https://pypi.org/simple"
-_LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _NPX = "npx skills add handrail -y -g"
 _RETRY = "handrail update"
 _INSTALL = "Install it: uv tool install handrail, or pipx install handrail."
@@ -147,7 +147,7 @@ def _discovered(rt: Runtime, updates: Updates, facts: InstallFacts, request: Upd
     own = rt.settings.of().update_index
     index = own or facts.index or DEFAULT_INDEX
     try:
-        page = updates.fetch(_page_of(index), _LISTING, rt.interruptions.asked)
+        page = updates.fetch(_page_of(index), LISTING, rt.interruptions.asked)
         files = offered_files(page.content, page.media_type)
     except Fault as fault:
         raise _discovery_trouble(rt, fault) from fault

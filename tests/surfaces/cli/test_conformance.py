@@ -269,14 +269,17 @@ def test_the_lafs_dialect_conforms_at_the_complete_tier(
 
 
 def test_every_command_has_a_success_and_a_failure_here() -> None:
-    """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, and a session without a
-    run needs a setting; a hook never fails its client. Their own tests show them."""
+    """`mcp`, `hook` and `demo` have no document on success, a self-test takes long, a session without a run
+    needs a setting, `setup` and `update` need clients and an index; a hook never fails its client. Their own
+    tests show them."""
     seen: dict[bool, set[str]] = {True: set(), False: set()}
     for line, code, _ in CASES:
         path = next((path for path in _table.COMMANDS if line[: len(path.split())] == path.split()), "")
         seen[code == ""].add(path)
 
-    assert set(_table.COMMANDS) - seen[True] == {"mcp", "demo", "hook", "store selftest", "session start"}
+    assert set(_table.COMMANDS) - seen[True] == {
+        *("mcp", "demo", "hook", "store selftest", "session start", "setup", "update")
+    }
     assert set(_table.COMMANDS) - seen[False] == {"hook"}
 
 
