@@ -16,7 +16,11 @@ PACKAGE_HOST = re.compile(
 )
 
 
-INDEX_SPEAKERS = ("src/handrail/runtime/update_program.py", "tests/updates/releases.py")
+INDEX_SPEAKERS = (
+    "src/handrail/runtime/update_program.py",
+    "tests/updates/releases.py",
+    "tests/conformance/planted_index.py",
+)
 """`update` begins with the index that every installer begins with, and asks in the standard media type."""
 
 
