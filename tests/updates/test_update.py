@@ -148,6 +148,25 @@ def test_without_its_manager_nothing_is_changed(installation: Installation) -> N
     assert details["command"][1:3] == ["tool", "upgrade"]
 
 
+@pytest.mark.parametrize("status", [0, 3])
+def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
+    installation: Installation, tmp_path: Path, status: int
+) -> None:
+    manager = tmp_path / "uv"
+    manager.write_text(f"#!/bin/sh\nexit {status}\n", encoding="utf-8")
+    manager.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{installation.environment['PATH']}"
+
+    details = error(installation.run("update", environment={"PATH": path}), "E_IO")
+
+    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (
+        "replace",
+        OLD,
+        False,
+    )
+    assert details["cause"] == ("it changed nothing" if status == 0 else "exit 3")
+
+
 @pytest.mark.parametrize("stage", ["discover", "replace"])
 def test_a_signal_ends_it_with_the_truth(
     installation: Installation, index: Index, tmp_path: Path, stage: str
