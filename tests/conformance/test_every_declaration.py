@@ -238,3 +238,10 @@ def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
 
     assert replies[0] == replies[1] == replies[2]
     assert state_of(called.tool) == after
+
+
+@pytest.mark.parametrize("called", ["update"], indirect=True)
+def test_the_examples_of_an_update_run_beside_an_index(called: Called) -> None:
+    for example in called.declared["examples"]:
+        ran = called.tool.run(*example.split()[1:], plant=called.leaf.plant)
+        assert checked_document(ran)["ok"], example
