@@ -58,7 +58,12 @@ def check(operation: str, params: dict[str, Any], expected: NextCall | None) -> 
         ),
         # who asked to read must not be handed a call that finishes the step
         ("run.continue", {"stateToken": "ak1x"}, None),
-        ("run.continue", {"stateToken": "ch1x", "project": "/p"}, None),
+        # the token of an option is an answer wherever it stands
+        (
+            "run.continue",
+            {"stateToken": "ch1x", "project": "/p"},
+            NextCall(operation="run.continue", params={"ackToken": "ch1x", "project": "/p"}),
+        ),
         # a checkpoint must not become an advance
         ("run.checkpoint", {"checkpointToken": "ak1x", "output": OUTPUT}, None),
         ("run.continue", {"ackToken": "ck1x"}, None),
