@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import Blocked, PreferencesDelta
+from handrail.engine.events import Blocked, GapRecorded, PreferencesDelta
 from handrail.engine.history import Node
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
 from handrail.engine.reply import Recap, RecapEntry, Reply, ReplyWarning, Tokens, reply_at
@@ -70,6 +70,27 @@ def test_an_ordinary_advance_leaves_out_preferences_that_are_as_they_were() -> N
     assert "preferences" not in advanced
     for whole in (read_again, saved):
         assert whole["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}
+
+
+def test_of_many_gaps_the_first_three_are_told_and_the_others_counted() -> None:
+    log = WrittenLog()
+    standing = standing_at(log.history, log.workflow, log.start(), "reply")
+    missed = tuple(
+        GapRecorded(
+            gap_id=f"gap_{number}",
+            severity="critical",
+            reason="contract_violation:missing_required_output",
+            summary="No evidence.",
+        )
+        for number in range(5)
+    )
+
+    reply = reply_at(msgspec.structs.replace(standing, passed_over=missed), "ses_000000000001", TOKENS)
+
+    assert {warning.code for warning in reply.warnings} == {"GAP_RECORDED"}
+    told = [warning.message for warning in reply.warnings]
+    assert ["gap_0" in told[0], "gap_1" in told[1], "gap_2" in told[2]] == [True, True, True]
+    assert told[3:] == ["2 more gaps were recorded at this step; the session shows them."]
 
 
 def test_the_key_order_is_that_of_the_contract() -> None:

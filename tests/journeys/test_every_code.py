@@ -154,6 +154,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     )
     heard |= warned(report(runtime, preferred["ackToken"], observed("unavailable")))
 
+    alone = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={}, preferences=NEVER_STOP)
+    heard |= warned(advance(runtime, alone))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
     assert isinstance(runtime.library, GivenFiles)

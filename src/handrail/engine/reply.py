@@ -28,10 +28,14 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_ID_LEGACY",
     "MODE_ABOVE_RECOMMENDED",
     "CAPABILITY_UNAVAILABLE",
+    "GAP_RECORDED",
     "DUPLICATE_START",
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
 ]
+
+MOST_GAPS_TOLD = 3
+"""A step can miss many things at once; the session shows them all."""
 
 
 class PendingChoice(Payload, frozen=True, kw_only=True):
@@ -304,4 +308,14 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
     for seen in standing.unavailable:
         message = f"{seen.capability} is not available; take the way that the steps give without it."
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message))
+    for gap in standing.passed_over[:MOST_GAPS_TOLD]:
+        message = (
+            f"Something required was missing, and the mode went on: {gap.reason}: {gap.summary} Kept as "
+            f"{gap.gap_id}; once it is settled, report a wr.gap artifact with that resolvesGapId."
+        )
+        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message))
+    if len(standing.passed_over) > MOST_GAPS_TOLD:
+        more = len(standing.passed_over) - MOST_GAPS_TOLD
+        message = f"{more} more gaps were recorded at this step; the session shows them."
+        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message))
     return warnings

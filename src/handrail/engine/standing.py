@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.engine.events import Blocked, CapabilityObserved, Preferences
+from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
 from handrail.engine.intents import Situation
@@ -33,6 +33,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     safest: Preferences | None = None
     """Where a mode above the author's recommendation was set: the highest combination considered safe."""
     unavailable: tuple[CapabilityObserved, ...] = ()
+    passed_over: tuple[GapRecorded, ...] = ()
+    """What would have stopped another mode on the way to this node."""
 
 
 def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
@@ -46,6 +48,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         has_new_preferences=attached.preferences is not None,
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
+        passed_over=tuple(gap for gap in attached.gaps if gap.reason != "reported"),
     )
     match node.state:
         case Complete():

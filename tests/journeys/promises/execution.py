@@ -81,7 +81,7 @@ PROMISES = (
     Promise(
         "gaps.never-stop",
         "EXEC, Full-auto execution (modes)",
-        "Never-stop goes on and records a critical gap instead.",
+        "Never-stop goes on, warns in its reply and records a critical gap instead.",
     ),
     Promise(
         "modes.stop-on-user",
