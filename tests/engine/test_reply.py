@@ -74,7 +74,8 @@ def test_an_ordinary_advance_leaves_out_preferences_that_are_as_they_were() -> N
 
 def test_of_many_gaps_the_first_three_are_told_and_the_others_counted() -> None:
     log = WrittenLog()
-    standing = standing_at(log.history, log.workflow, log.start(), "reply")
+    first = log.start()
+    standing = standing_at(log.history, log.workflow, first, "reply")
     missed = tuple(
         GapRecorded(
             gap_id=f"gap_{number}",
