@@ -5,7 +5,7 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
@@ -30,7 +30,7 @@ KEPT_MOST_RECENT = "kept the most recent entries"
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """The recap of a rehydrate: the way to the node, and what lies below it if it was advanced already."""
-    entries, omitted = _fitting(_entries(history, workflow, path_to(history, node_id)), RECAP_BUDGET_BYTES)
+    entries, omitted = _entries(history, workflow, path_to(history, node_id))
     artifacts, left_out = _artifacts(history, node_id)
     blocked = _blocked_at(history, history.nodes[node_id])
     recap = Recap(
@@ -73,7 +73,7 @@ def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, n
     ]
     path = path_to(history, preferred_tip_below(history, graph, node_id))
     start = next(place for place, node in enumerate(path) if node.node_id == node_id)
-    downstream, omitted = _fitting(_entries(history, workflow, path[start + 1 :]), RECAP_BUDGET_BYTES)
+    downstream, omitted = _entries(history, workflow, path[start + 1 :])
     return msgspec.structs.replace(
         recap,
         children=children,
@@ -84,38 +84,48 @@ def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, n
     )
 
 
-def _entries(history: History, workflow: CompiledWorkflow, path: Iterable[Node]) -> list[RecapEntry]:
-    entries = []
-    nodes = list(path)
-    for place, node in enumerate(nodes):
+def _entries(
+    history: History, workflow: CompiledWorkflow, path: Sequence[Node]
+) -> tuple[list[RecapEntry], int]:
+    """The most recent entries that fit the budget, oldest first, and how many were left out."""
+    told = _told(history, path)
+    kept = 0
+    used = 0
+    for _, text in reversed(told):
+        used += len(text.encode())
+        if used > RECAP_BUDGET_BYTES:
+            break
+        kept += 1
+    shown = [_entry(history, workflow, node, text) for node, text in told[len(told) - kept :]]
+    return shown, len(told) - kept
+
+
+def _told(history: History, path: Sequence[Node]) -> list[tuple[Node, str]]:
+    """Every node with notes to tell. From the end, so that a long way is walked once."""
+    told = []
+    is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
+    for node in reversed(path):
         notes = history.notes.get(node.node_id)
-        if notes is None or node.parent is None or _is_retold(history, nodes[place:]):
-            continue
-        done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
-        assert isinstance(done, Running), "nothing follows a finished run"
-        text = notes.text + (TRUNCATION_MARK if notes.ref is not None else "")
-        entries.append(
-            RecapEntry(
-                node_id=node.node_id,
-                step_id=step_key(done),
-                title=leaf_at(workflow, done).title,
-                is_checkpoint=node.kind == "checkpoint",
-                notes=text,
-            )
-        )
-    return entries
+        is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
+        if notes is not None and not is_left_out:
+            told.append((node, notes.text + (TRUNCATION_MARK if notes.ref is not None else "")))
+        if node.kind != "checkpoint":
+            is_retold = notes is not None or (is_retold and node.kind != "step")
+    told.reverse()
+    return told
 
 
-def _is_retold(history: History, onward: list[Node]) -> bool:
-    """Notes of a blocked attempt are left out where the attempt that followed brought its own."""
-    if onward[0].kind != "blocked_attempt":
-        return False
-    for node in onward[1:]:
-        if node.kind != "checkpoint" and node.node_id in history.notes:
-            return True
-        if node.kind == "step":
-            return False
-    return False
+def _entry(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> RecapEntry:
+    assert node.parent is not None, "a first node has no notes"
+    done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
+    assert isinstance(done, Running), "nothing follows a finished run"
+    return RecapEntry(
+        node_id=node.node_id,
+        step_id=step_key(done),
+        title=leaf_at(workflow, done).title,
+        is_checkpoint=node.kind == "checkpoint",
+        notes=text,
+    )
 
 
 def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
@@ -141,18 +151,6 @@ def _blocked_at(history: History, node: Node) -> Blocked | None:
         return None
     answers = history.advances.values()
     return next(answer.blocked for answer in answers if answer.to_node_id == node.node_id)
-
-
-def _fitting(entries: list[RecapEntry], budget_bytes: int) -> tuple[list[RecapEntry], int]:
-    """The most recent entries that fit, oldest first, and how many were left out."""
-    kept = 0
-    used = 0
-    for entry in reversed(entries):
-        used += len(entry.notes.encode())
-        if used > budget_bytes:
-            break
-        kept += 1
-    return entries[len(entries) - kept :], len(entries) - kept
 
 
 def _notes_text(history: History, node_id: NodeId) -> str:
