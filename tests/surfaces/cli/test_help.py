@@ -67,7 +67,7 @@ def test_an_example_runs(tool: Tool, fresh_tool: Tool, path: str, example: str) 
     if path == "session start":  # switched off unless the user wants it
         Path(fresh_tool.home, "config.json").write_text('{"startSession": true}', encoding="utf-8")
     if "import" in path:
-        elsewhere = tool.data("run", "start", "wr.small_change", "--request-id", "shared")["session"][
+        elsewhere = tool.data("run", "start", "wr.small_change", "--request-id", "elsewhere")["session"][
             "sessionId"
         ]
         given["work.handrail.json"] = tool.run("session", "export", elsewhere, "--format", "raw").out
