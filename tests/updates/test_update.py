@@ -116,6 +116,14 @@ def test_an_index_that_is_not_there_is_a_network_failure(installation: Installat
     assert error(ran, "E_NETWORK")["stage"] == "discover"
 
 
+def test_what_is_no_version_is_refused_before_any_index_is_asked(installation: Installation) -> None:
+    nowhere = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"}
+
+    ran = installation.run("update", "--check", "--target-version", "../x", environment=nowhere)
+
+    assert error(ran, "E_VALIDATION")["param"] == "--target-version"
+
+
 def test_a_release_that_is_not_offered_is_not_found(installation: Installation) -> None:
     details = error(installation.run("update", "--target-version", "6.6.6"), "E_NOT_FOUND")
 

@@ -110,6 +110,7 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
 
     Raises Fault; its details always say the stage, and which version is installed now.
     """
+    _require_version(request)
     updates = rt.updates()
     facts = updates.facts()
     is_look = request.check is True or request.dry_run is True
@@ -124,6 +125,17 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
         if not found.is_newer:
             return _kept(updates, found)
         return _replaced(rt, updates, found)
+
+
+def _require_version(request: UpdateProgram) -> None:
+    """Before the index is asked: nothing leaves the machine for a call that cannot succeed."""
+    if request.target_version is not UNSET and version_key(request.target_version) is None:
+        raise _failed(
+            E_VALIDATION,
+            f"--target-version has the value {quoted(request.target_version)}, which is no version.",
+            stage="discover",
+            more={"param": "--target-version", "expected": "a version such as 1.9 or 2.0rc1"},
+        )
 
 
 def _require_replaceable(facts: InstallFacts) -> None:
@@ -172,15 +184,7 @@ def _page_of(index: str) -> str:
 
 def _chosen(files: list[OfferedFile], facts: InstallFacts, request: UpdateProgram) -> OfferedFile:
     if request.target_version is not UNSET:
-        wanted = request.target_version
-        if version_key(wanted) is None:
-            raise _failed(
-                E_VALIDATION,
-                f"--target-version has the value {quoted(wanted)}, which is no version.",
-                stage="discover",
-                more={"param": "--target-version", "expected": "a version such as 1.9 or 2.0rc1"},
-            )
-        chosen = exactly(files, wanted)
+        chosen = exactly(files, request.target_version)
     else:
         chosen = best(files, facts.python, with_pre=request.channel == "pre")
     if chosen is None:
