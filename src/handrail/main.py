@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
 """Loading makes tens of thousands of objects that stay: looking through them for garbage finds none."""
+_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
+"""A server lives long enough to make garbage, so it looks as often as CPython does by itself."""
 
 
 def console() -> "NoReturn":
@@ -201,6 +203,8 @@ def _hook_answer(arguments: "list[str]") -> "tuple[str, str]":
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
+    import gc
+
     from handrail.runtime.accounting import account_for_start
     from handrail.runtime.permission import Caller
     from handrail.surfaces.mcp.stdio import serve_stdio
@@ -213,6 +217,8 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)
     account_for_start(runtime, Caller(tool="handrail mcp", command="mcp"))
+    gc.freeze()  # what was loaded stays; only what is made from here on is looked through
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
     serve_stdio(runtime, store=home_directory(environment), **options)
     return 0
 

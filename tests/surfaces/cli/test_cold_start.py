@@ -60,6 +60,16 @@ sys.argv = ["handrail", *sys.argv[1:]]
 main()
 print(*sorted(set(sys.modules) - before), file=sys.stderr)
 """
+COLLECTOR_SCRIPT = """
+import gc, sys
+from handrail.main import main
+import handrail.surfaces.mcp.stdio as stdio
+def told(*_, **__):
+    print(gc.get_threshold()[0], gc.get_freeze_count() > 0, file=sys.stderr)
+stdio.serve_stdio = told
+sys.argv = ["handrail", *sys.argv[1:]]
+main()
+"""
 
 
 def loaded(tool: Tool, *arguments: str, script: str = SCRIPT) -> set[str]:
@@ -117,6 +127,11 @@ def test_an_advance_compiles_only_the_patterns_that_it_matches_with(tool: Tool, 
     )
 
     assert compiling == PATTERNS_OF_A_CALL
+
+
+def test_a_server_looks_for_garbage_as_often_as_python_does(tool: Tool) -> None:
+    """A short call hardly ever looks; what serves for days would grow without looking."""
+    assert loaded(tool, "mcp", script=COLLECTOR_SCRIPT) == {"2000", "True"}
 
 
 @pytest.mark.parametrize("shape", [*get_args(Event), EventBody, CompiledWorkflow, Step, Choice, Attestation])
