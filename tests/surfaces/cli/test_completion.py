@@ -1,25 +1,71 @@
-"""Completion scripts hold the whole table and work in a real shell."""
+"""Completion scripts hold the whole table and work in the real shells, typed into on a terminal."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import tree_sitter
+import tree_sitter_powershell
 
 from handrail.surfaces.cli import _table
-from handrail.surfaces.cli.completion import SHELLS, choices_after, words_after
+from handrail.surfaces.cli.completion import SHELLS
+from handrail.surfaces.cli.shell_scripts.words import command_words
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
+from tests.surfaces.cli.typist import Typist, bash_typist, zsh_typist
 
 CASES = [
-    (["handrail", ""], ["run", "session", "workflow"]),
-    (["handrail", "ru"], ["run"]),
-    (["handrail", "run", ""], ["checkpoint", "continue", "start"]),
-    (["handrail", "--compact", "run", "st"], ["start"]),
-    (["handrail", "workflow", "list", "--ki"], ["--kind"]),
-    (["handrail", "workflow", "list", "--kind", ""], ["routine", "workflow"]),
-    (["handrail", "workflow", "list", "--format", "t"], ["text"]),
-    (["handrail", "completion", "--shell", "f"], ["fish"]),
+    # words, also after global flags with and without a value, and after `--`
+    ("handrail ru", "run"),
+    ("handrail run st", "start"),
+    ("handrail --compact run st", "start"),
+    ("handrail --format text run st", "start"),
+    ("handrail --format=text run st", "start"),
+    ("handrail -- run st", "start"),
+    # flags, their own and global ones
+    ("handrail --form", "--format"),
+    ("handrail workflow list --ki", "--kind"),
+    ("handrail session show x --compa", "--compact"),
+    # closed sets, beside the flag, after `=`, and with commas
+    ("handrail workflow list --kind r", "routine"),
+    ("handrail --format te", "text"),
+    ("handrail --format=te", "--format=text"),
+    ("handrail completion --shell f", "fish"),
+    ("handrail setup --clients claude-code,cu", "claude-code,cursor"),
+    ("handrail setup --clients=claude-code,cu", "--clients=claude-code,cursor"),
+    ("handrail hook Pre", "PreCompact"),
+    ("handrail reference --domain led", "ledger"),
+    # what holds a space, in every way to write it
+    ("handrail reference --command run\\ con", "run continue"),
+    ("handrail reference --command 'run con", "run continue"),
+    ('handrail reference --command "run con', "run continue"),
+    # paths: files, folders, and files after `@`
+    ("handrail run continue --notes-file no", "notes.md"),
+    ("handrail run continue --notes-file=no", "--notes-file=notes.md"),
+    ("handrail run start x --context @no", "@notes.md"),
+    ("handrail run start x --context=@no", "--context=@notes.md"),
+    ("handrail workflow validate a", "a file.json"),
+    ("handrail workflow validate notes.md a", "a file.json"),
+    ("handrail workflow validate -- a", "a file.json"),
+    ("handrail session import sub", "sub/"),
+    ("handrail --project my", "my dir/"),
+    ("handrail --project=su", "--project=sub/"),
+    # nothing to offer: the word stays as it is
+    ("handrail workflow list --limit n", "n"),
+    ("handrail run start no", "no"),
+    ("handrail run continue --notes run st", "st"),
+    ("handrail workflow list -- --ki", "--ki"),
+]
+FISH_MATCHES_INSIDE_WORDS = frozenset({"handrail run start no", "handrail run continue --notes run st"})
+LISTED = [
+    ("handrail run ", {"checkpoint", "continue", "start"}),
+    ("handrail workflow list --kind ", {"routine", "workflow"}),
+    ("handrail --format=", {"json", "text", "raw", "human"}),
 ]
 
 
@@ -30,44 +76,145 @@ def scripts(tool: Tool) -> dict[str, str]:
     }
 
 
-def completed(command: list[str], script: str) -> list[str]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder whose names need quotes."""
+    made = tmp_path_factory.mktemp("typed")
+    for name in ("my dir", "sub"):
+        (made / name).mkdir()
+    for name in ("a file.json", "notes.md", "sub/deep.json"):
+        (made / name).write_text("{}", encoding="utf-8")
+    return str(made)
+
+
+def installed(scripts: dict[str, str], shell: str, path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(scripts[shell], encoding="utf-8")
+    return str(path)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """A home, and a `handrail` on PATH that leaves a mark if a key press starts it."""
+    program = home / "bin" / "handrail"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch '{home}/started'\n", encoding="utf-8")
+    program.chmod(0o755)
+    path = f"{program.parent}:{os.environ.get('PATH', os.defpath)}"
+    return {"PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+
+
+@pytest.fixture(scope="module")
+def bash(scripts: dict[str, str], folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    if shutil.which("bash") is None:
+        pytest.skip("bash is not installed")
+    home = tmp_path_factory.mktemp("bash")
+    typist = bash_typist(installed(scripts, "bash", home / "bash_completion"), folder, environment(home))
+    yield typist
+    typist.close()
+    assert not (home / "started").exists()
+
+
+@pytest.fixture(scope="module")
+def zsh(scripts: dict[str, str], folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed; apt-get install zsh brings it")
+    home = tmp_path_factory.mktemp("zsh")
+    typist = zsh_typist(installed(scripts, "zsh", home / "site" / "_handrail"), folder, environment(home))
+    yield typist
+    typist.close()
+    assert not (home / "started").exists()
+
+
+@pytest.fixture(scope="module")
+def fish(
+    scripts: dict[str, str], folder: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[str]]:
+    """What fish offers for every line, asked in one process; it loads the script by itself."""
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed; apt-get install fish brings it")
+    home = tmp_path_factory.mktemp("fish")
+    installed(scripts, "fish", home / "fish" / "completions" / "handrail.fish")
+    asked = [line for line, _ in (*CASES, *LISTED)]
+    offered = subprocess.run(
+        ["fish", "-c", 'while read -l line; complete -C "$line"; echo END; end'],
+        input="".join(line + "\n" for line in asked),
+        capture_output=True,
+        encoding="utf-8",
+        cwd=folder,
+        env=environment(home),
+        timeout=DEADLINE_SECONDS,
+        check=True,
+    )
+    assert offered.stderr == ""
+    assert not (home / "started").exists()
+    answers = offered.stdout.split("END\n")
+    return {
+        line: [one.partition("\t")[0] for one in answer.splitlines()]
+        for line, answer in zip(asked, answers, strict=False)
+    }
+
+
+@pytest.mark.parametrize(("line", "expected"), CASES)
+def test_bash_completes(bash: Typist, line: str, expected: str) -> None:
+    assert shlex.split(bash.after_tab(line))[-1] == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), CASES)
+def test_zsh_completes(zsh: Typist, line: str, expected: str) -> None:
+    assert shlex.split(zsh.after_tab(line))[-1] == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), CASES)
+def test_fish_completes(fish: dict[str, list[str]], line: str, expected: str) -> None:
+    if line in FISH_MATCHES_INSIDE_WORDS:
+        assert expected not in fish[line]
+    elif line.endswith(expected):
+        assert fish[line] == []
+    else:
+        assert fish[line] == [expected]
+
+
+@pytest.mark.parametrize(("line", "expected"), LISTED)
+def test_bash_lists_what_fits(bash: Typist, line: str, expected: set[str]) -> None:
+    assert expected <= bash.listed(line)
+
+
+@pytest.mark.parametrize(("line", "expected"), LISTED)
+def test_zsh_lists_what_fits(zsh: Typist, line: str, expected: set[str]) -> None:
+    assert expected <= zsh.listed(line)
+
+
+@pytest.mark.parametrize(("line", "expected"), LISTED)
+def test_fish_lists_what_fits(fish: dict[str, list[str]], line: str, expected: set[str]) -> None:
+    assert expected == {one.rpartition("=")[2] for one in fish[line]}
+
+
+@pytest.mark.skipif(shutil.which("pwsh") is None, reason="PowerShell (pwsh) is not installed")
+@pytest.mark.parametrize(("line", "expected"), [case for case in CASES if "\\" not in case[0]][:18])
+def test_powershell_completes(scripts: dict[str, str], folder: str, line: str, expected: str) -> None:
+    asked = line.replace("'", "''")
+    command = (
+        f"(TabExpansion2 -inputScript '{asked}' -cursorColumn {len(line)}).CompletionMatches.CompletionText"
+    )
     finished = subprocess.run(
-        command, input=script, capture_output=True, encoding="utf-8", timeout=DEADLINE_SECONDS, check=True
-    )
-    assert finished.stderr == ""
-    return finished.stdout.split()
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-@pytest.mark.parametrize(("words", "expected"), CASES)
-def test_bash_completes_words_flags_and_choices(
-    scripts: dict[str, str], words: list[str], expected: list[str]
-) -> None:
-    listed = " ".join(f"'{word}'" for word in words)
-    script = f"{scripts['bash']}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _handrail\n"
-    script += 'printf "%s\\n" "${COMPREPLY[@]}"\n'
-
-    found = completed(["bash", "--norc", "--noprofile"], script)
-
-    assert set(expected) <= set(found)
-    assert all(one.startswith(words[-1]) for one in found)
-
-
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_zsh_reads_the_script(scripts: dict[str, str]) -> None:
-    subprocess.run(
-        ["zsh", "-n"], input=scripts["zsh"], encoding="utf-8", timeout=DEADLINE_SECONDS, check=True
+        ["pwsh", "-NoProfile", "-NonInteractive", "-Command", f"{scripts['powershell']}\n{command}"],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=folder,
+        timeout=DEADLINE_SECONDS,
+        check=True,
     )
 
+    assert finished.stdout.split("\n")[0].strip("'") == expected
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
-@pytest.mark.parametrize(("words", "expected"), CASES)
-def test_fish_completes_words_flags_and_choices(
-    scripts: dict[str, str], words: list[str], expected: list[str]
-) -> None:
-    script = f"{scripts['fish']}\ncomplete -C '{' '.join(words)}'\n"
 
-    assert set(expected) <= set(completed(["fish", "--no-config"], script))
+def test_powershell_can_read_the_script(scripts: dict[str, str]) -> None:
+    """By a grammar that others keep; it stands in where no PowerShell is."""
+    language = tree_sitter.Language(tree_sitter_powershell.language())
+
+    tree = tree_sitter.Parser(language).parse(scripts["powershell"].encode())
+
+    assert not tree.root_node.has_error
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -82,12 +229,13 @@ def test_every_script_names_every_command_and_flag(scripts: dict[str, str], shel
 
 
 def test_the_table_offers_groups_then_leaves_then_flags() -> None:
-    words = words_after()
+    words = command_words()
 
-    assert set(words["run"]) == {"checkpoint", "continue", "start"}
-    assert "--ack" in words["run continue"]
-    assert "--compact" in words["run continue"]
-    assert choices_after()[("", "--format")] == ("json", "text", "raw", "human")
+    assert set(words.after["run"]) == {"checkpoint", "continue", "start"}
+    assert "--ack" in words.flags["run continue"]
+    assert "--compact" in words.flags["run continue"]
+    assert words.values[("", "--format")] == ("one", "json", "text", "raw", "human")
+    assert ("run continue", "--compact") not in words.values
 
 
 def test_the_document_says_how_to_install_it(tool: Tool) -> None:
