@@ -29,6 +29,7 @@ _APPLIES_TO = {
     "calls": "commands that make calls, the server included",
     "answers": "commands that answer with a document",
     "queries": "commands that only read",
+    "expansions": "reads with parts that are left out unless asked for",
     "writes": "commands that change something",
     "gated": "commands that a preview can authorise",
     "dangerous": "commands that destroy something",
@@ -151,6 +152,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
             _param(param, one["text"]) for param, one in zip(command["params"], helped["params"], strict=True)
         ],
         "global_flags": list(command["globals"]),
+        "expand": [] if called is None else list(called.shape.on_demand),
         "paging": "cursor" if any(param["name"] == "cursor" for param in command["params"]) else "none",
         "default_sort": helped["sort"] or None,
         "batch": _batch(command),

@@ -23,6 +23,7 @@ SHARED_ERRORS = (
     "FORMAT_CONFLICT",
     "FIELD_CONFLICT",
     "FIELD_UNKNOWN",
+    "EXPAND_UNKNOWN",
     "BUDGET_EXCEEDED",
     "VERSION_UNSUPPORTED",
     "REQUEST_TOO_LARGE",
@@ -36,6 +37,8 @@ SHARED_ERRORS = (
 )
 """Codes that every operation can answer with on the command line: its line, a file that `--input` names, the
 settings of its output, a signal, a defect."""
+FLAG_ERRORS = {"BUDGET_EXCEEDED": "--budget", "EXPAND_UNKNOWN": "--expand"}
+"""Shared codes that only one flag brings."""
 STORE_ERRORS = ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED")
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate"})
@@ -153,7 +156,7 @@ def _help(row: Row) -> CommandHelp:
 
 def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) -> tuple[str, ...]:
     """Its own codes first; a shared one only where the flag that brings it is offered."""
-    shared = [code for code in SHARED_ERRORS if code != "BUDGET_EXCEEDED" or "--budget" in flags]
+    shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
     is_signed = called.name.startswith("run.") or called.item is not None or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
@@ -178,6 +181,8 @@ def _applies(flag: GlobalFlag, row: Row, called: Operation | None) -> bool:
             return called is not None
         case "queries":
             return called is not None and called.effect == "read"
+        case "expansions":
+            return called is not None and bool(called.shape.on_demand)
         case "writes":
             return "dryRun" in _fields(called)
         case "gated":

@@ -50,8 +50,8 @@ def main() -> int:
     import gc
 
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
-    if arguments[:1] == ["hook"] and "--help" not in arguments:
-        return _hook(arguments[1:])
+    if arguments[:1] == ["hook"] and not any(argument.startswith("-") for argument in arguments):
+        return _hook(*arguments[1:2])
     from handrail.surfaces.cli.process import Process
 
     process = Process()
@@ -148,12 +148,17 @@ def _stream(
 def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
     assert parsed.command is not None, "only a command is served"
     if parsed.command["path"] == "hook":
-        return _hook([str(value) for _, value in parsed.values])
+        event = "".join(str(value) for _, value in parsed.values)
+        passed_over = "; ".join(f"{problem.param} {problem.problem}" for problem in parsed.problems)
+        return _hook(event, str(parsed.options.get("project", "")), passed_over)
     return _serve_mcp(parsed, secrets)
 
 
-def _hook(arguments: "list[str]") -> int:
-    """Answer an agent's hook. Always 0: what a hook returns can stop its host."""
+def _hook(event: str = "", project: str = "", passed_over: str = "") -> int:
+    """Answer an agent's hook. Always 0: what a hook returns can stop its host.
+
+    `passed_over` says what of the line meant nothing; the rest is done all the same.
+    """
     import signal
 
     def stop(number: int, _: object) -> "NoReturn":
@@ -165,22 +170,23 @@ def _hook(arguments: "list[str]") -> int:
         from handrail.surfaces.cli.hook import SECONDS
 
         signal.setitimer(signal.ITIMER_REAL, SECONDS - 0.5)
-        out, note = _hook_answer(arguments)
+        out, note = _hook_answer(event, project)
     except TimeoutError:
         out, note = "", "ended before its time was over; nothing is half done"
     except Exception as defect:  # noqa: BLE001 - a hook never fails its host, whatever happens
         out, note = "", f"met an error that it does not know ({type(defect).__name__})"
+    notes = "; ".join(filter(None, (note, passed_over)))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0)
         os.write(1, out.encode(errors="replace"))
-        if note:
-            os.write(2, f"handrail hook: {note}.\n".encode(errors="replace"))
+        if notes:
+            os.write(2, f"handrail hook: {notes.removesuffix('.')}.\n".encode(errors="replace"))
     except OSError:
         return 0  # nobody is left to tell
     return 0
 
 
-def _hook_answer(arguments: "list[str]") -> "tuple[str, str]":
+def _hook_answer(event: str, project: str) -> "tuple[str, str]":
     """What goes to stdout and what goes to stderr; neither holds a secret that this process read."""
     from handrail.contract.redaction import Secrets
     from handrail.host.changed_files import count_changed_files
@@ -191,10 +197,11 @@ def _hook_answer(arguments: "list[str]") -> "tuple[str, str]":
     directory = directory_of(content)
     if directory and os.path.isdir(directory):
         os.chdir(directory)
+    environment = {**os.environ, "HANDRAIL_PROJECT": project} if project else os.environ
     secrets = Secrets()
     answer = answer_hook(
-        lambda: build_runtime(os.environ, secrets=secrets),
-        arguments[0] if arguments else "",
+        lambda: build_runtime(environment, secrets=secrets),
+        event,
         content,
         lambda project: count_changed_files(project, os.environ),
     )

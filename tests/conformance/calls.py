@@ -25,6 +25,7 @@ SHARED: dict[str, Way] = {
     "FORMAT_CONFLICT": Way(more=("--json", "--human")),
     "FIELD_CONFLICT": Way(more=("--field", "a", "--fields", "a")),
     "FIELD_UNKNOWN": Way(more=("--fields", "colour_of_the_sky")),
+    "EXPAND_UNKNOWN": Way(more=("--expand", "colour_of_the_sky")),
     "BUDGET_EXCEEDED": Way(more=("--budget", "bytes=1")),
     "VERSION_UNSUPPORTED": Way(more=("--schema-version", "9.0")),
     "REQUEST_TOO_LARGE": Way(more=("--input", "@BIG_FILE")),

@@ -117,6 +117,7 @@ def global_lines(called: Called) -> list[list[str]]:
         "--json": ["--json"],
         "--envelope": ["--envelope", "cli"],
         "--mvi": ["--mvi", "standard"],
+        "--expand": ["--expand", ",".join(called.declared["expand"])],
         "--budget": ["--budget", "bytes=10000000"],
         "--compact": ["--compact"],
         "--quiet": ["--quiet"],

@@ -130,6 +130,29 @@ def test_each_named_session_has_a_result_of_its_own(store: Runtime, home: str) -
     assert report["summary"] == {"total": 3, "succeeded": 1, "failed": 2, "skipped": 0}
 
 
+@pytest.mark.parametrize("first", ["damaged", "unknown"])
+def test_the_first_failure_may_end_the_look_and_the_rest_is_named(
+    store: Runtime, home: str, first: str
+) -> None:
+    one, two = [path.name for path in files(home, "sessions/*")]
+    flip(files(home, f"sessions/{one}/events-*.jsonl")[0])
+    bad = one if first == "damaged" else "ses_zzzzzzzzzzzz"
+
+    report = verified(store, ids=[bad, two], continueOnError=False)
+
+    assert [(item["target"], item["ok"]) for item in report["items"]] == [(bad, False)]
+    assert (report["ok"], report["skipped"]) == (False, [two])
+    assert report["summary"] == {"total": 1, "succeeded": 0, "failed": 1, "skipped": 1}
+
+
+def test_a_look_at_the_whole_store_goes_to_its_end(store: Runtime) -> None:
+    outcome = perform(store, "store.verify", {"continueOnError": False})
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "E_VALIDATION"
+    assert outcome.details["problems"][0]["param"] == "continueOnError"
+
+
 def test_one_unknown_session_among_sound_ones_is_a_negative_verdict(store: Runtime, home: str) -> None:
     one = files(home, "sessions/*")[0].name
 

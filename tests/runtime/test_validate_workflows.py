@@ -34,7 +34,8 @@ def test_a_file_without_problems_passes(runtime: Runtime) -> None:
     report = answered(runtime, "workflow.validate", documents=[text(workflow())])
 
     assert report["ok"] is True
-    assert report["summary"] == {"total": 1, "succeeded": 1, "failed": 0}
+    assert report["summary"] == {"total": 1, "succeeded": 1, "failed": 0, "skipped": 0}
+    assert report["skipped"] == []
     assert report["counts"] == {"error": 0, "warning": 0, "hint": 0}
     assert report["items"] == [
         {"target": "flow.json", "workflow_id": "project.given", "ok": True, "problems": []}
@@ -135,6 +136,26 @@ def test_an_unknown_id_is_not_found_and_the_nearest_is_named(runtime: Runtime) -
 
     assert failure.kind.code == "WORKFLOW_NOT_FOUND"
     assert failure.details["did_you_mean"] == ["project.three_steps"]
+
+
+def test_an_unknown_id_among_others_is_an_item_of_its_own_and_hides_none(runtime: Runtime) -> None:
+    ids = ["project.three_stops", "project.three_steps", "project.three_stops"]
+
+    report = answered(runtime, "workflow.validate", workflowIds=ids, reportOnly=True)
+
+    assert [(item["target"], item["ok"]) for item in report["items"]] == [
+        ("project.three_stops", False),
+        ("project.three_steps", True),
+    ]
+    assert report["items"][0]["error"]["code"] == "E_NOT_FOUND"
+    assert (report["ok"], report["summary"]["failed"]) == (False, 1)
+
+
+def test_an_unknown_id_among_others_is_a_negative_verdict(runtime: Runtime) -> None:
+    failure = refused(runtime, "workflow.validate", workflowIds=["project.three_steps", "project.nope"])
+
+    assert failure.kind.code == "WORKFLOW_INVALID"
+    assert failure.message.endswith('first "project.nope" is not there.')
 
 
 def test_nothing_to_check_is_refused(runtime: Runtime) -> None:

@@ -57,7 +57,7 @@ def _field_conflict(ask: Ask) -> Failure | None:
 
 
 def _expansion_refused(names: Sequence[str], shape: Shape | None) -> Failure | None:
-    offered = shape.relations if shape is not None else ()
+    offered = (*shape.relations, *shape.on_demand) if shape is not None else ()
     roots = {path_of(name)[0] for name in offered}
     deep = [name for name in names if len(path_of(name)) > MAX_EXPANSION_DEPTH and path_of(name)[0] in roots]
     unknown = [name for name in names if name not in offered and name not in deep]

@@ -42,6 +42,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """`items`, `entity:<key>` or `top`."""
     relations: tuple[str, ...] = ()
     """Fields that appear only when `--expand` asks for them."""
+    on_demand: tuple[str, ...] = ()
+    """Fields of the level full, too heavy for the others; `--expand` adds them to any level."""
     drop_order: tuple[str, ...] = ()
     """Fields a budget may drop, first dropped first. With `items`: keys of the wrapper, without a page."""
     windows: tuple[str, ...] = ()

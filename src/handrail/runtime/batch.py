@@ -114,9 +114,13 @@ def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
     try:
         act(target)
     except Fault as fault:
-        error = ItemError(code=fault.kind.native, retryable=fault.kind.is_retryable, message=fault.message)
-        return BatchItem(target=target, ok=False, error=error)
+        return BatchItem(target=target, ok=False, error=item_error(fault))
     return BatchItem(target=target, ok=True)
+
+
+def item_error(fault: Fault) -> ItemError:
+    """The same trouble as it stands in an item."""
+    return ItemError(code=fault.kind.native, retryable=fault.kind.is_retryable, message=fault.message)
 
 
 def _result(items: list[BatchItem], skipped: list[str]) -> BatchResult:

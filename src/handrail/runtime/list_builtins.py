@@ -168,6 +168,7 @@ OPERATION = Operation(
         },
         id_field="id",
         select="items",
+        on_demand=("text", "schema"),
     ),
     default_sort="kind, id",
     errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),

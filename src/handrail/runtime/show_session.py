@@ -327,6 +327,7 @@ OPERATION = Operation(
         select="top",
         drop_order=("timeline", "runs", "notes", "branch", "goal"),
         windows=("timeline", "runs", "notes"),
+        on_demand=("timeline",),
         untrusted=("goal", "branch", "notes.text"),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND"),

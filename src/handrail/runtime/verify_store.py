@@ -30,6 +30,10 @@ class VerifyStore(Input, frozen=True, kw_only=True):
     report_only: (
         Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
     ) = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="With ids: look at the rest after one that fails; default true.")]
+        | UnsetType
+    ) = UNSET
 
 
 class VerifyReport(Answer, frozen=True, kw_only=True):
@@ -48,6 +52,7 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     items: list[BatchItem] | UnsetType = UNSET
     """With ids: what came of each of them, in the order they were given."""
     summary: BatchSummary | UnsetType = UNSET
+    skipped: list[str] | UnsetType = UNSET
 
 
 class SessionVerdict(Answer, frozen=True, kw_only=True):
@@ -106,7 +111,13 @@ def _verdict(report: VerifyReport) -> str:
 
 
 def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | VerifyReport]:
-    return _whole(rt) if request.ids is UNSET else _some(rt, targets_of(request.ids, "ids"))
+    is_patient = request.continue_on_error is not False
+    if request.ids is not UNSET:
+        return _some(rt, targets_of(request.ids, "ids"), continue_on_error=is_patient)
+    if is_patient:
+        return _whole(rt)
+    problem = {"param": "continueOnError", "problem": "goes with ids only", "expected": "ids beside it"}
+    raise Fault(E_VALIDATION, "The whole store is looked at to its end.", details={"problems": [problem]})
 
 
 def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
@@ -120,7 +131,9 @@ def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
                 assert_never(never)
 
 
-def _some(rt: Runtime, targets: tuple[str, ...]) -> Iterator[SessionVerdict | VerifyReport]:
+def _some(
+    rt: Runtime, targets: tuple[str, ...], *, continue_on_error: bool
+) -> Iterator[SessionVerdict | VerifyReport]:
     """With ids, each session is looked at together with its blobs, so their trouble stands in its line."""
     keeper = rt.keeper()
     checks: dict[str, StoreCheck] = {}
@@ -134,14 +147,14 @@ def _some(rt: Runtime, targets: tuple[str, ...]) -> Iterator[SessionVerdict | Ve
         if check.problems:
             raise Fault(E_INTEGRITY, check.problems[0].detail, details={"reason": check.problems[0].reason})
 
-    for line in batch_lines(rt, targets, act, what="sessions checked", continue_on_error=True):
+    for line in batch_lines(rt, targets, act, what="sessions checked", continue_on_error=continue_on_error):
         match line:
             case BatchItem(target=target, error=error):
                 check = checks.get(target)
                 verdict = None if check is None else _verdict_on(target, check)
                 yield verdict or SessionVerdict(session_id=target, ok=False, error=error)
             case BatchResult() as result:
-                if not checks:
+                if not checks and not result.skipped:
                     raise _unknown(targets[0])
                 yield _batch_report(list(checks.values()), result)
             case never:
@@ -151,7 +164,9 @@ def _some(rt: Runtime, targets: tuple[str, ...]) -> Iterator[SessionVerdict | Ve
 def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
     report = _report(checks, [problem for check in checks for problem in check.problems])
     is_ok = result.summary.failed == 0
-    return structs.replace(report, ok=is_ok, items=result.items, summary=result.summary)
+    return structs.replace(
+        report, ok=is_ok, items=result.items, summary=result.summary, skipped=result.skipped
+    )
 
 
 def _verdict_on(session_id: str, check: SessionCheck | StoreCheck) -> SessionVerdict:

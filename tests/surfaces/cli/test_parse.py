@@ -149,6 +149,7 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
         (["workflow", "list", "--project", ".", "--project", "/"], "--project", "more than once"),
         (["workflow", "list", "extra"], "argument", "one too many"),
         (["session", "resume", "fix", "login"], "argument", "one too many"),
+        (["session", "resume", "fix", "the", "login"], "2 arguments", "are too many"),
         (["session", "show"], "ID", "is missing"),
         (["lafs", "check"], "FILE", "is missing"),
         (["run", "checkpoint"], "--checkpoint", "is missing"),

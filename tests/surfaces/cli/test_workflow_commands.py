@@ -71,9 +71,24 @@ def test_files_ids_and_stdin_go_together(tool: Tool, folder: Path) -> None:
 
     assert [item["target"] for item in document["data"]["items"]] == [
         str(folder / "a.json"),
-        "-",
         "wr.small_change",
+        "-",
     ]
+
+
+def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
+    runtime: Runtime, folder: Path
+) -> None:
+    broken, sound = str(folder / "inner" / "b.json"), str(folder / "a.json")
+    line = ["workflow", "validate", sound, broken, "wr.small_change", sound, "--continue-on-error", "false"]
+
+    report = strict_json(run_here(runtime, line).out)["error"]["details"]["report"]
+
+    assert [(item["target"], item["ok"]) for item in report["items"]] == [(sound, True), (broken, False)]
+    assert set(report["items"][1]["error"]) == {"code", "retryable", "message"}
+    assert report["items"][1]["error"]["code"] == "E_VALIDATION"
+    assert report["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 1}
+    assert report["skipped"] == ["wr.small_change"]
 
 
 def test_the_bundled_set_has_nothing_wrong(tool: Tool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
@@ -93,7 +93,12 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     ask = Ask(
         mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
     )
-    for flag, read in (("fields", parse_fields), ("budget", parse_budget)):
+    readers: tuple[tuple[str, Callable[[str], object]], ...] = (
+        ("fields", parse_fields),
+        ("expand", lambda text: parse_fields(text, "--expand")),
+        ("budget", parse_budget),
+    )
+    for flag, read in readers:
         text = parsed.options.get(flag)
         try:
             if text is not None:

@@ -130,19 +130,18 @@ def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
 
 
 def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
-    """Workflows by id, files, and every file below a directory."""
+    """Workflows by id, files, and every file below a directory, in the order they were given."""
     ids = [reference.path for reference in references if is_workflow_id(reference.path)]
-    paths = [
-        path
-        for reference in references
-        if not is_workflow_id(reference.path)
-        for path in workflow_files(reference.path)
+    if len(ids) == len(references):
+        return [("workflowIds", ids)]
+    paths: list[str] = []
+    for reference in references:
+        paths += [reference.path] if is_workflow_id(reference.path) else workflow_files(reference.path)
+    documents: list[Json] = [
+        path if path in ids else _judged_text(Reference(path=path), WORKFLOW_LIMIT_BYTES, process)
+        for path in dict.fromkeys(paths)
     ]
-    documents = [
-        _judged_text(Reference(path=path), WORKFLOW_LIMIT_BYTES, process) for path in dict.fromkeys(paths)
-    ]
-    found: list[tuple[str, Json]] = [("documents", documents)] if documents else []
-    return [*found, ("workflowIds", ids)] if ids or not documents else found
+    return [("documents", documents)]
 
 
 def _judged_text(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:

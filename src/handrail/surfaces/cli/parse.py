@@ -17,9 +17,9 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
 
 SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 LONE_WORDS = {"help": "--help", "version": "--version"}
+"""Names are exact, so these are refused; what was meant is told."""
 _FEW = 12
 """More names than this make a list, not a sentence."""
-"""Names are exact, so these are refused; what was meant is told."""
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,15 +220,16 @@ def _fill_positions(reading: _Reading) -> None:
             taken, left = left[:count], left[count:]
             if taken:
                 reading.given[label_of(param)] = taken
-    reading.problems += [
-        Problem(
-            param="argument",
-            problem="is one too many",
-            got=shown(word),
-            expected="text with spaces in quotes",
+    if left:
+        is_one = len(left) == 1
+        reading.problems.append(
+            Problem(
+                param="argument" if is_one else f"{len(left)} arguments",
+                problem="is one too many" if is_one else "are too many",
+                got=shown(" ".join(left)),
+                expected="text with spaces in quotes",
+            )
         )
-        for word in left
-    ]
 
 
 def _options(reading: _Reading) -> dict[str, Value]:

@@ -105,6 +105,8 @@ class ReferenceCommand(Answer, frozen=True, kw_only=True):
     usage: str
     params: list[ReferenceParam]
     global_flags: list[str]
+    expand: list[str]
+    """What `--expand` takes here."""
     paging: str
     default_sort: str | None
     batch: ReferenceBatch | None

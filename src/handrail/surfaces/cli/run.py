@@ -39,6 +39,8 @@ if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay fo
     from handrail.ports import Settings
 
 TOOL = "handrail"
+NEVER_FAILS = "hook"
+"""Its host stops on a refusal, so what is wrong with its line is its own to tell."""
 
 
 class Doors(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +97,9 @@ def _answer(
         _introduce(caller, parsed)
         if told := _told(caller, parsed, doors):
             return told
+        if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
+            process.hand_back()
+            return doors.serve(parsed)
         ask = _checked(parsed, caller.output, troubles)
         assert parsed.command is not None, "a command line without a command is refused above"
         effect = parsed.command["effect"]

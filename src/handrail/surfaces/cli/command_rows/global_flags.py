@@ -30,6 +30,13 @@ GLOBAL_FLAGS = (
         text="Only these fields; on a list, of each item. Ids and paging keys are always kept.",
     ),
     GlobalFlag(
+        flag="--expand",
+        kind="text",
+        value="a,b",
+        text="Parts that are left out unless asked for; `expand` of the command in `reference` names them.",
+        on="expansions",
+    ),
+    GlobalFlag(
         flag="--field",
         kind="text",
         value="NAME",

@@ -76,8 +76,19 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     environment: str = ""
     text: str
     on: Literal[
-        "every", "calls", "answers", "queries", "writes", "gated", "dangerous", "batch", "stream", "exports"
+        "every",
+        "calls",
+        "answers",
+        "queries",
+        "expansions",
+        "writes",
+        "gated",
+        "dangerous",
+        "batch",
+        "stream",
+        "exports",
     ] = "answers"
     """`every` command; those that make calls, the server too; those that answer; those that only read;
-    those that change something; those that a preview can authorise; those that destroy; those that take
-    several targets; those that can answer line by line; those with something to keep in a file."""
+    reads with parts on demand; those that change something; those that a preview can authorise; those that
+    destroy; those that take several targets; those that can answer line by line; those with something to
+    keep in a file."""

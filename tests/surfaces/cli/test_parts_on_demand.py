@@ -1,0 +1,71 @@
+"""`--expand`: parts of a read that are left out unless somebody asks for them (CLI 8.2, LAFS 9.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import start
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import Tool, checked_document
+
+
+def data(runtime: Runtime, *line: str) -> Any:
+    return checked_document(run_here(runtime, line))["data"]
+
+
+@pytest.mark.parametrize("level", ["minimal", "standard"])
+def test_a_part_on_demand_is_added_to_what_its_level_tells(runtime: Runtime, level: str) -> None:
+    session = start(runtime)["session"]["sessionId"]
+    line = ("session", "show", session, "--mvi", level)
+
+    plain, expanded = data(runtime, *line), data(runtime, *line, "--expand", "timeline")
+
+    assert "timeline" not in plain
+    assert [entry["what"] for entry in expanded["timeline"]] == ["step"]
+    assert {key: value for key, value in expanded.items() if key != "timeline"} == plain
+
+
+def test_parts_of_list_items_are_asked_for_by_name(runtime: Runtime) -> None:
+    line = ("workflow", "builtins", "--kind", "contract", "--limit", "1")
+
+    (item,) = data(runtime, *line, "--expand", "schema")["items"]
+
+    assert item["schema"]["type"] == "object"
+    assert "text" not in item
+
+
+def test_fields_choose_inside_what_was_expanded(runtime: Runtime) -> None:
+    session = start(runtime)["session"]["sessionId"]
+
+    shown = data(runtime, "session", "show", session, "--expand", "timeline", "--fields", "timeline.what")
+
+    assert shown == {"session_id": session, "timeline": [{"what": "step"}]}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("workflow builtins --expand owner,text", "E_VALIDATION", ["text", "schema"]),
+        ("workflow builtins --expand ,", "E_USAGE", None),
+        ("workflow list --expand text", "E_USAGE", None),
+        ("run continue --expand text", "E_USAGE", None),
+    ],
+)
+def test_what_cannot_be_expanded_is_refused(runtime: Runtime, line: str, code: str, said: Any) -> None:
+    error = checked_document(run_here(runtime, line.split()))["error"]
+
+    assert error["code"] == code
+    assert error["details"].get("valid") == said
+
+
+def test_reference_says_what_can_be_expanded_where(tool: Tool) -> None:
+    commands = tool.data("reference")["commands"]
+
+    assert {one["path"]: one["expand"] for one in commands if one["expand"]} == {
+        "session show": ["timeline"],
+        "workflow builtins": ["text", "schema"],
+    }
+    assert all(("--expand" in one["global_flags"]) == bool(one["expand"]) for one in commands)
