@@ -14,6 +14,7 @@ from handrail.contract.catalogue import (
     E_NOT_FOUND,
     KINDS,
     UPSTREAM_OPEN,
+    VALIDATION_ERROR,
     Kind,
 )
 from handrail.contract.cli_envelope import (
@@ -297,3 +298,22 @@ def test_a_broken_stream_says_how_far_it_came() -> None:
         '"retry_after_ms":1000,"hint":"Wait, then send the same call again.","next_command":null,'
         '"count":2,"complete":false},"retryable":true},"meta":{"duration_ms":4}}\n'
     )
+
+
+def test_a_problem_of_a_call_has_all_four_keys() -> None:
+    given: list[Json] = [
+        {"param": "limit", "problem": "missing"},
+        {"param": "a", "problem": "is wrong", "expected": "b", "did_you_mean": "c"},
+        {"code": "unknown_key", "line": 4},
+        "plain",
+    ]
+    failure = Failure(kind=VALIDATION_ERROR, message="No.", details={"problems": given})
+
+    problems = to_cli(failure, CALL, command_line=command_line)["error"]["details"]["problems"]
+
+    assert problems == [
+        {"param": "limit", "problem": "missing", "got": None, "expected": None},
+        {"param": "a", "problem": "is wrong", "got": None, "expected": "b", "did_you_mean": "c"},
+        {"code": "unknown_key", "line": 4},
+        "plain",
+    ]

@@ -88,6 +88,7 @@ def test_a_failed_item_says_why_and_whether_to_try_again(runtime: Runtime) -> No
         "error": {"code": "E_NOT_FOUND", "retryable": False, "message": "a cannot be done."},
     }
     assert (second["error"]["code"], second["error"]["retryable"]) == ("E_TIMEOUT", True)
+    assert second["error"]["domain_code"] == "SESSION_LOCKED"
 
 
 def test_an_item_that_went_well_has_no_error_key(runtime: Runtime) -> None:

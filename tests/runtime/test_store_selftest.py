@@ -113,10 +113,8 @@ def test_a_stream_tells_each_part_and_then_what_the_call_would_have_answered() -
     *told, last = perform_stream(runtime, "store.selftest", params, Ask(), Caller())
 
     whole = perform(runtime, "store.selftest", params)
-    assert [
-        (line.type, line.data["name"], line.data["ok"]) for line in told if isinstance(line, StreamItem)
-    ] == [
-        ("part", "kills", False),
-        ("part", "bit_rot", True),
+    assert [(line.data["name"], line.data["ok"]) for line in told if isinstance(line, StreamItem)] == [
+        ("kills", False),
+        ("bit_rot", True),
     ]
     assert last == whole

@@ -103,9 +103,23 @@ def _error(failure: Failure, command_line: CommandLine) -> dict[str, Json]:
     return {
         "code": failure.kind.native,
         "message": failure.message,
-        "details": {**native_details(failure), "next_command": next_command},
+        "details": {**_whole_problems(native_details(failure)), "next_command": next_command},
         "retryable": failure.kind.is_retryable,
     }
+
+
+def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
+    """Each problem of a call with all four keys, so that a reader needs no case for those left out."""
+    problems = details.get("problems")
+    if not isinstance(problems, list):
+        return details
+    whole = [
+        {"param": one["param"], "problem": one["problem"], "got": None, "expected": None, **one}
+        if isinstance(one, dict) and "param" in one and "problem" in one
+        else one
+        for one in problems
+    ]
+    return {**details, "problems": whole}
 
 
 def _meta(call: Call, notices: tuple[Notice, ...]) -> dict[str, Json]:

@@ -265,4 +265,6 @@ def _unwritable(trouble: OSError) -> Fault:
 
 
 def _invalid(reason: str, message: str) -> Fault:
-    return Fault(catalogue.KEYRING_INVALID, message, details={"reason": reason})
+    """The first sentence says what is wrong, the rest what to do about just that."""
+    hint = message.partition(". ")[2]
+    return Fault(catalogue.KEYRING_INVALID, message, details={"reason": reason}, hint=hint)

@@ -24,6 +24,8 @@ class ItemError(Answer, frozen=True, kw_only=True):
     code: str
     retryable: bool
     message: str
+    domain_code: str | UnsetType = UNSET
+    """Ours, where it says more than the code."""
 
 
 class BatchItem(Answer, frozen=True, kw_only=True):
@@ -120,7 +122,13 @@ def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
 
 def item_error(fault: Fault) -> ItemError:
     """The same trouble as it stands in an item."""
-    return ItemError(code=fault.kind.native, retryable=fault.kind.is_retryable, message=fault.message)
+    kind = fault.kind
+    return ItemError(
+        code=kind.native,
+        retryable=kind.is_retryable,
+        message=fault.message,
+        domain_code=UNSET if kind.code == kind.native else kind.code,
+    )
 
 
 def _result(items: list[BatchItem], skipped: list[str]) -> BatchResult:

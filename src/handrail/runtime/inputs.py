@@ -86,4 +86,5 @@ def _summary(problems: list[dict[str, Json]]) -> str:
     where = f"{first['param']}: " if first["param"] else ""
     more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
     meant = f"; did you mean {first['did_you_mean']}?" if "did_you_mean" in first else ""
-    return f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1024]
+    said = f"The call does not fit: {where}{first['problem']}{meant}{more}"[:1023]
+    return said if said.endswith((".", "?")) else f"{said}."

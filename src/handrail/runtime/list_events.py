@@ -97,7 +97,7 @@ def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Suc
     after = -1 if request.after is UNSET else request.after
     while True:
         for row in event_rows(session_id, loaded.records, after=after, kinds=kinds):
-            yield StreamItem(type="event", data=msgspec.to_builtins(row))
+            yield StreamItem(data=msgspec.to_builtins(row))
         after = max(after, loaded.head - 1)
         if request.follow is not True:
             break

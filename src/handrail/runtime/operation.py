@@ -27,7 +27,6 @@ class StreamItem(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stream before its summary."""
 
     data: dict[str, Json]
-    type: str = "item"
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):

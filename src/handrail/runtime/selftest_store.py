@@ -72,7 +72,7 @@ def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem 
     parts: list[ProofPart] = []
     for part in rt.proof().run(order):
         parts.append(part)
-        yield StreamItem(type="part", data={"ok": not part.problems, **to_builtins(part)})
+        yield StreamItem(data={"ok": not part.problems, **to_builtins(part)})
     yield Success(data=to_builtins(_judged(order, tuple(parts), request)))
 
 

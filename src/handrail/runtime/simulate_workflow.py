@@ -126,7 +126,7 @@ def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[Stream
     for walked in _walks(rt, pinned, request):
         match walked:
             case ModeWalked():
-                yield StreamItem(type="mode", data=_mode_row(walked))
+                yield StreamItem(data=_mode_row(walked))
             case Report() as report:
                 yield Success(data=msgspec.to_builtins(_judged(_walked(pinned, report), request)))
             case never:
@@ -239,7 +239,7 @@ def _case(text: str) -> RegressionCase:
 def _problem(param: str, problem: str) -> Fault:
     return Fault(
         VALIDATION_ERROR,
-        f"The call does not fit: {param}: {problem}"[:1024],
+        f"The call does not fit: {param}: {problem.removesuffix('.')}"[:1023] + ".",
         details={"problems": [{"param": param, "problem": problem}]},
     )
 

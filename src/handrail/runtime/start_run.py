@@ -304,8 +304,8 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     first, more = problems[0], len(problems) - 1
     raise Fault(
         VALIDATION_ERROR,
-        f"The context does not fit the workflow's inputs: {first.key}: {first.problem}"
-        + (f" ({more} more in details.problems)" if more else ""),
+        f"The context does not fit the workflow's inputs: {first.key}: {first.problem.removesuffix('.')}"
+        + (f" ({more} more in details.problems)." if more else "."),
         details={"problems": [input_row(problem) for problem in problems]},
         hint="Start again as in the call offered here, after replacing every made-up value in it.",
         next_call=NextCall(operation="run.start", params=params),

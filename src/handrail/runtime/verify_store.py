@@ -83,7 +83,7 @@ def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamIte
     for line in _lines(rt, request):
         match line:
             case SessionVerdict():
-                yield StreamItem(type="session", data=to_builtins(line))
+                yield StreamItem(data=to_builtins(line))
             case VerifyReport():
                 yield Success(data=to_builtins(_judged(line, request)))
             case never:

@@ -198,7 +198,7 @@ def test_every_line_of_a_stream_is_a_document_and_the_last_is_the_summary(tool: 
 
     lines = [strict_json(line + b"\n") for line in ran.out.splitlines()]
     assert (ran.status, ran.err) == (0, b"")
-    assert [line["type"] for line in lines] == ["mode", "mode", "mode", "summary"]
+    assert [line["type"] for line in lines] == ["item", "item", "item", "summary"]
     assert all(list(line)[:3] == ["ok", "schema_version", "type"] for line in lines)
     assert (lines[-1]["data"]["count"], set(lines[-1]["meta"])) == (3, {"duration_ms"})
 

@@ -108,9 +108,27 @@ def test_codes_and_exits_are_those_of_the_specification(reference: Any) -> None:
 
     for code, (exit_status, retryable) in CORE_CODES.items():
         assert (codes[code]["exit"], codes[code]["retryable"]) == (exit_status, retryable)
-    assert codes["E_HUMAN_REQUIRED"] == {"exit": 9, "retryable": False, "reserved": True, "native_codes": []}
+    assert codes["E_HUMAN_REQUIRED"] == {
+        "exit": 9,
+        "retryable": False,
+        "reserved": True,
+        "native_codes": [],
+        "reserved_codes": [],
+    }
     assert "SESSION_NOT_FOUND" in codes["E_NOT_FOUND"]["native_codes"]
     assert set(reference["exit_codes"]) == {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "130"}
+
+
+def test_a_code_that_no_command_returns_is_reserved(reference: Any) -> None:
+    returned = {code for command in reference["commands"] for code in command["errors"]}
+    codes = reference["error_codes"]
+
+    told = {code for row in codes.values() for code in row["native_codes"]}
+    reserved = {code for row in codes.values() for code in row["reserved_codes"]}
+    assert told == {code for code in returned if not code.startswith("E_")}
+    assert told | reserved | set(codes) == set(KINDS)
+    assert reserved >= {"ACTION_NOT_ALLOWED", "SERVER_BUSY", "UPSTREAM_OPEN", "CONTEXT_STALE"}
+    assert {code for code, row in codes.items() if row["reserved"]} == {"E_HUMAN_REQUIRED"}
 
 
 def test_global_flags_name_their_variables(reference: Any) -> None:

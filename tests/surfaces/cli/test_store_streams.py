@@ -44,7 +44,7 @@ def test_a_sound_store_is_a_line_per_session_and_the_report(fresh_tool: Tool, se
     *told, last = lines_of(ran)
     assert (ran.status, ran.err) == (0, b"")
     assert [(line["type"], line["data"]["session_id"], line["data"]["ok"]) for line in told] == [
-        ("session", session_id, True) for session_id in sessions
+        ("item", session_id, True) for session_id in sessions
     ]
     assert sum(line["data"]["events"] for line in told) == plain["events"]
     assert {key: last["data"][key] for key in plain} == plain
@@ -113,7 +113,7 @@ def test_each_part_of_the_proof_is_told_when_it_is_done_and_a_signal_leaves_no_s
     ran = call.end()
 
     last = json.loads(ran.out)
-    assert (first["type"], first["data"]["name"], first["data"]["ok"]) == ("part", "conformance", True)
+    assert (first["type"], first["data"]["name"], first["data"]["ok"]) == ("item", "conformance", True)
     assert (ran.status, last["error"]["code"], last["error"]["details"]["count"]) == (130, "E_INTERRUPTED", 1)
     assert while_running
     assert os.listdir(scratch) == []

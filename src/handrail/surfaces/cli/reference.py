@@ -10,7 +10,6 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
 from handrail.contract.kinds.exits import EXITS
-from handrail.contract.kinds.kind import Kind
 from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
@@ -144,6 +143,8 @@ class ReferenceCode(Answer, frozen=True, kw_only=True):
     retryable: bool
     reserved: bool
     native_codes: list[str]
+    reserved_codes: list[str]
+    """Those of ours that no call on the command line fails with."""
 
 
 class Reference(Answer, frozen=True, kw_only=True):
@@ -256,7 +257,9 @@ def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str 
         "commands": commands,
         "schemas": schemas,
         "exit_codes": _exit_codes(natives),
-        "error_codes": _error_codes(natives, _natives(catalogue["commands"])),
+        "error_codes": _error_codes(
+            natives, {code for one in catalogue["commands"] for code in one["errors"]}
+        ),
     }
 
 
@@ -307,24 +310,22 @@ def _exit_codes(natives: set[str]) -> dict[str, Json]:
     return {str(status): f"{row.meaning} {row.agent}" for status, row in EXITS.items() if status in statuses}
 
 
-def _error_codes(natives: set[str], reachable: set[str]) -> dict[str, Json]:
+def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
     """What no command declares is reserved: nobody needs a plan for it (CLI section 6)."""
     own: dict[str, list[str]] = {}
     for kind in KINDS.values():
         if kind.code != kind.native:
             own.setdefault(kind.native, []).append(kind.code)
+    reachable = {KINDS[code].native for code in declared}
     return {
-        code: _error(KINDS[code], own.get(code, []), is_reserved=code not in reachable)
+        code: {
+            "exit": KINDS[code].exit_status,
+            "retryable": KINDS[code].is_retryable,
+            "reserved": KINDS[code].is_reserved or code not in reachable,
+            "native_codes": sorted(one for one in own.get(code, []) if one in declared),
+            "reserved_codes": sorted(one for one in own.get(code, []) if one not in declared),
+        }
         for code in sorted(natives)
-    }
-
-
-def _error(kind: Kind, own: list[str], *, is_reserved: bool) -> dict[str, Json]:
-    return {
-        "exit": kind.exit_status,
-        "retryable": kind.is_retryable,
-        "reserved": kind.is_reserved or is_reserved,
-        "native_codes": sorted(own),
     }
 
 

@@ -131,7 +131,7 @@ def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Ou
             if isinstance(line, Success | Failure):
                 outcome = line
                 break
-            trouble = process.deliver_line(encode_line(stream_line(line.data, line.type)))
+            trouble = process.deliver_line(encode_line(stream_line(line.data)))
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
             count += 1
