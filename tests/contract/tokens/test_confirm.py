@@ -123,6 +123,37 @@ def test_anything_but_the_token_itself_is_not_from_this_machine(text: str) -> No
     check_reason(raised, "not_from_this_machine")
 
 
+@pytest.mark.parametrize("prefix", ["", "ak_", "CT_", "ct-"])
+def test_another_prefix_would_be_another_use_of_the_same_token(prefix: str) -> None:
+    with pytest.raises(Fault) as raised:
+        read_confirm([KEY], prefix + TOKEN.removeprefix("ct_"), now=NOW)
+
+    check_reason(raised, "not_from_this_machine")
+
+
+def test_even_a_signed_token_has_a_longest_length() -> None:
+    def minted(length: int) -> str:
+        return mint_confirm(KEY, msgspec.structs.replace(CLAIMS, arguments="x" * length))
+
+    lengths = {len(minted(length)): minted(length) for length in range(150, 260)}
+    with pytest.raises(Fault) as raised:
+        read_confirm([KEY], lengths[min(length for length in lengths if length > 512)], now=NOW)
+
+    longest = lengths[max(length for length in lengths if length <= 512)]
+    assert read_confirm([KEY], longest, now=NOW).fingerprint == fingerprint(longest)
+    check_reason(raised, "not_from_this_machine")
+
+
+def test_what_surrounds_a_token_is_passed_over_up_to_twice_its_longest_length() -> None:
+    around = " " * (1024 - len(TOKEN))
+
+    with pytest.raises(Fault) as raised:
+        read_confirm([KEY], f" {around}{TOKEN}", now=NOW)
+
+    assert read_confirm([KEY], around + TOKEN, now=NOW).claims == CLAIMS
+    check_reason(raised, "not_from_this_machine")
+
+
 @pytest.mark.parametrize("keys", [[], [OTHER_KEY]])
 def test_without_its_key_a_token_is_not_from_this_machine(keys: list[bytes]) -> None:
     with pytest.raises(Fault) as raised:
