@@ -107,10 +107,10 @@ def _doors(secrets: "Secrets") -> "Doors":
     )
 
 
-def _help_text(words: str) -> str:
+def _help_text(words: str, width: int) -> str:
     from handrail.surfaces.cli.help import help_text
 
-    return help_text(words)
+    return help_text(words, width)
 
 
 def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":

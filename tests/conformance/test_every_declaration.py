@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.lafs_check import check
 from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.columns import width_of
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, state_of
@@ -91,6 +93,21 @@ def test_the_lafs_dialect_has_the_same_payload_and_conforms(called: Called) -> N
     assert (ran.status, ran.err, document["success"]) == (0, b"", True)
 
 
+AS_WRITTEN = frozenset({"run start", "run continue", "run checkpoint", "workflow graph"})
+"""Their text is an author's prompt, or a drawing in the language of another program."""
+
+
+def assert_for_people(path: str, text: str) -> None:
+    """No JSON, no names of fields, no JSON commands; within the page but for what is copied."""
+    assert text.strip()
+    lines = [line for line in text.splitlines() if not re.match(" +[-+@]", line)]
+    if path not in AS_WRITTEN:
+        leaked = r'\{"|\["|details\.\w|--compact|\bTrue\b|[0-9]T[0-9:.]{5,12}Z'
+        assert [line for line in lines if re.search(leaked, line)] == []
+        copied = [line for line in lines if re.search("handrail |/", line)]
+        assert [line for line in lines if width_of(line) > 100 and line not in copied] == []
+
+
 @every_leaf
 def test_text_is_for_people_and_help_is_there(called: Called) -> None:
     text = called.tool.run(*called.safe(), "--human", plant=called.leaf.plant)
@@ -98,7 +115,8 @@ def test_text_is_for_people_and_help_is_there(called: Called) -> None:
     help_text = called.tool.run(*called.path.split(), "--help")
 
     assert (text.status, text.err) == (0, b"")
-    assert text.out.decode("utf-8").strip()
+    assert_for_people(called.path, text.out.decode("utf-8"))
+    assert_for_people(called.path, trouble.err.decode("utf-8"))
     assert (trouble.status, trouble.out) == (2, b"")
     assert b"--bogus" in trouble.err
     assert help_text.out.decode().startswith(f"Usage: {called.declared['usage']}")

@@ -63,7 +63,11 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
     Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
     """
     order = _order(rt, request)
-    return _judged(order, tuple(rt.proof().run(order)), request)
+    parts: list[ProofPart] = []
+    for part in rt.proof().run(order):
+        parts.append(part)
+        rt.progress.tell(len(parts), 0, f"parts of the proof done, last {part.name}")
+    return _judged(order, tuple(parts), request)
 
 
 def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:

@@ -121,10 +121,11 @@ def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | Verif
 
 
 def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
-    for check in rt.keeper().check():
+    for count, check in enumerate(rt.keeper().check(), 1):
         match check:
             case SessionCheck(session_id=session_id):
                 yield _verdict_on(session_id, check)
+                rt.progress.tell(count, 0, "sessions checked")
             case StoreCheck():
                 yield _report([check], [*check.problems, *_key_problems(rt)])
             case never:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.text import text_of
+from handrail.surfaces.cli.human import human_text
+from handrail.surfaces.cli.text import Page
 from tests.surfaces.cli.tool import Tool, checked_document
 
 ACK = "ak1" + "0" * 53
@@ -41,7 +42,7 @@ def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
         "message": "wr.plan is missing.",
         "suggestedFix": "Send it.",
     }
-    shown = text_of(reply(blockers=[blocker], example={"kind": "wr.plan"}, retryAckToken=ACK), ())
+    shown = human_text(reply(blockers=[blocker], example={"kind": "wr.plan"}, retryAckToken=ACK), Page())
 
     assert "Blocked: wr.plan is missing.\n  Fix: Send it.\n" in shown
     assert '{"kind":"wr.plan"}' in shown
@@ -52,5 +53,5 @@ def test_a_choice_shows_one_call_per_option() -> None:
     blocked = reply()
     blocked["pending"]["choices"] = [{"id": "x", "label": "Go on", "token": "ch1y"}]
 
-    assert "To choose Go on" in text_of(blocked, ())
-    assert "--ack ch1y" in text_of(blocked, ())
+    assert "To choose Go on" in human_text(blocked, Page())
+    assert "--ack ch1y" in human_text(blocked, Page())

@@ -10,6 +10,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.human import human_text
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.progress import TerminalProgress
+from handrail.surfaces.cli.text import Page
 from tests.runtime.asked import answered
 from tests.surfaces.cli.here import run_here
 
@@ -36,7 +37,8 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     assert lines[0] == f"Session {session_id}"
     assert graph == ["o First", "|\\ o Second", "o Second", "* checkpoint, Second"]
     assert "Goal:   Fix it" in lines
-    assert lines[-1].startswith("o step")
+    assert lines[-2].startswith("o step")
+    assert lines[-1] == f"Go on with it: handrail session resume {session_id} --human"
 
 
 def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> None:
@@ -44,8 +46,8 @@ def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> No
 
     text = run_here(runtime, line).out.decode()
 
-    assert "update  preferences  global  risk_policy: conservative -> balanced" in text
-    assert "Do it with: --confirm ct_" in text
+    assert "  update preferences global\n      risk policy: conservative -> balanced\n" in text
+    assert "To do it:\n  handrail preferences set --risk-policy balanced --human --confirm ct_" in text
 
 
 def test_a_batch_is_a_table_and_a_tally() -> None:
@@ -62,12 +64,13 @@ def test_a_batch_is_a_table_and_a_tally() -> None:
         "skipped": ["c"],
     }
 
-    assert human_text(payload, ()).splitlines() == [
+    assert human_text(payload, Page()).splitlines() == [
         "ok       ses_a",
-        "failed   b      E_CONFLICT: grew",
+        "failed   b",
+        "    E_CONFLICT: grew",
         "skipped  c",
         "",
-        "total 2, succeeded 1, failed 1, skipped 1.",
+        "1 of 2 ok, 1 failed, 1 skipped.",
     ]
 
 
@@ -79,10 +82,10 @@ def test_stored_text_cannot_drive_the_terminal(hostile: str) -> None:
         "runs": [{"id": "run_a", "workflow_name": hostile, "graph": [f"* {hostile}"], "preferences": {}}],
     }
 
-    text = human_text(payload, ())
+    text = human_text(payload, Page(), "session.show")
 
     assert not set(text) & {"\x1b", "\x07", "\r"}
-    assert text.count("\n") == 10
+    assert text.count("\n") == 8
 
 
 class Told(Process):

@@ -37,7 +37,7 @@ def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: li
         assert ran.status == 2 or len(ran.out) <= limit
         cut += b"cu1" in ran.out
 
-    assert cut > 5
+    assert cut > 1
 
 
 def test_a_budget_page_goes_on_where_it_was_cut(many: Runtime) -> None:
@@ -94,8 +94,8 @@ def test_a_failure_in_text_says_everything_that_is_wrong_and_what_to_run() -> No
     assert rendered == Rendered(
         err=(
             b"Error: 2 of 2 documents do not conform.\n"
-            b"Fix:   Fix what details.reports lists as failed, then check again.\n"
-            b"Next:  handrail session list --compact\n"
+            b"Fix:   Fix what is named above, then check again.\n"
+            b"Next:  handrail session list --human\n"
             b"Code:  NOT_CONFORMANT\n"
         ),
         status=2,

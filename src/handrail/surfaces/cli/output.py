@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay fo
 
 TIMEOUT_SECONDS = 30
 MOST_SECONDS = 3600
+LEAST_WIDTH, MOST_WIDTH = 40, 500
+"""Narrower than that no line can be read, and wider than that nobody reads one."""
 SERVED_VERSIONS = ("1", "1.0", "1.0.0")
 
 _VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
@@ -40,6 +42,10 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """`--field` or `--fields` chose a part of the payload."""
     is_json_asked: bool = False
     """By a flag, not by default: then `--help` and `--version` answer with a document."""
+    width: int = 0
+    """Of text; 0: as usual."""
+    typed: tuple[str, ...] = ()
+    """The words of the command line, for text that shows how to go on."""
 
 
 def output_of(
@@ -76,6 +82,15 @@ def output_of(
         is_json_asked=chosen == "json" and bool(parsed.formats),
     )
     return output, troubles
+
+
+def written_on(
+    output: Output, typed: Sequence[str], columns: str, terminal_width: Callable[[], int]
+) -> Output:
+    """The output with what text is written on: as wide as COLUMNS says, else as the terminal is."""
+    asked = int(columns) if re.fullmatch("[0-9]{1,4}", columns) else terminal_width()
+    width = min(max(asked, LEAST_WIDTH), MOST_WIDTH) if asked else 0
+    return msgspec.structs.replace(output, width=width, typed=tuple(typed))
 
 
 def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:

@@ -238,6 +238,14 @@ def is_terminal(descriptor: int) -> bool:
     return os.isatty(descriptor)
 
 
+def terminal_width() -> int:
+    """Columns of the terminal that stdout is; 0 where it is none."""
+    try:
+        return os.get_terminal_size(STDOUT).columns
+    except OSError:
+        return 0
+
+
 def _repair_descriptors() -> bool:
     """Open the null device where 0, 1 or 2 is closed, else a store file would become descriptor 1."""
     was_closed = False

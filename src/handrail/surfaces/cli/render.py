@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,6 +13,9 @@ from handrail.contract.cli_envelope import encode_document, encode_line, payload
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.output import Output
 from handrail.surfaces.cli.spelling import command_line
+
+if TYPE_CHECKING:  # text is loaded by the calls that ask for it
+    from handrail.surfaces.cli.text import Page
 
 WIDEST_MS = 3_600_999
 """A call ends within its deadline of at most an hour, and a little after it."""
@@ -40,7 +44,8 @@ def render(
         case "text":
             from handrail.surfaces.cli.human import human_text
 
-            text = human_text(payload_of(outcome), columns)
+            page = _page(output, columns)
+            text = human_text(payload_of(outcome), page, call.operation, is_selected=output.is_selected)
             return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
         case "raw":
             return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
@@ -81,7 +86,7 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
         case "json":
             return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
         case "text":
-            return Rendered(err=_bytes(_prose(failure)), status=status)
+            return Rendered(err=_bytes(_prose(failure, call, output)), status=status)
         case "raw":
             return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
 
@@ -94,21 +99,20 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
     return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
 
 
-def _prose(failure: Failure) -> str:
+def _prose(failure: Failure, call: Call, output: Output) -> str:
     """What went wrong, everything that is wrong, and what to do."""
-    from handrail.surfaces.cli.text import text_of
+    from handrail.surfaces.cli.looks.failures import failure_lines
+    from handrail.surfaces.cli.text import joined
 
-    lines = [f"Error: {failure.message}"]
-    problems = failure.details.get("problems", [])
-    if len(problems) > 1:
-        lines += [f"  - {_told(one)}" for one in problems]
-    lines += _reported(failure.details.get("report"))
-    lines.append(f"Fix:   {failure.hint or failure.kind.hint}")
-    following = failure.next_call and command_line(failure.next_call)
-    if following:
-        lines.append(f"Next:  {following}")
-    lines.append(f"Code:  {failure.kind.code}")
-    return text_of("\n".join(lines), ())
+    return joined(failure_lines(failure, call.operation, _page(output, ())))
+
+
+def _page(output: Output, columns: Sequence[str]) -> Page:
+    """What the text is written on."""
+    from handrail.surfaces.cli.text import Page
+
+    page = Page(columns=columns, typed=output.typed)
+    return msgspec.structs.replace(page, width=output.width) if output.width else page
 
 
 def _alarms(output: Output, notices: Sequence[Notice]) -> str:
@@ -116,20 +120,6 @@ def _alarms(output: Output, notices: Sequence[Notice]) -> str:
     if output.is_quiet:
         return ""
     return "".join(f"Warning: {one.message}\n" for one in notices if one.type == "confirm_not_recorded")
-
-
-def _told(problem: dict[str, Json]) -> str:
-    """One problem of a call or of a workflow file."""
-    if "message" not in problem:
-        return " ".join(filter(None, (problem.get("param"), problem.get("problem"))))
-    place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
-    return f"{place}{problem['severity']} {problem['code']}: {problem['message']} {problem['fix']}"
-
-
-def _reported(report: Json) -> list[str]:
-    """What a verdict says about each of its targets, as compilers do: file, line, column, message."""
-    items = report.get("items", []) if isinstance(report, dict) else []
-    return [f"{item['target']}:{_told(problem)}" for item in items for problem in item["problems"]]
 
 
 def _notes(output: Output, notices: Sequence[Notice]) -> str:

@@ -25,9 +25,10 @@ from handrail.surfaces.cli.output import (
     raw_problems,
     stream_problems,
     timeout_of,
+    written_on,
 )
 from handrail.surfaces.cli.parse import Parsed, parse
-from handrail.surfaces.cli.process import Interrupted, Process, request_id, timestamp
+from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.refusal import refusal
 from handrail.surfaces.cli.render import Rendered, bare, plain, render, summary_line, widest_size
 from handrail.surfaces.cli.stopped import stopped
@@ -46,7 +47,8 @@ NEVER_FAILS = "hook"
 class Doors(msgspec.Struct, frozen=True, kw_only=True):
     """What lies behind some commands only; the front door imports it when it is asked for."""
 
-    help_text: Callable[[str], str]
+    help_text: Callable[[str, int], str]
+    """Of a command, a group or the tool; 0 is the usual width."""
     help_document: Callable[[str], Success]
     settings: Callable[[Parsed], Settings | None]
     """What people decided about output; None where a command must answer though the settings are broken."""
@@ -93,7 +95,8 @@ def _answer(
     try:
         process.open_to_signals()
         parsed = parse(arguments)
-        caller.output, troubles = output_of(parsed, environment)
+        output, troubles = output_of(parsed, environment)
+        caller.output = _on_page(output, arguments, environment, is_help="help" in parsed.options)
         _introduce(caller, parsed)
         if told := _told(caller, parsed, doors):
             return told
@@ -110,7 +113,8 @@ def _answer(
         if process.stdout_was_closed and effect != "read":
             return _nowhere_to_answer()
         # Only now: a line that cannot be understood does not say which project's settings would count.
-        caller.output, _ = output_of(parsed, environment, doors.settings(parsed))
+        output, _ = output_of(parsed, environment, doors.settings(parsed))
+        caller.output = _on_page(output, arguments, environment)
         process.start_deadline(timeout_of(parsed, environment))
         if "stream" in parsed.options:
             return _streamed(process, caller, doors.stream(process, parsed, ask))
@@ -120,6 +124,15 @@ def _answer(
         return _rendered(caller, failure_of(fault))
     except Exception as defect:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
         return _rendered(caller, _defect(doors.record_defect(defect)))
+
+
+def _on_page(
+    output: Output, arguments: Sequence[str], environment: Mapping[str, str], *, is_help: bool = False
+) -> Output:
+    """What text is written on; a document needs none of it."""
+    if output.format != "text" and not is_help:
+        return output
+    return written_on(output, arguments, environment.get("COLUMNS", ""), terminal_width)
 
 
 def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]) -> Rendered | int:
@@ -162,7 +175,7 @@ def _told(caller: _Caller, parsed: Parsed, doors: Doors) -> Rendered | None:
         return _rendered(caller, Success(data=data))
     if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
         if not caller.output.is_json_asked:
-            return plain(doors.help_text(parsed.words))
+            return plain(doors.help_text(parsed.words, caller.output.width))
         caller.call = msgspec.structs.replace(caller.call, operation="cli.help")
         return _rendered(caller, doors.help_document(parsed.words))
     return None

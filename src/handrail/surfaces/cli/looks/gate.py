@@ -1,0 +1,138 @@
+"""How people see what a write would change, and what came of each target of a batch. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.columns import as_aligned, as_table, moment_text, size_text, wrapped
+from handrail.surfaces.cli.spelling import shell_quoted
+from handrail.surfaces.cli.text import INDENT, Page, as_cell, one_line
+
+_DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
+_NAMED = {"size_bytes": "size", "bytes": "size"}
+_VERBS = {"none": "leave"}
+
+
+def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What would change, one block each, and the line that does it."""
+    preview = payload["preview"]
+    if preview["unchanged"]:
+        reasons = [line for change in preview["changes"] for line in _change(change, page)]
+        return [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
+    lines = [f"Would {one_line(preview['action'])}:"]
+    for change in preview["changes"]:
+        lines += _change(change, page)
+    rows = [
+        ("Reach", one_line(preview["blast_radius"])),
+        ("Until", moment_text(one_line(payload.get("expires_at", "")))),
+    ]
+    confirm = one_line(payload.get("confirm_token", ""))
+    return [
+        *lines,
+        "",
+        *as_aligned(rows, page.width),
+        "",
+        "To do it:",
+        f"{INDENT}{_confirmed(page, confirm)}",
+    ]
+
+
+def _confirmed(page: Page, token: str) -> str:
+    """The line that was typed, with the token in the place of the dry run."""
+    words = [shell_quoted(one_line(word)) for word in page.typed if word != "--dry-run"]
+    return " ".join(["handrail", *words, "--confirm", token]) if words else f"--confirm {token}"
+
+
+def _change(change: dict[str, Json], page: Page) -> list[str]:
+    verb = _VERBS.get(change["action"], change["action"])
+    name, resource = one_line(change["id"]), one_line(change["resource"])
+    what = resource if name == resource else f"new {resource}" if name == "new" else f"{resource} {name}"
+    head = f"{INDENT}{verb} {what}"
+    lines = [head]
+    for text in _differences(change):
+        is_prose = text.count(" ") > text.partition(": ")[0].count(" ") + 1
+        lines += wrapped(text, page.width, INDENT * 3) if is_prose else [INDENT * 3 + text]
+    hunks = (change.get("diff") or {}).get("hunks", [])
+    return [
+        *lines,
+        *(INDENT * 3 + one_line(text) for hunk in hunks for text in hunk.rstrip("\n").split("\n")),
+    ]
+
+
+def _differences(change: dict[str, Json]) -> list[str]:
+    """The parts that differ, as `name: before -> after`."""
+    before, after = change.get("before"), change.get("after")
+    if not isinstance(after, dict):
+        return [_part(name, value) for name, value in (before or {}).items() if not _is_digest(value)]
+    held: Mapping[str, Json] = before if isinstance(before, dict) else {}
+    return [
+        _part(name, value, held[name]) if name in held else _part(name, value)
+        for name, value in after.items()
+        if held.get(name) != value and not _is_digest(value)
+    ]
+
+
+def _part(name: str, value: Json, before: Json = None) -> str:
+    label = _NAMED.get(name, one_line(name).replace("_", " "))
+    shown = _told(name, value)
+    return f"{label}: {shown}" if before is None else f"{label}: {_told(name, before)} -> {shown}"
+
+
+def _told(name: str, value: Json) -> str:
+    if name.endswith("bytes") and isinstance(value, int):
+        return size_text(value)
+    if isinstance(value, list):
+        return " ".join(one_line(str(one)) for one in value) or "-"
+    return as_cell(value)
+
+
+def _is_digest(value: Json) -> bool:
+    """Digests bind the preview; a person has no use for them."""
+    return isinstance(value, str) and re.fullmatch(_DIGEST, value) is not None
+
+
+def is_batch(payload: dict[str, Json]) -> bool:
+    items = payload.get("items")
+    return (
+        isinstance(payload.get("summary"), dict)
+        and isinstance(items, list)
+        and all(isinstance(item, dict) and "target" in item for item in items)
+    )
+
+
+def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One line per target with what is wrong with it below, then the tally and what comes next."""
+    rows = [["ok" if item.get("ok") else "failed", one_line(item["target"])] for item in payload["items"]]
+    table = as_table([*rows, *(["skipped", one_line(one)] for one in payload.get("skipped", []))])
+    lines = []
+    for place, row in enumerate(table):
+        troubles = _troubles(payload["items"][place]) if place < len(payload["items"]) else []
+        lines += [row, *(part for text in troubles for part in wrapped(text, page.width, INDENT * 2))]
+    following = [one_line(one) for one in payload.get("next_steps", [])]
+    lines += ["", _tally(payload["summary"])]
+    return lines + (["", "Next:", *(INDENT + one for one in following)] if following else [])
+
+
+def _troubles(item: dict[str, Json]) -> list[str]:
+    error = item.get("error")
+    told = (
+        [f"{error.get('code', '')}: {one_line(error.get('message', ''))}"] if isinstance(error, dict) else []
+    )
+    for problem in item.get("problems") or []:
+        place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
+        told.append(
+            f"{place}{problem['severity']} {problem['code']}: {one_line(problem['message'])} "
+            f"{one_line(problem.get('fix', ''))}".rstrip()
+        )
+    return told
+
+
+def _tally(summary: dict[str, Json]) -> str:
+    """`2 of 2 ok.` or `1 of 2 ok, 1 failed, 3 skipped.`"""
+    total, succeeded = summary["total"], summary["succeeded"]
+    if succeeded == total and not summary.get("skipped"):
+        return f"{succeeded} of {total} ok." if total else "There was nothing to do."
+    rest = [f"{summary[name]} {name}" for name in ("failed", "skipped") if summary.get(name)]
+    return f"{succeeded} of {total} ok, {', '.join(rest)}."

@@ -1,0 +1,119 @@
+"""How people see a step to do, what came of one, and what would come of it. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.fence import fenced
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.columns import as_aligned, wrapped
+from handrail.surfaces.cli.text import INDENT, Page, called, lines_of, one_line
+
+_VERDICTS = {
+    "would_advance": "It would be accepted, and the run would go on.",
+    "would_save": "It would be saved; the step stays pending.",
+    "would_block": "It would be blocked.",
+    "already_answered": "It was answered before: the recorded reply would come back, and nothing is written.",
+}
+
+
+def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
+    """A step to do: its title, the prompt as written, and the commands that go on from here."""
+    lines = []
+    pending = reply.get("pending")
+    if isinstance(pending, dict):
+        title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
+        lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
+    else:
+        lines += ["The workflow is complete.", ""]
+    for part in (_blocked(reply, page), _warnings(reply, page), _recap(reply, page)):
+        lines += [*part, ""] if part else []
+    lines += as_aligned(_calls(reply, pending))
+    session = reply.get("session")
+    return lines + (["", *as_aligned(_session(session))] if isinstance(session, dict) else [])
+
+
+def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
+    current = reply.get("recap", {}).get("current")
+    calls = [
+        ("Go on there", current and current["nextCall"]["params"]),
+        *_options(pending),
+        ("When done", _acknowledged(reply.get("ackToken"))),
+        ("When corrected", _acknowledged(reply.get("retryAckToken"))),
+        ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
+    ]
+    return [(label, called({"params": params})) for label, params in calls if params]
+
+
+def _acknowledged(token: Json) -> Json:
+    return token and {"ackToken": token, "output": {"notesMarkdown": "what was done and found"}}
+
+
+def _warnings(reply: dict[str, Json], page: Page) -> list[str]:
+    lines = []
+    for warning in reply.get("warnings", []):
+        lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width)
+        lines += [f"{INDENT}{called(warning['nextCall'])}"] if warning.get("nextCall") else []
+    return lines
+
+
+def _recap(reply: dict[str, Json], page: Page) -> list[str]:
+    recap = reply.get("recap", {})
+    lines = []
+    for entry in recap.get("entries", []):
+        lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
+    current = recap.get("current")
+    if current:
+        where = one_line(current.get("title") or current["status"])
+        lines += wrapped(f"The run went on since this step and stands at: {where}", page.width)
+    return lines
+
+
+def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
+    """Which work this is."""
+    named = [("Session", "sessionId"), ("Run", "runId"), ("Workflow", "workflowId"), ("Goal", "goal")]
+    return [(label, one_line(session[key])) for label, key in named if session.get(key)]
+
+
+def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
+    """Why the step was not accepted, and an example of what would be."""
+    lines = []
+    for blocker in reply.get("blockers", []):
+        lines += wrapped(f"Blocked: {one_line(blocker['message'])}", page.width)
+        fix = blocker.get("suggestedFix")
+        lines += wrapped(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
+    if reply.get("example"):
+        lines += [
+            "Example of an artifact that is accepted, for --artifacts '[…]':",
+            *_shown(reply["example"]),
+        ]
+    return lines
+
+
+def _spoken(fix: str) -> str:
+    """A fix speaks of fields of the call; a person sees flags and lines."""
+    said = fix.replace("output.artifacts", "--artifacts").replace("output.notesMarkdown", "--notes")
+    return said.replace("make the call in nextCall again", "run the command below again")
+
+
+def _shown(example: Json) -> list[str]:
+    text = msgspec.json.format(msgspec.json.encode(example), indent=2).decode()
+    return [INDENT + line for line in lines_of(text)]
+
+
+def _options(pending: Json) -> list[tuple[str, Json]]:
+    """The calls that answer a choice, one per option."""
+    choices = pending.get("choices", []) if isinstance(pending, dict) else []
+    return [(f"To choose {one_line(choice['label'])}", {"ackToken": choice["token"]}) for choice in choices]
+
+
+def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a report would lead to; nothing was written."""
+    verdict = str(payload["verdict"])
+    lines = wrapped(_VERDICTS.get(verdict, one_line(verdict)), page.width)
+    lines += [f"Step: {one_line(payload['step_id'])}"] if payload.get("step_id") else []
+    blocked = _blocked(payload, page)
+    lines += ["", *blocked] if blocked else []
+    for gap in payload.get("gaps", []):
+        lines += wrapped(f"It would be recorded as missing: {one_line(gap)}", page.width)
+    return [*lines, "", "Nothing was written. Without --dry-run the same line does it."]

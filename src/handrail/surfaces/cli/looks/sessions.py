@@ -1,0 +1,185 @@
+"""How people see sessions: a list, work to go on with, one of them, events, an export. Pure."""
+
+from __future__ import annotations
+
+import itertools
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.columns import (
+    as_aligned,
+    as_table,
+    counted,
+    cut,
+    moment_text,
+    size_text,
+    wrapped,
+)
+from handrail.surfaces.cli.text import (
+    INDENT,
+    Page,
+    about_list,
+    again,
+    as_cell,
+    called,
+    facts_text,
+    item_table,
+    lines_of,
+    one_line,
+)
+
+_LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
+_MOST_FACTS = 10
+_START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
+_WORKFLOWS = "See what can be started: handrail workflow list --human"
+
+
+def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One row per session, the latest first."""
+    items = payload["items"]
+    if not items:
+        return ["No session was found.", _WORKFLOWS, _START]
+    more = about_list(payload, page)[1:]
+    return [
+        *item_table(items, page),
+        "",
+        f"{counted(len(items), 'session')} shown.",
+        *more,
+        "One of them: handrail session show ID --human",
+    ]
+
+
+def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Work that was looked for, and the command that goes on with each."""
+    items = payload["items"]
+    searched = f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
+    if not items:
+        return ["Nothing was found to go on with.", searched, _WORKFLOWS, _START]
+    lines = []
+    for item in items:
+        title = one_line(item.get("pendingTitle") or item.get("status", ""))
+        lines += [cut(f"{one_line(item['sessionId'])}  {title}", page.width)]
+        facts = [
+            ("Workflow", item.get("workflowId")),
+            ("Goal", item.get("goal")),
+            ("Status", item.get("status")),
+        ]
+        shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
+        shown += [("Go on", called(item["nextCall"]))] if item.get("nextCall") else []
+        lines += [*(INDENT + line for line in as_aligned(shown)), ""]
+    return [*lines, f"{counted(len(items), 'session')} found.", searched]
+
+
+def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One row per event, with its facts cut to the page."""
+    items = payload["items"]
+    if not items:
+        return ["No event fits.", f"Searched: {one_line(payload['scope'])}." if payload.get("scope") else ""]
+    if not all("eventIndex" in item and "data" in item for item in items):
+        return [*item_table(items, page), "", *about_list(payload, page)]
+    rows = [["INDEX", "AT", "KIND", "FACTS"]]
+    for item in items:
+        at = moment_text(item["at"]).removesuffix(" UTC")
+        rows.append([str(item["eventIndex"]), at, one_line(item["kind"]), facts_text(item["data"])])
+    return [
+        *as_table(rows, page.width, [3]),
+        "",
+        f"{counted(len(items), 'event')} shown, times in UTC.",
+        *about_list(payload, page)[1:],
+    ]
+
+
+def session_lines(session: dict[str, Json], page: Page) -> list[str]:
+    """The session in a few lines, then each run with its graph."""
+    health = session.get("health", {})
+    reason = f" ({one_line(health['reason'])})" if health.get("reason") else ""
+    facts = [
+        ("Status", one_line(session.get("status", "")).replace("_", " ")),
+        ("Health", one_line(health.get("state", "")) + reason),
+        ("Goal", one_line(session.get("goal", ""))),
+        ("Branch", one_line(session.get("branch", ""))),
+        ("Events", as_cell(session.get("event_count", ""))),
+        ("Last", moment_text(one_line(session.get("last_activity", "")))),
+    ]
+    name = one_line(session["session_id"])
+    lines = [f"Session {name}", *as_aligned([row for row in facts if row[1]], page.width)]
+    for run in session["runs"]:
+        lines += ["", *_run(run, page)]
+    lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
+    return [*lines, f"Go on with it: handrail session resume {name} --human"]
+
+
+def _run(run: dict[str, Json], page: Page) -> list[str]:
+    name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
+    status = one_line(run.get("status", "")).replace("_", " ")
+    lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
+    for line, equal in itertools.groupby(one_line(one) for one in run.get("graph", [])):
+        times = len(list(equal))
+        lines.append(INDENT + cut(line, page.width - 12) + (f"  ({times} times)" if times > 1 else ""))
+    if run.get("nodes_omitted"):
+        lines.append(f"{INDENT}{counted(run['nodes_omitted'], 'older node')} not in the list of nodes.")
+    preferences = run.get("preferences", {})
+    forks = run.get("fork_count", 0)
+    rows = [
+        ("Pending", one_line(run.get("pending_step") or "")),
+        ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
+        ("Forks", str(forks) if forks else ""),
+    ]
+    lines += [INDENT + row for row in as_aligned([row for row in rows if row[1]])]
+    for gap in run.get("gaps", [])[:_MOST_FACTS]:
+        state = "open" if gap.get("is_open") else "settled"
+        lines += wrapped(
+            f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
+        )
+    for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
+        checked = "checked" if artifact.get("is_validated") else "not checked"
+        lines.append(
+            f"{INDENT}Artifact {one_line(artifact['kind'])} of {one_line(artifact['step_id'])}, {checked}"
+        )
+    return lines
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, a report as it stands, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *as_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = counted(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {again(page.typed, out='FILE')}",
+    ]
+
+
+def ledger_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The entries of a ledger, one line each with what changed below."""
+    head = f"Ledger of {one_line(payload['ledgerId'])}, version {payload['version']}"
+    lines = [head, ""]
+    for entry in payload["entries"]:
+        at = moment_text(one_line(entry["timestamp"]))
+        lines.append(f"{entry['version']}  {at}  {one_line(entry['operation'])}")
+        for name, delta in entry.get("contextDelta", {}).items():
+            lines += [INDENT * 2 + cut(text, page.width - 4) for text in _delta(name, delta)]
+    lines += ["", f"{counted(len(payload['entries']), 'entry', 'entries')} shown."]
+    if payload.get("has_more"):
+        lines.append(f"More: {again(page.typed, offset=str(payload['next_offset']))}")
+    return lines
+
+
+def _delta(name: str, delta: Json) -> list[str]:
+    if isinstance(delta, list | tuple):
+        return [
+            f"{one_line(one.get('action', ''))} {one_line(one.get('id', ''))}: {facts_text(one.get('value'))}"
+            for one in delta
+        ]
+    return [f"{one_line(name)}: {facts_text(delta)}"]

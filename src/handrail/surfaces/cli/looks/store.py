@@ -1,0 +1,79 @@
+"""How people see the store: whether it is sound, what it takes, and what the self-test did to it. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.outcome import Json
+from handrail.surfaces.cli.columns import as_aligned, as_table, counted, size_text, wrapped
+from handrail.surfaces.cli.text import INDENT, Page, one_line, value_lines
+
+
+def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Sound or not, in one sentence; then what was read, and every problem."""
+    read = [
+        counted(payload["sessions"], "session"),
+        counted(payload["events"], "event"),
+        counted(payload["blobs"], "blob"),
+    ]
+    sound = "The store is sound" if payload["ok"] else "The store is not sound"
+    lines = [f"{sound}: {', '.join(read)}, {size_text(payload['bytes_read'])} read."]
+    if payload.get("leftover_blobs"):
+        left = counted(payload["leftover_blobs"], "blob")
+        lines += [f"{left} that no session names; `handrail store gc` removes such."]
+    if payload.get("unattested_sessions"):
+        lines.append(f"{counted(payload['unattested_sessions'], 'session')} without an attested head.")
+    for problem in payload["problems"]:
+        first, *rest = value_lines(problem) or [""]
+        lines += ["", f"- {first}", *(INDENT + line for line in rest)]
+    count = payload["problem_count"]
+    if count > len(payload["problems"]):
+        lines += wrapped(f"{len(payload['problems'])} of {counted(count, 'problem')} shown.", page.width)
+    if count:
+        save = "Save what can be read: handrail session export ID --salvage --out FILE --human"
+        lines += ["", save]
+    return lines
+
+
+def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """What takes how much, the largest sessions last."""
+    rows = [
+        ["sessions", str(payload["session_count"]), size_text(payload["session_bytes"])],
+        ["blobs", str(payload["blob_count"]), size_text(payload["blob_bytes"])],
+        ["left over", str(payload["leftover_blobs"]), size_text(payload["leftover_bytes"])],
+        ["cache", "", size_text(payload["cache_bytes"])],
+        ["total", "", size_text(payload["total_bytes"])],
+    ]
+    lines = as_table(rows)
+    largest = payload["largest_sessions"]
+    if largest:
+        table = [["LARGEST SESSIONS", "EVENTS", "SIZE"]]
+        table += [
+            [one_line(one["session_id"]), str(one["events"]), size_text(one["bytes"])] for one in largest
+        ]
+        lines += ["", *as_table(table)]
+    if payload["leftover_blobs"]:
+        lines += ["", "See what can go: handrail store gc --dangerous --dry-run --human"]
+    return lines
+
+
+def selftest_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The verdict, then each part with how often it tried."""
+    cases = counted(payload["cases"], "case")
+    verdict = "lost nothing" if payload["ok"] else "failed"
+    lines = [f"The store {verdict} in {cases}, {counted(payload['kills'], 'kill')} among them.", ""]
+    rows = [
+        [
+            "ok" if not part["problems"] else "failed",
+            one_line(part["name"]).replace("_", " "),
+            counted(part["cases"], "case"),
+        ]
+        for part in payload["parts"]
+    ]
+    lines += as_table(rows)
+    for part in payload["parts"]:
+        for problem in part["problems"]:
+            lines += ["", f"{one_line(part['name'])}:", *(INDENT + line for line in value_lines(problem))]
+    again = (
+        "Again the same way",
+        f"handrail store selftest --{payload['effort']} --seed {payload['seed']} --human",
+    )
+    return [*lines, "", *as_aligned([again])]

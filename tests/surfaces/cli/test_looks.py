@@ -1,0 +1,455 @@
+"""What people read in text mode: aligned whatever the script, within the page, with what to do next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.contract.catalogue import E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
+from handrail.contract.outcome import Failure, NextCall
+from handrail.surfaces.cli.columns import (
+    as_table,
+    counted,
+    cut,
+    moment_text,
+    size_text,
+    width_of,
+    wrapped,
+)
+from handrail.surfaces.cli.human import human_text
+from handrail.surfaces.cli.looks.failures import failure_lines
+from handrail.surfaces.cli.text import Page, again
+
+SESSIONS = ("id", "status", "workflow_id", "goal", "last_activity")
+
+
+def check_look(operation: str, payload: dict[str, Any], expected: str, **page: Any) -> None:
+    assert human_text(payload, Page(**page), operation) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("plain", 5), ("Höhe", 4), ("高さ", 4), ("e\u0301", 1), ("🙂", 2), ("ｆｕｌｌ", 8), ("", 0)],
+)
+def test_width_is_counted_in_columns_of_the_terminal(text: str, width: int) -> None:
+    assert width_of(text) == width
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "expected"),
+    [("short", 5, "short"), ("too long", 5, "too…"), ("高さの計算", 6, "高さ…"), ("高さの", 6, "高さの")],
+)
+def test_what_does_not_fit_is_cut_and_says_so(text: str, room: int, expected: str) -> None:
+    assert cut(text, room) == expected
+    assert width_of(expected) <= room
+
+
+def test_prose_is_wrapped_between_words_and_long_words_stay_whole() -> None:
+    assert wrapped("a bb ccc averyverylongword d", 8, "  ") == [
+        "  a bb",
+        "  ccc",
+        "  averyverylongword",
+        "  d",
+    ]
+
+
+def test_columns_line_up_under_wide_characters() -> None:
+    assert as_table([["高さ", "x"], ["ab", "y"]]) == ["高さ  x", "ab    y"]
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (22326, "22.3 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (5_000_000_000, "5.0 GB"),
+    ],
+)
+def test_sizes_are_told_in_units(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+def test_numbers_have_their_plural() -> None:
+    assert [counted(count, "entry", "entries") for count in (0, 1, 12_000)] == [
+        "0 entries",
+        "1 entry",
+        "12 000 entries",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("2026-11-15T10:23:36.084Z", "2026-11-15 10:23 UTC"), ("2026-11-15", "2026-11-15"), ("soon", "soon")],
+)
+def test_an_instant_is_told_to_the_minute(given: str, expected: str) -> None:
+    assert moment_text(given) == expected
+
+
+def test_sessions_are_a_table_that_keeps_ids_whole_and_cuts_goals() -> None:
+    items = [
+        {
+            "id": "ses_ev0cvrckeqpz",
+            "status": "in_progress",
+            "workflow_id": "wr.refactor",
+            "goal": "高さの計算が間違っている",
+            "last_activity": "2026-11-15T10:23:36.084Z",
+        },
+        {
+            "id": "ses_9z0v9he5megk",
+            "status": "complete",
+            "workflow_id": "wr.refactor",
+            "goal": "short",
+            "last_activity": "2026-11-14T09:00:00.000Z",
+        },
+    ]
+    expected = """\
+ID                STATUS       WORKFLOW ID  GOAL            LAST ACTIVITY
+ses_ev0cvrckeqpz  in_progress  wr.refactor  高さの計算が…   2026-11-15 10:23 UTC
+ses_9z0v9he5megk  complete     wr.refactor  short           2026-11-14 09:00 UTC
+
+2 sessions shown.
+One of them: handrail session show ID --human
+"""
+
+    check_look("session.list", {"items": items, "count": 2}, expected, columns=SESSIONS, width=80)
+
+
+@pytest.mark.parametrize(
+    ("operation", "payload", "first", "last"),
+    [
+        (
+            "session.list",
+            {"items": [], "count": 0, "scope": "1 store"},
+            "No session was found.",
+            "Start one: handrail run start WORKFLOW_ID --request-id KEY --human",
+        ),
+        (
+            "session.resume",
+            {"items": [], "count": 0, "scope": "0 of 0 sessions, the latest first", "project": "/p"},
+            "Nothing was found to go on with.",
+            "Start one: handrail run start WORKFLOW_ID --request-id KEY --human",
+        ),
+        (
+            "workflow.list",
+            {"items": [], "count": 0, "scope": "workflows of every source"},
+            "Nothing was found.",
+            "Make one: handrail workflow new project.NAME --dry-run --human",
+        ),
+        (
+            "self.changelog",
+            {"current_version": "0.1.0", "since": None, "count": 0, "entries": []},
+            "This is handrail 0.1.0.",
+            "No release is recorded yet.",
+        ),
+    ],
+)
+def test_where_nothing_is_there_it_says_what_to_do(
+    operation: str, payload: dict[str, Any], first: str, last: str
+) -> None:
+    lines = human_text(payload, Page(), operation).splitlines()
+
+    assert (lines[0], lines[-1]) == (first, last)
+
+
+def test_found_work_comes_with_the_command_that_goes_on() -> None:
+    call = {"tool": "continue_workflow", "params": {"stateToken": "st1x"}}
+    item = {
+        "sessionId": "ses_1",
+        "status": "blocked",
+        "workflowId": "wr.triage",
+        "goal": "Mend it",
+        "pendingTitle": "Triage",
+        "nextCall": call,
+    }
+    payload = {"items": [item], "count": 1, "project": "/p", "scope": "1 of 1 sessions, the latest first"}
+    expected = """\
+ses_1  Triage
+  Workflow: wr.triage
+  Goal:     Mend it
+  Status:   blocked
+  Go on:    handrail run continue --state st1x --human
+
+1 session found.
+Searched: 1 of 1 sessions, the latest first.
+"""
+
+    check_look("session.resume", payload, expected)
+
+
+def test_equal_lines_of_a_graph_are_counted_not_repeated() -> None:
+    run = {
+        "id": "run_1",
+        "workflow_name": "Small change",
+        "workflow_id": "wr.small_change",
+        "status": "in_progress",
+        "graph": ["o Plan", "x blocked, Change", "x blocked, Change", "x blocked, Change", "* Change"],
+        "pending_step": "change",
+        "preferences": {"autonomy": "guided", "riskPolicy": "balanced"},
+        "fork_count": 0,
+    }
+    session = {
+        "session_id": "ses_1",
+        "status": "in_progress",
+        "health": {"state": "healthy"},
+        "event_count": 9,
+        "runs": [run],
+    }
+    expected = """\
+Session ses_1
+Status: in progress
+Health: healthy
+Events: 9
+
+Run run_1: Small change (wr.small_change), in progress
+  o Plan
+  x blocked, Change  (3 times)
+  * Change
+  Pending: change
+  Mode:    guided, balanced
+
+o step   # checkpoint   x blocked attempt   * where the run stands
+Go on with it: handrail session resume ses_1 --human
+"""
+
+    check_look("session.show", session, expected)
+
+
+def test_a_doctor_says_one_line_per_check_and_the_fix_below() -> None:
+    checks = [
+        {"check": "python", "status": "pass", "fix": None, "message": "Python 3.13 is new enough."},
+        {
+            "check": "keyring",
+            "status": "fail",
+            "fix": "Make it private again.",
+            "message": "Others can read the keyring, and so can whoever gets a copy of this disk.",
+        },
+        {
+            "check": "skill_sync",
+            "status": "warn",
+            "fix": "handrail setup --dry-run --compact",
+            "message": "The skill is older than this program.",
+        },
+    ]
+    expected = """\
+ok    python      Python 3.13 is new enough.
+FAIL  keyring     Others can read the keyring, and so can
+                  whoever gets a copy of this disk.
+                  Fix: Make it private again.
+warn  skill_sync  The skill is older than this program.
+                  Fix: handrail setup --dry-run --human
+
+3 checks: 1 ok, 1 warn, 1 fail.
+"""
+
+    check_look(
+        "self.doctor", {"checks": checks, "summary": {"pass": 1, "warn": 1, "fail": 1}}, expected, width=60
+    )
+
+
+def test_a_preview_shows_each_change_with_its_lines_and_the_line_that_does_it() -> None:
+    preview = {
+        "action": "delete sessions",
+        "changes": [
+            {
+                "action": "delete",
+                "resource": "session",
+                "id": "ses_1",
+                "before": {"size_bytes": 22326, "head": "c1" * 32},
+                "after": None,
+            },
+            {
+                "action": "update",
+                "resource": "file",
+                "id": "a.json",
+                "before": None,
+                "after": {"path": "/p/a.json"},
+                "diff": {"path": "/p/a.json", "hunks": ["-old\n+new\n"]},
+            },
+            {
+                "action": "none",
+                "resource": "session",
+                "id": "x",
+                "before": None,
+                "after": {"reason": "unknown"},
+            },
+        ],
+        "unchanged": False,
+        "blast_radius": "Whole histories.",
+    }
+    payload = {"preview": preview, "confirm_token": "ct_a.b", "expires_at": "2026-11-15T10:38:04Z"}
+    expected = """\
+Would delete sessions:
+  delete session ses_1
+      size: 22.3 kB
+  update file a.json
+      path: /p/a.json
+      -old
+      +new
+  leave session x
+      reason: unknown
+
+Reach: Whole histories.
+Until: 2026-11-15 10:38 UTC
+
+To do it:
+  handrail session delete --ids 'a b' --dangerous --human --confirm ct_a.b
+"""
+    typed = ("session", "delete", "--ids", "a b", "--dangerous", "--dry-run", "--human")
+
+    check_look("session.delete", payload, expected, typed=typed)
+
+
+def test_a_preview_of_nothing_offers_nothing_to_confirm() -> None:
+    change = {"action": "none", "resource": "preferences", "id": "global", "before": {}, "after": {}}
+    preview = {"action": "set preferences", "changes": [change], "unchanged": True, "blast_radius": ""}
+    payload = {"preview": preview, "confirm_token": "ct_a.b", "expires_at": ""}
+
+    check_look("preferences.set", payload, "Nothing to do: set preferences.\n  leave preferences global\n")
+
+
+def test_a_store_is_sound_in_one_sentence() -> None:
+    payload = {
+        "ok": True,
+        "sessions": 1,
+        "events": 77,
+        "blobs": 3,
+        "leftover_blobs": 0,
+        "unattested_sessions": 0,
+        "bytes_read": 99047,
+        "problem_count": 0,
+        "problems": [],
+    }
+
+    check_look("store.verify", payload, "The store is sound: 1 session, 77 events, 3 blobs, 99.0 kB read.\n")
+
+
+def test_what_the_store_takes_is_told_in_units() -> None:
+    payload = {
+        "total_bytes": 99047,
+        "session_count": 3,
+        "session_bytes": 33513,
+        "blob_count": 1,
+        "blob_bytes": 65534,
+        "leftover_blobs": 0,
+        "leftover_bytes": 0,
+        "cache_bytes": 0,
+        "largest_sessions": [{"session_id": "ses_1", "events": 49, "bytes": 22326}],
+    }
+    expected = """\
+sessions   3  33.5 kB
+blobs      1  65.5 kB
+left over  0  0 bytes
+cache         0 bytes
+total         99.0 kB
+
+LARGEST SESSIONS  EVENTS  SIZE
+ses_1             49      22.3 kB
+"""
+
+    check_look("store.du", payload, expected)
+
+
+def test_a_changelog_reads_like_one() -> None:
+    changes = {"added": ["A long sentence about something new that has to be wrapped."], "fixed": ["A hole."]}
+    entry = {"version": "0.2.0", "date": "2026-11-01", "changes": changes}
+    payload = {"current_version": "0.2.0", "since": "0.1.0", "count": 1, "entries": [entry]}
+    expected = """\
+0.2.0, 2026-11-01
+  Added
+    - A long sentence about something
+      new that has to be wrapped.
+  Fixed
+    - A hole.
+
+1 release shown; this is 0.2.0.
+"""
+
+    check_look("self.changelog", payload, expected, width=40)
+
+
+def test_facts_of_events_are_told_without_the_punctuation_of_json() -> None:
+    item = {
+        "eventIndex": 5,
+        "kind": "node_created",
+        "at": "2026-11-15T10:23:36.588Z",
+        "data": {"nodeKind": "step", "state": {"kind": "running", "stepId": "a"}},
+    }
+    expected = """\
+INDEX  AT                KIND          FACTS
+5      2026-11-15 10:23  node_created  nodeKind step, state kind running, stepId a
+
+1 event shown, times in UTC.
+"""
+
+    check_look("session.events", {"items": [item], "count": 1}, expected)
+
+
+def test_a_choice_of_fields_is_shown_as_it_is() -> None:
+    text = human_text({"session_id": "ses_1"}, Page(), "session.show", is_selected=True)
+
+    assert text == "session_id: ses_1\n"
+
+
+def failed(failure: Failure, width: int = 100) -> list[str]:
+    return failure_lines(failure, "session.list", Page(width=width))
+
+
+def test_a_refusal_tells_every_problem_once_and_speaks_of_lines_not_of_fields() -> None:
+    problems = [
+        {"param": "--bogus", "problem": "is not a flag here", "got": None, "expected": None},
+        {
+            "param": "--limit",
+            "problem": "has a wrong value",
+            "got": "x",
+            "expected": "an integer from 1 to 500",
+        },
+    ]
+    failure = Failure(
+        kind=E_USAGE,
+        message="--bogus is not a flag here (1 more in details.problems).",
+        details={"problems": problems},
+        hint="Correct what details.problems names; `handrail session list --help` shows the words and flags.",
+        next_call=NextCall(operation="session.list"),
+    )
+
+    assert failed(failure) == [
+        "Error: --bogus is not a flag here.",
+        '  - --limit has a wrong value ("x"); expected an integer from 1 to 500.',
+        "Fix:   Correct what is named above; `handrail session list --help` shows the words and flags.",
+        "Next:  handrail session list --human",
+        "Code:  E_USAGE",
+    ]
+
+
+def test_names_that_a_hint_speaks_of_are_shown() -> None:
+    near = Failure(
+        kind=WORKFLOW_NOT_FOUND, message="There is no workflow.", details={"did_you_mean": ["wr.a"]}
+    )
+    valid = Failure(kind=FIELD_UNKNOWN, message="None exists.", details={"valid": ["id", "status"]})
+
+    assert "Near:  wr.a" in failed(near)
+    assert failed(valid)[1:3] == ["Fix:   Choose from the names listed below.", "Names: id, status"]
+
+
+def test_a_batch_that_was_stopped_says_what_is_done() -> None:
+    details = {
+        "items": [{"target": "ses_1", "ok": True}],
+        "summary": {"total": 1, "succeeded": 1, "failed": 0, "skipped": 1},
+        "skipped": ["ses_2"],
+    }
+    failure = Failure(kind=E_INTERRUPTED, message="A signal ended the call.", details=details)
+
+    assert failed(failure)[1:5] == ["ok       ses_1", "skipped  ses_2", "", "1 of 1 ok, 1 skipped."]
+
+
+def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
+    typed = ("session", "list", "--limit", "2", "--cursor", "old", "--query", "a b")
+
+    assert again(typed, cursor="new") == "handrail session list --limit 2 --query 'a b' --cursor new"
+    assert again(("x", "--cursor=old"), cursor="new") == "handrail x --cursor new"
