@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 import pytest
 
+from handrail.contract.authored_facts import FilePlace
 from handrail.contract.installation_facts import (
     ClientServer,
     Handshake,
@@ -21,7 +22,7 @@ from handrail.contract.tokens.purpose_keys import purpose_key
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.event_log.memory import MemoryLog
 from handrail.host.installation import LocalInstallation
-from handrail.ports import AuditLine, Claim, FilePlace, KeyringFacts, SettingProblem, Settings, WorkflowFile
+from handrail.ports import AuditLine, Claim, KeyringFacts, SettingProblem, Settings, WorkflowFile
 from handrail.runtime.release_readiness import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 

@@ -17,6 +17,7 @@ from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, Ri
 
 # Only who operates a store or an installation needs them, and every call pays for an import.
 if TYPE_CHECKING:
+    from handrail.contract.authored_facts import FilePlace
     from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
     from handrail.contract.installation_facts import (
         ClientServer,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         PlaceFacts,
         ProgramFacts,
     )
+    from handrail.contract.provenance_facts import ProvenanceAnswer, ProvenanceOrder
     from handrail.contract.store_facts import (
         CopyWay,
         ProofOrder,
@@ -432,17 +434,6 @@ class ConfirmedTokens(Protocol):
         """Whether a claim is recorded. Uses nothing up, and never raises."""
 
 
-class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a new file would go."""
-
-    path: str
-    """Absolute, with every link resolved."""
-    content: bytes | None = None
-    """What is there now, up to a megabyte; None when nothing is."""
-    missing_directories: tuple[str, ...] = ()
-    """Outermost first."""
-
-
 class AuthoredFiles(Protocol):
     """Files that people keep with their project. Handrail adds one when told to, and never changes one."""
 
@@ -480,6 +471,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     is_compact: bool = False
     update_index: str = ""
     verify_updates: bool = False
+    trusted_root: str = ""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -598,3 +590,11 @@ class Updates(Protocol):
 
     def keep_notice(self, content: bytes | None) -> None:
         """Remember what a look at the index found; None when there is nothing to say. Never raises."""
+
+
+class Provenance(Protocol):
+    """Whether a release is what its makers published. Never raises; `asked` tells that the call shall end."""
+
+    def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer: ...
+    def difference(self, wheel: bytes) -> str:
+        """The first installed file that is not as in the wheel; empty when all are, or none is there."""

@@ -21,6 +21,7 @@ from handrail.ports import (
     ConfirmedTokens,
     Incidents,
     Installation,
+    Provenance,
     StoreKeeper,
     StoreProof,
     Updates,
@@ -65,6 +66,7 @@ def build_runtime(
         audit=AuditFiles(place, known),
         secrets=known,
         updates=lambda: _updates(place, environment),
+        provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
     )
@@ -123,6 +125,12 @@ def _updates(place: str, environment: Mapping[str, str]) -> Updates:
     from handrail.host.updates import LocalUpdates
 
     return LocalUpdates(place, environment)
+
+
+def _provenance(environment: Mapping[str, str]) -> Provenance:
+    from handrail.host.provenance import LocalProvenance
+
+    return LocalProvenance(environment)
 
 
 def _keeper(place: str) -> StoreKeeper:

@@ -12,11 +12,12 @@ from tests.house.tree import Source, check, check_planted, plant, python_files, 
 NETWORK = frozenset(
     {
         *("socket", "socketserver", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc"),
-        *("requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
+        *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
     }
 )
-UPDATERS = ("src/handrail/host/updates.py",)
-"""`update` asks the package index that the user configured; nothing else speaks to a network."""
+UPDATERS = ("src/handrail/host/updates.py", "src/handrail/host/sigstore_child.py")
+"""`update` asks the package index that the user configured, and with `--verify` the keys of the public
+Sigstore; nothing else speaks to a network."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/demo/processes.py",
@@ -27,10 +28,12 @@ STARTERS = (
     "src/handrail/host/changed_files.py",
     "src/handrail/host/client_files.py",
     "src/handrail/host/updates.py",
+    "src/handrail/host/provenance.py",
 )
 """The demo and the proof of the store run this same program in order to kill it; git reads a repository
 that the user configured, and counts changed files for a hook of an agent's client; a check that was asked
-for by name greets our own server; `setup` runs the clients' own commands."""
+for by name greets our own server; `setup` runs the clients' own commands; `update` runs the package
+manager, and a child of its own that checks a signature."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

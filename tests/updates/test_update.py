@@ -130,12 +130,6 @@ def test_a_release_that_is_not_offered_is_not_found(installation: Installation) 
     assert (details["stage"], details["current_version"]) == ("discover", OLD)
 
 
-def test_a_signature_cannot_be_asked_for(installation: Installation) -> None:
-    details = error(installation.run("update", "--verify"), "E_CONFIG")
-
-    assert (details["stage"], details["binary_replaced"]) == ("verify_signature", False)
-
-
 def test_a_release_with_another_checksum_is_refused_and_never_retried(
     installation: Installation, index: Index
 ) -> None:

@@ -26,6 +26,9 @@ class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
     requires_python: str = ""
     is_yanked: bool = False
     has_metadata: bool = False
+    filename: str = ""
+    provenance: str = ""
+    """Where its attestations are (PEP 740); empty when it has none."""
 
 
 def offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
@@ -114,6 +117,8 @@ def _of_json_file(file: dict[str, Any]) -> OfferedFile | None:
         requires_python=str(file.get("requires-python") or ""),
         is_yanked=bool(file.get("yanked", False)),
         has_metadata=bool(file.get("core-metadata") or file.get("dist-info-metadata")),
+        filename=match[0],
+        provenance=str(file.get("provenance") or ""),
     )
 
 
@@ -145,6 +150,8 @@ def _from_html(text: str) -> list[OfferedFile]:
                     requires_python=unescape(link.get("data-requires-python") or ""),
                     is_yanked="data-yanked" in link,
                     has_metadata="data-core-metadata" in link or "data-dist-info-metadata" in link,
+                    filename=match[0],
+                    provenance=unescape(link.get("data-provenance") or ""),
                 )
             )
     return found

@@ -25,6 +25,8 @@ class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
     """uv's receipt asks for one exact version, which an upgrade would keep."""
     index: str
     """As the environment or the receipt names it; empty: nobody did."""
+    can_verify: bool = False
+    """Whether the extra `verify` is installed."""
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):

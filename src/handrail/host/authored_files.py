@@ -6,10 +6,10 @@ import errno
 import os
 from contextlib import suppress
 
+from handrail.contract.authored_facts import FilePlace
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
-from handrail.ports import FilePlace
 
 _FILE_MODE = 0o644
 _PRIVATE_MODE = 0o600

@@ -43,6 +43,7 @@ class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     index: Annotated[str, Meta(max_length=2048)] = ""
     verify: bool = False
+    trusted_root: Annotated[str, Meta(max_length=4096)] = ""
 
 
 class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -96,6 +97,7 @@ class LocalSettings:
             is_compact=output.compact,
             update_index=user.update.index,
             verify_updates=user.update.verify,
+            trusted_root=user.update.trusted_root,
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:

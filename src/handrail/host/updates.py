@@ -57,6 +57,7 @@ class LocalUpdates:
             has_pip=find_spec("pip") is not None,
             is_pinned=_is_pinned(receipt),
             index=self._index(receipt),
+            can_verify=find_spec("sigstore") is not None,
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.authored_facts import FilePlace
 from handrail.contract.catalogue import (
     E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
@@ -23,7 +24,6 @@ from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quoted
-from handrail.ports import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, project_of

@@ -22,6 +22,7 @@ from handrail.ports import (
     Interruptions,
     Keys,
     Progress,
+    Provenance,
     Randomness,
     SettingsFiles,
     StoreKeeper,
@@ -53,6 +54,14 @@ def no_updates() -> Updates:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know how it was installed.",
+        hint="Ask the same on the command line.",
+    )
+
+
+def no_provenance() -> Provenance:
+    raise Fault(
+        FEATURE_DISABLED,
+        "This runtime cannot verify releases.",
         hint="Ask the same on the command line.",
     )
 
@@ -104,6 +113,7 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
     updates: Callable[[], Updates] = no_updates
+    provenance: Callable[[], Provenance] = no_provenance
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof

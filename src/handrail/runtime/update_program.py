@@ -31,6 +31,7 @@ from handrail.contract.client_facts import SkillCopy
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.package_index import OfferedFile, best, exactly, is_major_step, offered_files
 from handrail.contract.payload import Answer
+from handrail.contract.provenance_facts import Verified
 from handrail.contract.shape import Shape
 from handrail.contract.update_facts import Driven, Installed, InstallFacts
 from handrail.contract.versions import version_key
@@ -38,6 +39,12 @@ from handrail.contract.wording import quoted
 from handrail.ports import Updates
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.verify_release import (
+    exact_command,
+    require_extra,
+    require_verified_files,
+    verified_release,
+)
 
 DEFAULT_INDEX = "https://pypi.org/simple"
 LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
@@ -92,6 +99,8 @@ class Updated(Answer, frozen=True, kw_only=True):
     hint: str
     skill_sync_supported: bool | UnsetType = UNSET
     signature_available: bool | UnsetType = UNSET
+    sha256: str | UnsetType = UNSET
+    """Of the wheel that was verified."""
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +112,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     offered: OfferedFile
     command: tuple[str, ...]
     is_newer: bool
+    verified: Verified | None = None
 
 
 def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
@@ -117,14 +127,15 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
     with rt.interruptions.deferred():
         if not is_look:
             _require_replaceable(facts)
-        if request.verify is True or rt.settings.of().verify_updates:
-            raise _cannot_verify()
+        is_verifying = request.verify is True or rt.settings.of().verify_updates
+        if is_verifying and not is_look:
+            _require_extra(facts)
         found = _discovered(rt, updates, facts, request)
         if is_look:
             return _looked(rt, updates, found, request)
         if not found.is_newer:
             return _kept(updates, found)
-        return _replaced(rt, updates, found)
+        return _replaced(rt, updates, _verified(rt, updates, found) if is_verifying else found)
 
 
 def _require_version(request: UpdateProgram) -> None:
@@ -144,14 +155,40 @@ def _require_replaceable(facts: InstallFacts) -> None:
         raise _failed(kind, f"{message} It was not changed.", stage="discover", hint=fix)
 
 
-def _cannot_verify() -> Fault:
-    return _failed(
-        E_CONFIG,
-        "No release of Handrail is published with a provenance that could be verified. Nothing was changed.",
-        stage="verify_signature",
-        hint="Leave --verify out, or remove update.verify from config.json.",
-        more={"setting": "update.verify"},
+def _require_extra(facts: InstallFacts) -> None:
+    try:
+        require_extra(facts)
+    except Fault as fault:
+        raise _unverified(fault, "") from fault
+
+
+def _verified(rt: Runtime, updates: Updates, found: _Found) -> _Found:
+    """The same release, now known to be ours; the manager may install no other."""
+    try:
+        verified = verified_release(rt, updates, found.facts, found.offered, found.page)
+    except Fault as fault:
+        if fault.kind is E_TIMEOUT and rt.interruptions.asked() == "signal":
+            fault = Fault(
+                E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
+            )
+        raise _unverified(fault, found.offered.version) from fault
+    exact = _command(found.facts, found.offered.version, rt.settings.of().update_index)
+    return msgspec.structs.replace(
+        found, verified=verified, command=exact_command(exact, found.offered.version)
     )
+
+
+def _unverified(fault: Fault, target: str) -> Fault:
+    trouble = _failed(
+        fault.kind,
+        f"{fault.message} Nothing was changed.",
+        stage="verify_signature",
+        target=target or None,
+        hint=fault.hint or "Run handrail update --verify again; a repeat is safe.",
+        more=fault.details,
+    )
+    trouble.retry_after_ms = fault.retry_after_ms
+    return trouble
 
 
 def _discovered(rt: Runtime, updates: Updates, facts: InstallFacts, request: UpdateProgram) -> _Found:
@@ -259,7 +296,7 @@ def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram
         skill_sync_command=_RETRY,
         hint=_RETRY if found.is_newer else f"handrail changelog --since {__version__}",
         skill_sync_supported=True,
-        signature_available=False,
+        signature_available=found.facts.can_verify and bool(found.offered.provenance),
     )
 
 
@@ -292,12 +329,31 @@ def _kept(updates: Updates, found: _Found) -> Updated:
 def _replaced(rt: Runtime, updates: Updates, found: _Found) -> Updated:
     target = found.offered.version
     driven = updates.drive(found.command, rt.interruptions.asked, rt.progress.say)
+    if found.verified is not None:
+        _require_verified_files(rt, found, found.verified)
     now = updates.installed()
     if now is None or version_key(now.version) != version_key(target):
         raise _not_replaced(rt, updates, found, driven, now)
     updates.keep_notice(None)
     skill = updates.sync_skill(now.package)
     return _finished(found, "updated", __version__, now.version, skill)
+
+
+def _require_verified_files(rt: Runtime, found: _Found, verified: Verified) -> None:
+    """Which version runs now is not told: what differs from the verified release is not started to ask it."""
+    try:
+        require_verified_files(rt, verified)
+    except Fault as fault:
+        raise _failed(
+            fault.kind,
+            fault.message,
+            stage="verify_signature",
+            current=None,
+            target=found.offered.version,
+            command=found.command,
+            hint=fault.hint,
+            more={"binary_replaced": True, **fault.details},
+        ) from fault
 
 
 def _finished(
@@ -332,11 +388,12 @@ def _finished(
         install_method=found.facts.method,
         command=list(found.command) if is_replaced else [],
         binary_replaced=is_replaced,
-        signature_status="not_checked",
-        signature_verified=False,
+        signature_status="verified" if found.verified else "not_checked",
+        signature_verified=found.verified is not None,
         skill_sync_status=synced,
         skill_sync_command=_RETRY,
         hint=f"handrail changelog --since {previous}",
+        sha256=found.verified.sha256 if found.verified else UNSET,
     )
 
 

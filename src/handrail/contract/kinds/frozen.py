@@ -45,7 +45,7 @@ E_CONFIG = Kind(
     code="E_CONFIG", native="E_CONFIG", exit_status=4, http_status=500,
     lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
     hint="Fix the setting named in details, then repeat the call.",
-    details=("setting", "source", "problems", *UPDATE_DETAILS),
+    details=("setting", "source", "problems", "reason", "install_command", *UPDATE_DETAILS),
 )
 E_CONFIRMATION_REQUIRED = Kind(
     code="E_CONFIRMATION_REQUIRED", native="E_CONFIRMATION_REQUIRED", exit_status=5, http_status=428,
@@ -89,7 +89,7 @@ E_INTEGRITY = Kind(
     code="E_INTEGRITY", native="E_INTEGRITY", exit_status=1, http_status=500,
     lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
     hint="Stop; a person must look at the source of these bytes.",
-    details=("expected", "actual", "report", *UPDATE_DETAILS),
+    details=("expected", "actual", "report", "reason", "mismatch", "path", *UPDATE_DETAILS),
 )
 E_IO = Kind(
     code="E_IO", native="E_IO", exit_status=1, http_status=500,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.vocabulary import Autonomy, RiskPolicy
@@ -17,7 +18,6 @@ from handrail.ports import (
     ConfirmedTokens,
     Draft,
     EventLog,
-    FilePlace,
     KeyringFacts,
     Keys,
     Loaded,
@@ -29,6 +29,9 @@ from handrail.ports import (
     SettingsFiles,
 )
 from handrail.surfaces.cli.process import Process
+
+if TYPE_CHECKING:  # Every call pays for an import, and few make a file.
+    from handrail.contract.authored_facts import FilePlace
 
 
 class ShieldedLog:

@@ -1,0 +1,253 @@
+"""`handrail update --verify` as a process: signatures of a trust world of our own, judged by the library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.cli.tool import CORE_CODES, Ran, strict_json
+from tests.updates.attested_index import WHEEL, AttestedIndex
+from tests.updates.releases import NEW, OLD, SECONDS, Installation
+from tests.updates.trust_world import TrustWorld
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed"),
+    pytest.mark.skipif(find_spec("sigstore") is None, reason="the extra `verify` is not installed"),
+]
+DEAD = "http://127.0.0.1:9"
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttestedIndex]:
+    made = AttestedIndex(tmp_path_factory.mktemp("attested"), TrustWorld())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory, index: AttestedIndex) -> Installation:
+    """One that no test changes."""
+    return trusting(Installation(tmp_path_factory.mktemp("trusting"), index).by_uv_tool(), index)
+
+
+@pytest.fixture(autouse=True)
+def _restored(index: AttestedIndex) -> Iterator[None]:
+    yield
+    index.restore()
+
+
+def trusting(installed: Installation, index: AttestedIndex, **update: Any) -> Installation:
+    """An installation whose user trusts the world of this index."""
+    root = index.world.write_root(installed.folder / "trusted_root.json")
+    settings(installed, trustedRoot=str(root), **update)
+    return installed
+
+
+def settings(installed: Installation, **update: Any) -> None:
+    folder = installed.home / ".handrail"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({"update": update}), encoding="utf-8")
+
+
+def data(ran: Ran) -> Any:
+    document = strict_json(ran.out)
+    assert (document["ok"], ran.status) == (True, 0), document
+    return document["data"]
+
+
+def error(ran: Ran, code: str) -> Any:
+    """The failure, after what every failure of this stage must say: nothing was changed."""
+    document = strict_json(ran.out)
+    assert document["ok"] is False, document
+    found = document["error"]
+    assert (found["code"], (ran.status, found["retryable"])) == (code, CORE_CODES[code]), found
+    details = found["details"]
+    assert details["stage"] == "verify_signature"
+    assert details["hint"].endswith(".")
+    return details
+
+
+def test_a_release_whose_provenance_holds_is_installed_and_said_to_be_verified(
+    tmp_path: Path, index: AttestedIndex
+) -> None:
+    installed = trusting(Installation(tmp_path, index).by_uv_tool(), index)
+
+    told = data(installed.run("update", "--verify"))
+    again = data(installed.run("update", "--verify"))
+
+    assert (told["status"], told["current_version"]) == ("updated", NEW)
+    assert (told["signature_status"], told["signature_verified"]) == ("verified", True)
+    assert told["sha256"] == hashlib.sha256(index.wheels[WHEEL].read_bytes()).hexdigest()
+    assert told["command"][-3:] == ["--no-build-package", "handrail", f"handrail[verify]=={NEW}"]
+    assert installed.version() == NEW
+    assert (again["status"], again["signature_status"]) == ("up_to_date", "not_checked")
+    assert "sha256" not in again
+
+
+def test_the_setting_does_what_the_flag_does_and_pip_gets_the_same_release(
+    tmp_path: Path, index: AttestedIndex
+) -> None:
+    installed = trusting(Installation(tmp_path, index).by_venv(), index, verify=True)
+    index.is_json = False
+
+    told = data(installed.run("update"))
+
+    assert (told["signature_status"], told["current_version"]) == ("verified", NEW)
+    assert "--only-binary" in told["command"]
+    assert told["command"][-1] == f"handrail[verify]=={NEW}"
+
+
+def never_signed(index: AttestedIndex) -> None:
+    index.provenance = None
+
+
+def lost(index: AttestedIndex) -> None:
+    index.is_gone = True
+
+
+def changed(index: AttestedIndex) -> None:
+    index.is_tampered = True
+
+
+@pytest.mark.parametrize(
+    ("break_it", "reason", "mismatch"),
+    [
+        (lambda index: index.sign("changed statement"), "bad_signature", None),
+        (lambda index: index.sign("expired"), "untrusted_certificate", None),
+        (lambda index: index.sign("no log entry"), "malformed_bundle", None),
+        (lambda index: index.sign(tag="refs/tags/v7.1.1"), "wrong_identity", "tag"),
+        (lambda index: index.sign(sha256="0" * 64), "other_subject", None),
+        (never_signed, "no_provenance", None),
+        (lost, "no_provenance", None),
+        (changed, "digest_mismatch", None),
+    ],
+    ids=["signature", "expired", "no log entry", "tag", "content", "never signed", "lost", "changed wheel"],
+)
+def test_a_release_whose_provenance_does_not_hold_is_refused_and_nothing_is_changed(
+    installation: Installation,
+    index: AttestedIndex,
+    break_it: Callable[[AttestedIndex], None],
+    reason: str,
+    mismatch: str | None,
+) -> None:
+    break_it(index)
+
+    details = error(installation.run("update", "--verify"), "E_INTEGRITY")
+
+    assert (details["reason"], details.get("mismatch")) == (reason, mismatch)
+    assert (details["current_version"], details["target_version"]) == (OLD, NEW)
+    assert (details["binary_replaced"], details["command"]) == (False, [])
+    assert "Do not try again" in details["hint"]
+    assert installation.version() == OLD
+
+
+@pytest.mark.parametrize("flag", ["--check", "--dry-run"])
+@pytest.mark.parametrize("is_offered", [True, False])
+def test_a_look_tells_whether_a_signature_could_be_checked(
+    installation: Installation, index: AttestedIndex, flag: str, is_offered: bool
+) -> None:
+    index.provenance = index.provenance if is_offered else None
+
+    told = data(installation.run("update", flag, "--verify"))
+
+    assert (told["signature_available"], told["signature_status"]) == (is_offered, "not_checked")
+
+
+def test_keys_that_cannot_be_brought_up_to_date_are_a_network_failure(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """The default trust is the public Sigstore, which is behind a dead proxy here."""
+    environment = {"HTTPS_PROXY": DEAD, "https_proxy": DEAD, "HANDRAIL_HOME": str(tmp_path / "untouched")}
+
+    details = error(installation.run("update", "--verify", environment=environment), "E_NETWORK")
+
+    assert (details["cause"], details["current_version"]) == ("trusted_root", OLD)
+    assert details["binary_replaced"] is False
+
+
+def test_without_the_extra_the_line_that_installs_it_is_told(tmp_path: Path, index: AttestedIndex) -> None:
+    installed = Installation(tmp_path, index).by_uv_tool()
+    hide(installed, "sigstore")
+
+    details = error(installed.run("update", "--verify"), "E_CONFIG")
+    look = data(installed.run("update", "--check", "--verify"))
+
+    assert details["install_command"] == ["uv", "tool", "install", "--force", f"handrail[verify]=={OLD}"]
+    assert f"'handrail[verify]=={OLD}'" in details["hint"]
+    assert (details["reason"], details["setting"]) == ("extra_missing", "update.verify")
+    assert look["signature_available"] is False
+
+
+def hide(installed: Installation, name: str) -> None:
+    """Take one library away from what the installation borrows."""
+    site = next(installed.python.parent.parent.glob("lib/python*/site-packages"))
+    borrowed = Path((site / "borrowed.pth").read_text(encoding="utf-8").strip())
+    shelf = installed.folder / "shelf"
+    shelf.mkdir()
+    for found in borrowed.iterdir():
+        if not found.name.startswith(name):
+            (shelf / found.name).symlink_to(found)
+    (site / "borrowed.pth").write_text(f"{shelf}\n", encoding="utf-8")
+
+
+def test_a_manager_that_installs_something_else_is_found_out_before_it_is_started(
+    tmp_path: Path, index: AttestedIndex
+) -> None:
+    installed = trusting(Installation(tmp_path, index).by_uv_tool(), index)
+    site = next(installed.python.parent.parent.glob("lib/python*/site-packages"))
+    real = shutil.which("uv")
+    started = tmp_path / "started"
+    manager = tmp_path / "bin2" / "uv"
+    manager.parent.mkdir()
+    manager.write_text(
+        f'#!/bin/sh\n{real} "$@"\necho \'open({str(started)!r}, "w")\' >> {site}/handrail/__init__.py\n',
+        encoding="utf-8",
+    )
+    manager.chmod(0o755)
+
+    path = f"{manager.parent}{os.pathsep}{installed.environment['PATH']}"
+    details = error(installed.run("update", "--verify", environment={"PATH": path}), "E_INTEGRITY")
+
+    assert (details["reason"], details["path"]) == ("installed_differs", "handrail/__init__.py")
+    assert (details["current_version"], details["binary_replaced"]) == (None, True)
+    assert "Do not start handrail" in details["hint"]
+    assert not started.exists()
+
+
+def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
+    installation: Installation, index: AttestedIndex, tmp_path: Path
+) -> None:
+    """The check waits for ever: its trusted root is a pipe that nobody writes to."""
+    pipe = tmp_path / "root"
+    os.mkfifo(pipe)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.json").write_text(json.dumps({"update": {"trustedRoot": str(pipe)}}), encoding="utf-8")
+
+    with (
+        subprocess.Popen(
+            installation.command("update", "--verify"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**installation.environment, "HANDRAIL_HOME": str(home)},
+            cwd=tmp_path,
+        ) as child,
+        pipe.open("wb"),
+    ):  # Opens when the check has opened its end.
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=SECONDS)
+
+    details = error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
+    assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
+    assert details["committed"] is False
