@@ -18,10 +18,16 @@ PACKAGE_HOST = re.compile(
 
 INDEX_SPEAKERS = (
     "src/handrail/runtime/update_program.py",
+    "src/handrail/runtime/verify_release.py",
+    "src/handrail/contract/release_identity.py",
+    "tests/updates/trust_world.py",
+    "tests/contract/test_attestations.py",
+    ".github/workflows/release.yml",
     "tests/updates/releases.py",
     "tests/conformance/planted_index.py",
 )
-"""`update` begins with the index that every installer begins with, and asks in the standard media type."""
+"""`update` begins with the index that every installer begins with, asks in the standard media types, and
+knows a statement of publication by its standard name."""
 
 
 def machine_paths(sources: Sequence[Source]) -> list[str]:

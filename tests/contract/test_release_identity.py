@@ -1,0 +1,53 @@
+"""The identity that verification accepts is the one this repository publishes with."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from handrail.contract.release_identity import ISSUER, REPOSITORY, WORKFLOW, ReleaseIdentity, identity_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_version_is_signed_by_one_workflow_at_its_own_tag() -> None:
+    assert identity_of("2.0rc1") == ReleaseIdentity(
+        issuer="https://token.actions.githubusercontent.com",
+        repository="https://github.com/handrail-dev/handrail",
+        tag="refs/tags/v2.0rc1",
+        workflow=("https://github.com/handrail-dev/handrail/.github/workflows/release.yml@refs/tags/v2.0rc1"),
+    )
+
+
+def test_the_package_names_the_same_repository() -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+
+    assert stated["Repository"] == REPOSITORY
+    assert ISSUER.startswith("https://token.actions.github")
+
+
+def test_the_workflow_of_that_name_signs_what_it_publishes_and_runs_for_tags_only() -> None:
+    path = ROOT / WORKFLOW
+    if not path.is_file():
+        pytest.skip("this copy of the source has no workflow files")
+
+    text = path.read_text(encoding="utf-8")
+
+    assert re.findall(r"^on:\n  push:\n    tags: \[\"v\*\"\]\n\npermissions: \{\}$", text, re.MULTILINE)
+    assert "attestations: true" in text
+    assert text.count("id-token: write") == 1
+    assert "secrets." not in text
+
+
+def test_every_action_of_the_workflow_is_pinned_to_a_commit() -> None:
+    path = ROOT / WORKFLOW
+    if not path.is_file():
+        pytest.skip("this copy of the source has no workflow files")
+
+    used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+
+    assert len(used) == 4
+    assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []
