@@ -56,8 +56,11 @@ def test_a_secret_inside_a_longer_secret_does_not_leave_a_rest() -> None:
 def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
     secrets = Secrets()
     secrets.register(b"step")
+    secrets.register(b"1234567")
+    secrets.register(b"abcdefgh")
 
     assert secrets.redacted(b"the next step") == b"the next step"
+    assert secrets.redacted(b"1234567 abcdefgh") == b"1234567 " + REDACTED.encode()
 
 
 def test_without_a_secret_nothing_changes() -> None:
@@ -127,6 +130,7 @@ def test_an_ordinary_name_is_not(name: str) -> None:
         ({"secret": {"inner": ["x", 3]}}, {"secret": {"inner": [REDACTED, 3]}}),
         ({"tokens": 12, "max_tokens": 3}, {"tokens": 12, "max_tokens": 3}),
         ({"ackToken": "ak1"}, {"ackToken": "ak1"}),
+        ({"data": {"nextCall": [{"ackToken": "ak1"}]}}, {"data": {"nextCall": [{"ackToken": "ak1"}]}}),
         ({"context": {"ackToken": "x"}}, {"context": {"ackToken": REDACTED}}),
         ("password", "password"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -87,13 +88,28 @@ def test_a_claim_within_the_hour_is_kept(home: str) -> None:
     assert claimed(home, "a").state == "already_used"
 
 
-def test_a_disk_that_refuses_is_told_with_a_reason_and_a_known_claim_still_counts(home: str) -> None:
+def test_a_disk_that_refuses_is_told_with_a_reason(home: str) -> None:
     with open(home, "wb") as file:
         file.write(b"a file where the home should be")
 
     answer = claimed(home, "a")
 
     assert (answer.state, answer.reason) == ("not_recorded", "ENOTDIR")
+
+
+def test_a_disk_that_takes_no_new_claim_still_knows_the_old_ones(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, content: bytes) -> bool:
+        raise OSError(errno.EROFS, "read-only")
+
+    claimed(home, "a")
+    monkeypatch.setattr("handrail.host.confirmed_tokens.create_exclusively", refuse)
+
+    old, new = claimed(home, "a"), claimed(home, "b")
+
+    assert old.state == "already_used"
+    assert (new.state, new.reason) == ("not_recorded", "EROFS")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

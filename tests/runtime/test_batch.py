@@ -97,9 +97,15 @@ def test_an_item_that_went_well_has_no_error_key(runtime: Runtime) -> None:
     assert msgspec.to_builtins(result)["items"] == [{"target": "a", "ok": True}]
 
 
-@pytest.mark.parametrize(("why", "code"), [("signal", "E_INTERRUPTED"), ("deadline", "E_TIMEOUT")])
+@pytest.mark.parametrize(
+    ("why", "code", "told"),
+    [
+        ("signal", "E_INTERRUPTED", "A signal ended the call after 2 of 4 targets"),
+        ("deadline", "E_TIMEOUT", "The deadline passed after 2 of 4 targets"),
+    ],
+)
 def test_an_end_between_two_targets_tells_both_lists(
-    runtime: Runtime, why: Literal["signal", "deadline"], code: str
+    runtime: Runtime, why: Literal["signal", "deadline"], code: str, told: str
 ) -> None:
     interrupted = msgspec.structs.replace(runtime, interruptions=Asked(why, after=2))
 
@@ -108,6 +114,7 @@ def test_an_end_between_two_targets_tells_both_lists(
 
     details = raised.value.details
     assert raised.value.kind.code == code
+    assert raised.value.message.startswith(told)
     assert [(item["target"], item["ok"]) for item in details["items"]] == [("a", True), ("b", False)]
     assert (details["skipped"], details["committed"]) == (["c", "d"], True)
     assert details["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 2}
@@ -130,6 +137,25 @@ def test_a_signal_during_the_last_target_changes_nothing_about_the_answer(runtim
 
 def test_doubles_go_and_the_order_stays() -> None:
     assert targets_of(["b", "a", "b", "c", "a"], "ids") == ("b", "a", "c")
+
+
+def test_as_many_targets_as_one_call_may_take_are_taken() -> None:
+    assert len(targets_of([str(number) for number in range(MOST_TARGETS)], "ids")) == MOST_TARGETS
+
+
+def test_each_target_is_told_as_progress(runtime: Runtime) -> None:
+    told: list[tuple[int, int, str]] = []
+
+    class Told:
+        def tell(self, done: int, total: int, what: str) -> None:
+            told.append((done, total, what))
+
+        def say(self, line: str) -> None:
+            raise AssertionError(f"no other program talks here: {line}")
+
+    ran(msgspec.structs.replace(runtime, progress=Told()), "abc", "b")
+
+    assert told == [(1, 3, "letters"), (2, 3, "letters"), (3, 3, "letters")]
 
 
 @pytest.mark.parametrize("asked", [[], [str(number) for number in range(MOST_TARGETS + 1)]])
