@@ -46,3 +46,42 @@ def binding_sentences(specification: str, text: str) -> Iterator[Sentence]:
 def headings(text: str) -> list[str]:
     """Every heading, in order."""
     return [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
+
+
+_EXAMPLE = re.compile(r"```.*?```")
+_PLACE = re.compile(r"#{2,3} (?:([0-9]+(?:\.[0-9]+)?)\.? )?(\S+)")
+_RULER = re.compile(r"[|\s-]+")
+_STOP = re.compile(r"(?<=[.!?])(?<!e\.g\.)\s+(?=[A-Z`*(])|(?<=:)\s*$")
+_MARK = re.compile(r"^(- \[ \]|-|[0-9]\.) ")
+
+
+def command_line_sentences(text: str) -> Iterator[Sentence]:
+    """Every sentence, bullet and table row of CLI in order: it has no word that marks those that bind.
+
+    Its text has no line ends, so a place is the number of its section, and the first word of a heading
+    that has none.
+    """
+    place, section, number = "0", "0", 0
+    for line in _restored_lines(text):
+        if found := _PLACE.match(line):
+            section = found[1] or section
+            place, number = (section if found[1] else f"{section} {found[2]}"), 0
+            line = line[found.start(2) :]
+        if _RULER.fullmatch(line):
+            continue
+        for part in _STOP.split(_MARK.sub("", line.strip())):
+            if part.strip():
+                number += 1
+                yield Sentence(heading=place, number=number, text=part)
+
+
+def _restored_lines(text: str) -> list[str]:
+    for pattern, instead in (
+        (_EXAMPLE, " "),
+        (re.compile(r"\s(#{2,3} )"), r"\n\1"),
+        (re.compile(r"(?<!\|)\s- (?=\S)"), r"\n- "),
+        (re.compile(r"(?<!##)(?<!§)\s([0-9]\. )(?=[A-Z`s])"), r"\n\1"),
+        (re.compile(r"\|\s+\|"), "|\n|"),
+    ):
+        text = pattern.sub(instead, text)
+    return text.splitlines()

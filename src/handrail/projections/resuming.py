@@ -95,15 +95,15 @@ class _Match(NamedTuple):
     text: str = ""
 
 
-def ranked(subjects: Iterable[Subject], wanted: Wanted) -> tuple[Found, ...]:
-    """The best candidates, at most five. What was asked for and is nowhere gives none."""
+def ranked(subjects: Iterable[Subject], wanted: Wanted, most: int = MOST_FOUND) -> tuple[Found, ...]:
+    """The best candidates, at most five unless more are asked for. What is nowhere gives none."""
     found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
-    return tuple(sorted(found, key=_place)[:MOST_FOUND])
+    return tuple(sorted(found, key=_place)[:most])
 
 
-def latest(subjects: Iterable[Subject]) -> tuple[Found, ...]:
+def latest(subjects: Iterable[Subject], most: int = MOST_FOUND) -> tuple[Found, ...]:
     """The most recent ones, for when nothing that was asked for is found."""
-    return ranked(subjects, Wanted())
+    return ranked(subjects, Wanted(), most)
 
 
 def words_of(text: str) -> frozenset[str]:

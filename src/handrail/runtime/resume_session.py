@@ -96,13 +96,15 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     seen = rt.workspace.observations(project)
     wanted = _wanted(request, seen)
     looked = _look(rt, wanted, seen.get("repo_root_hash", ""))
-    found = ranked(looked.subjects, wanted)
+    found = ranked(looked.subjects, wanted, most=MOST_FOUND + 1)
     scope = looked.scope
     if not found and wanted.query and not _is_exact(wanted.query):
-        found = latest(looked.subjects)
+        found = latest(looked.subjects, most=MOST_FOUND + 1)
         scope = f"nothing matches in {scope}; the latest sessions instead"
-    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found)
-    return Success(data={"project": project, "scope": scope}, page=Page(items=items, limit=MOST_FOUND))
+    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found[:MOST_FOUND])
+    is_cut = len(found) > MOST_FOUND or not looked.is_whole
+    page = Page(items=items, limit=MOST_FOUND, truncated=is_cut)
+    return Success(data={"project": project, "scope": scope}, page=page)
 
 
 def work_in_progress(rt: Runtime, project: str) -> list[Candidate]:
@@ -145,6 +147,8 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
     workflows: dict[str, CompiledWorkflow]
     subjects: tuple[Subject, ...]
     scope: str
+    is_whole: bool
+    """No session was left unread."""
 
 
 def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
@@ -156,8 +160,9 @@ def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
     workflows: dict[str, CompiledWorkflow] = {}
     subjects: list[Subject] = []
     unsound: list[SessionId] = []
-    events = 0
+    events = read = 0
     for stamp in stamps[:most]:
+        read += 1
         history = _healthy(rt, stamp.session_id, workflows)
         if history is None:
             unsound += [stamp.session_id] if _is_there(rt, stamp.session_id) else []
@@ -172,7 +177,13 @@ def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
         looked_at = "no session of this store has that id"
     else:
         looked_at = f"{len(histories)} of {len(stamps)} sessions, the latest first{_left_out(unsound)}"
-    return _Looked(histories=histories, workflows=workflows, subjects=tuple(subjects), scope=looked_at)
+    return _Looked(
+        histories=histories,
+        workflows=workflows,
+        subjects=tuple(subjects),
+        scope=looked_at,
+        is_whole=read == len(stamps),
+    )
 
 
 def _left_out(unsound: Sequence[SessionId]) -> str:

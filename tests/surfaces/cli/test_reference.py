@@ -55,6 +55,47 @@ def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) ->
         assert set(command["errors"]) <= set(KINDS)
 
 
+def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(reference: Any) -> None:
+    gated = [command for command in reference["commands"] if command["requires_confirmation"]]
+
+    assert len(gated) >= 8
+    for command in gated:
+        lines = [example.split() for example in command["examples"]]
+        assert any("--dry-run" in line for line in lines), command["path"]
+        assert any("--confirm" in line for line in lines), command["path"]
+        if command["dangerous"]:
+            assert all("--dangerous" in line for line in lines), command["path"]
+
+
+def test_names_are_one_or_two_lower_case_words_and_no_group_is_a_command(reference: Any) -> None:
+    paths = {command["path"] for command in reference["commands"]}
+
+    for path in paths:
+        assert 1 <= len(path.split()) <= 2, path
+        assert path.replace(" ", "").isalpha(), path
+        assert path == path.lower()
+    assert not {path.split()[0] for path in paths if " " in path} & paths
+
+
+def test_a_boolean_is_a_switch_and_an_enumeration_lists_its_values(reference: Any) -> None:
+    params = [param for command in reference["commands"] for param in command["params"]]
+
+    for param in params:
+        assert (param["type"] == "boolean") is (param["kind"] == "switch"), param
+        assert bool(param["values"]) is (param["kind"] in ("choice", "choices")), param
+    assert {param["kind"] for param in params} >= {"switch", "choice", "choices", "ids", "int"}
+
+
+def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> None:
+    for command in reference["commands"]:
+        flags = set(command["global_flags"])
+        if command["output"] != "document":
+            continue
+        assert flags >= {"--format", "--json", "--fields", "--compact", "--quiet"}, command["path"]
+        assert ("--dry-run" in flags) is (command["effect"] not in ("read",)), command["path"]
+        assert ("--confirm" in flags) is (command["effect"] in ("create", "gated", "dangerous")), command
+
+
 def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None:
     by_path = {command["path"]: command for command in reference["commands"]}
 

@@ -1,0 +1,87 @@
+"""Lists: filters act on the whole and not on a page, rows stay small, heavy parts are fetched on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import advance, start
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import Tool, checked_document
+
+LONG_NOTES = "long " * 10_000
+
+
+def data(runtime: Runtime, *line: str) -> Any:
+    return checked_document(run_here(runtime, line))["data"]
+
+
+@pytest.fixture
+def several() -> Runtime:
+    """Six sessions, of which every second is complete."""
+    runtime = memory_runtime()
+    for number in range(6):
+        reply = start(runtime, requestId=f"k{number}")
+        while number % 2 and reply["kind"] == "ok" and not reply["isComplete"]:
+            reply = advance(runtime, reply)
+    return runtime
+
+
+def test_a_filter_acts_on_every_session_and_not_on_one_page(several: Runtime) -> None:
+    line = ("session", "list", "--status", "complete")
+    whole = data(several, *line)["items"]
+
+    joined: list[Any] = []
+    more: tuple[str, ...] = ()
+    for _ in range(3):
+        page = data(several, *line, "--limit", "1", *more)
+        joined += page["items"]
+        more = ("--cursor", str(page["next_cursor"]))
+
+    assert [item["status"] for item in whole] == ["complete"] * 3
+    assert joined == whole
+
+
+def test_a_list_that_finds_nothing_says_what_it_searched(several: Runtime) -> None:
+    for line in (
+        ("session", "list", "--status", "blocked"),
+        ("session", "list", "--query", "no such words"),
+        ("session", "resume", "ses_000000000000"),
+        ("workflow", "list", "--query", "no such words"),
+    ):
+        found = data(several, *line)
+        assert (found["items"], found["count"]) == ([], 0), line
+        assert found["scope"], line
+
+
+def test_a_list_without_paging_says_that_it_was_cut(several: Runtime) -> None:
+    cut, whole = data(several, "session", "resume"), data(memory_runtime(), "session", "resume")
+
+    assert cut["count"] == len(cut["items"]) == 5
+    assert cut["truncated"] is True
+    assert "truncated" not in whole
+
+
+def test_long_notes_make_no_row_longer_and_come_on_demand(runtime: Runtime) -> None:
+    reply = start(runtime)
+    session = reply["session"]["sessionId"]
+    before = len(run_here(runtime, ["session", "list", "--compact"]).out)
+    advance(runtime, reply, notes=LONG_NOTES)
+
+    rows = run_here(runtime, ["session", "list", "--compact"]).out
+    shown = run_here(runtime, ["session", "show", session, "--compact"]).out
+    events = data(runtime, "session", "events", session, "--fields", "eventIndex,kind")["items"]
+
+    assert len(rows) < before + 200
+    assert LONG_NOTES.encode()[:600] not in shown
+    assert all(set(event) == {"eventId", "eventIndex", "kind"} for event in events)
+    exported = run_here(runtime, ["session", "export", session, "--as", "markdown", "--format", "raw"]).out
+    assert LONG_NOTES.encode()[:3_000] in exported
+
+
+def test_a_missing_filter_is_no_question(tool: Tool) -> None:
+    for line in (["session", "list"], ["workflow", "list"], ["workflow", "builtins"], ["session", "resume"]):
+        assert tool.run(*line).status == 0
