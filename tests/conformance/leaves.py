@@ -357,6 +357,7 @@ LEAVES: dict[str, Leaf] = {
             words("update"),
             words("update --dry-run --channel stable"),
             words("update --check --target-version 0.1.0"),
+            words("update --dry-run --verify"),
         ),
         plant="index",
         ways={

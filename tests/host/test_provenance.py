@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,7 +64,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
     """Every flaw and every stranger in one start of the library, which is dear."""
     world = TrustWorld()
     root = world.write_root(tmp_path_factory.mktemp("trust") / "root.json")
-    signed = {
+    signed: dict[str, dict[str, Any]] = {
         "": world.attestation(NAME, DIGEST, VERSION),
         **{flaw: world.attestation(NAME, DIGEST, VERSION, flaw=flaw) for flaw in FLAWS},
         **{who: world.attestation(NAME, DIGEST, VERSION, **given) for who, (given, _) in STRANGERS.items()},  # type: ignore[arg-type] # only texts
@@ -134,7 +135,7 @@ def test_a_check_that_ends_without_an_answer_proves_nothing(
 ) -> None:
     (tmp_path / "stand_in.py").write_text(script, encoding="utf-8")
     monkeypatch.setattr(subject, "_CHILD", "stand_in")
-    monkeypatch.setattr(subject.sys, "executable", _with_path(tmp_path))
+    monkeypatch.setattr(sys, "executable", _with_path(tmp_path))
 
     answer = LocalProvenance(os.environ).check(ordered(TrustWorld(), tmp_path / "root"), never)
 
