@@ -111,6 +111,18 @@ def test_a_root_that_cannot_be_read_is_told(tmp_path: Path, content: str | None)
     assert answer == NotTrusting(trouble="unreadable")
 
 
+def test_a_root_is_not_looked_for_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = TrustWorld()
+    world.write_root(tmp_path / "root.json")
+    monkeypatch.chdir(tmp_path)
+
+    answer = LocalProvenance(os.environ).check(ordered(world, Path("root.json")), never)
+
+    assert answer == NotTrusting(trouble="unreadable")
+
+
 @pytest.mark.parametrize("word", ["signal", "deadline"])
 def test_a_call_that_shall_end_does_not_wait_for_the_check(tmp_path: Path, word: str) -> None:
     os.mkfifo(tmp_path / "root")  # Nobody writes: the check would wait for ever.

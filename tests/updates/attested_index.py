@@ -20,12 +20,12 @@ class AttestedIndex(Index):
     def __init__(self, folder: Path, world: TrustWorld) -> None:
         self.world = world
         self.provenance: bytes | None = b""
-        self.is_gone = False
+        self.status = 200
         super().__init__(folder)
         self.restore()
 
     def restore(self) -> None:
-        self.trouble, self.is_tampered, self.is_json, self.is_gone = {}, False, True, False
+        self.trouble, self.is_tampered, self.is_json, self.status = {}, False, True, 200
         self.sign()
 
     def sign(self, flaw: Flaw = "", **otherwise: Any) -> None:
@@ -40,7 +40,7 @@ class AttestedIndex(Index):
             super().answer(request)
             return
         content = self.provenance or b""
-        request.send_response(404 if self.is_gone else 200)
+        request.send_response(self.status)
         request.send_header("Content-Type", "application/json")
         request.send_header("Content-Length", str(len(content)))
         request.end_headers()

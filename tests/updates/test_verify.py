@@ -112,7 +112,7 @@ def never_signed(index: AttestedIndex) -> None:
 
 
 def lost(index: AttestedIndex) -> None:
-    index.is_gone = True
+    index.status = 404
 
 
 def changed(index: AttestedIndex) -> None:
@@ -161,6 +161,19 @@ def test_a_look_tells_whether_a_signature_could_be_checked(
     told = data(installation.run("update", flag, "--verify"))
 
     assert (told["signature_available"], told["signature_status"]) == (is_offered, "not_checked")
+    assert told["command"][-1] == f"handrail[verify]=={NEW}"
+    assert told["hint"] == "handrail update --verify"
+
+
+def test_a_provenance_that_cannot_be_had_now_may_be_asked_for_again(
+    installation: Installation, index: AttestedIndex
+) -> None:
+    index.status = 503
+
+    details = error(installation.run("update", "--verify"), "E_SERVER")
+
+    assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
+    assert details["hint"] == "Run handrail update --verify again; a repeat is safe."
 
 
 def test_keys_that_cannot_be_brought_up_to_date_are_a_network_failure(

@@ -19,7 +19,7 @@ from tempfile import TemporaryFile
 
 import msgspec
 
-from handrail.contract.provenance_facts import NotChecked, ProvenanceAnswer, ProvenanceOrder
+from handrail.contract.provenance_facts import NotChecked, NotTrusting, ProvenanceAnswer, ProvenanceOrder
 from handrail.host.installation import PACKAGE
 
 _CHECK_SECONDS = 60
@@ -41,6 +41,8 @@ class LocalProvenance:
         self._site = site
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer:
+        if order.trusted_root and not os.path.isabs(order.trusted_root):
+            return NotTrusting(trouble="unreadable")  # Whoever wrote the working directory would choose it.
         environment = {key: value for key, value in self._environment.items() if key != "PYTHONPATH"}
         try:
             with TemporaryFile() as file:  # A pipe would have to be fed while the library loads.

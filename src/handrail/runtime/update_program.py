@@ -50,6 +50,8 @@ DEFAULT_INDEX = "https://pypi.org/simple"
 LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _NPX = "npx skills add handrail -y -g"
 _RETRY = "handrail update"
+_VERIFIED = "handrail update --verify"
+_LOOK_AT_INDEX = "Check update.index in config.json."
 _INSTALL = "Install it: uv tool install handrail, or pipx install handrail."
 _REFUSED = {
     "editable": (
@@ -131,11 +133,15 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
         if is_verifying and not is_look:
             _require_extra(facts)
         found = _discovered(rt, updates, facts, request)
+        if is_verifying:
+            found = _exact(rt, found)
         if is_look:
             return _looked(rt, updates, found, request)
         if not found.is_newer:
             return _kept(updates, found)
-        return _replaced(rt, updates, _verified(rt, updates, found) if is_verifying else found)
+        if is_verifying:
+            found = _verified(rt, updates, found)
+        return _replaced(rt, updates, found)
 
 
 def _require_version(request: UpdateProgram) -> None:
@@ -162,8 +168,14 @@ def _require_extra(facts: InstallFacts) -> None:
         raise _unverified(fault, "") from fault
 
 
+def _exact(rt: Runtime, found: _Found) -> _Found:
+    """The same release, and the manager may install no other."""
+    exact = _command(found.facts, found.offered.version, rt.settings.of().update_index)
+    return msgspec.structs.replace(found, command=exact_command(exact, found.offered.version))
+
+
 def _verified(rt: Runtime, updates: Updates, found: _Found) -> _Found:
-    """The same release, now known to be ours; the manager may install no other."""
+    """The same release, now known to be ours."""
     try:
         verified = verified_release(rt, updates, found.facts, found.offered, found.page)
     except Fault as fault:
@@ -172,19 +184,17 @@ def _verified(rt: Runtime, updates: Updates, found: _Found) -> _Found:
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
             )
         raise _unverified(fault, found.offered.version) from fault
-    exact = _command(found.facts, found.offered.version, rt.settings.of().update_index)
-    return msgspec.structs.replace(
-        found, verified=verified, command=exact_command(exact, found.offered.version)
-    )
+    return msgspec.structs.replace(found, verified=verified)
 
 
 def _unverified(fault: Fault, target: str) -> Fault:
+    is_passing = fault.kind.is_retryable
     trouble = _failed(
         fault.kind,
         f"{fault.message} Nothing was changed.",
         stage="verify_signature",
         target=target or None,
-        hint=fault.hint or "Run handrail update --verify again; a repeat is safe.",
+        hint=fault.hint or (f"Run {_VERIFIED} again; a repeat is safe." if is_passing else _LOOK_AT_INDEX),
         more=fault.details,
     )
     trouble.retry_after_ms = fault.retry_after_ms
@@ -279,6 +289,7 @@ def _command(facts: InstallFacts, exact: str, own_index: str) -> tuple[str, ...]
 def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram) -> Updated:
     """Nothing is changed but what is remembered for notices."""
     target = found.offered.version if found.is_newer else __version__
+    again = _VERIFIED if request.verify is True else _RETRY
     if request.check is True:
         updates.keep_notice(_notice(rt, found) if found.is_newer else None)
     return Updated(
@@ -294,7 +305,7 @@ def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram
         signature_verified=False,
         skill_sync_status="skipped",
         skill_sync_command=_RETRY,
-        hint=_RETRY if found.is_newer else f"handrail changelog --since {__version__}",
+        hint=again if found.is_newer else f"handrail changelog --since {__version__}",
         skill_sync_supported=True,
         signature_available=found.facts.can_verify and bool(found.offered.provenance),
     )
@@ -461,11 +472,7 @@ def _discovery_trouble(rt: Runtime, fault: Fault) -> Fault:
         message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
         return _failed(E_INTERRUPTED, message, stage="discover", more={"committed": False})
     is_passing = fault.kind.is_retryable
-    hint = (
-        "Run handrail update again; it is safe to repeat."
-        if is_passing
-        else "Check update.index in config.json."
-    )
+    hint = "Run handrail update again; it is safe to repeat." if is_passing else _LOOK_AT_INDEX
     trouble = _failed(
         fault.kind, f"{fault.message} Nothing was changed.", stage="discover", hint=hint, more=fault.details
     )

@@ -153,7 +153,7 @@ def _without_root(trouble: str) -> Fault:
             E_CONFIG,
             "The trusted root of the settings cannot be used.",
             details={"reason": "trusted_root", "setting": "update.trustedRoot"},
-            hint="Correct update.trustedRoot in config.json, or remove it to trust the public Sigstore.",
+            hint="Give update.trustedRoot in config.json the whole path of a trusted root, or remove it.",
         )
     return Fault(
         E_NETWORK,
