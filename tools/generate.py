@@ -17,10 +17,14 @@ from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the lin
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
+from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
+from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
+from tools.limits_page import limits_page  # noqa: E402 - the line above makes `tools` importable
 from tools.mcp_page import mcp_page  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
+from tools.settings_page import settings_page  # noqa: E402 - the line above makes `tools` importable
 
 _HEAD = '''"""{title}
 
@@ -47,10 +51,14 @@ def generated_files() -> dict[str, str]:
         "docs/reference/cli.md": reference_pages.cli_page(),
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),
+        "docs/reference/home.md": home_page(),
+        "docs/reference/limits.md": limits_page(),
         "docs/reference/mcp.md": mcp_page(),
         "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
         "docs/reference/promises.md": promises_page(),
         "docs/reference/referees.md": referees_page(),
+        "docs/reference/settings.md": settings_page(),
+        "docs/reference/workflow-language.md": language_page(),
         "schemas/mcp-tools.json": _json(definitions),
         "schemas/operations.json": _json(operation_schemas()),
         "schemas/workflow.schema.json": _json(workflow_json_schema()),

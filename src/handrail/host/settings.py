@@ -25,25 +25,33 @@ USER_FILE = "config.json"
 PROJECT_FILE = ".handrail/config.json"
 MAX_EFFECT_VARIABLE = "HANDRAIL_MAX_EFFECT"
 
-_WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
+WORKFLOW_KEYS = {USER_FILE: ("workflowSources", "plugins"), PROJECT_FILE: ("workflowDirectories",)}
 _EFFECTS: tuple[MaxEffect, ...] = get_args(MaxEffect)
 
 
 class _Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     autonomy: Autonomy | None = None
+    """How far agents go without the user, in sessions that begin from now on; guided by default."""
     risk_policy: RiskPolicy | None = None
+    """How much risk agents take, in sessions that begin from now on; conservative by default."""
 
 
 class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     format: Literal["", "json", "text"] = ""
+    """Output format, as `--format`; json by default."""
     envelope: Literal["", "cli", "lafs"] = ""
+    """Dialect of the JSON document, as `--envelope`; cli by default."""
     compact: bool = False
+    """JSON on one line, as `--compact`."""
 
 
 class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     index: Annotated[str, Meta(max_length=2048)] = ""
+    """The package index that `update` asks; without it the one that the package manager uses."""
     verify: bool = False
+    """Every `update` is one with `--verify`."""
     trusted_root: Annotated[str, Meta(max_length=4096)] = ""
+    """A file with the trust that `--verify` starts from, in place of the public one."""
 
 
 class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -53,11 +61,17 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     output: _Output = _Output()
     start_session: bool = False
+    """Offer sessions without a run: the tool `start_session` and `handrail session start`."""
     max_effect: MaxEffect = "dangerous"
+    """The most that any call may do; `HANDRAIL_MAX_EFFECT` can lower it further."""
     retention_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
+    """Days without activity after which `store gc` offers to remove a session."""
     kept_sessions: Annotated[tuple[str, ...], Meta(max_length=1_000)] = ()
+    """Ids of sessions that `store gc` always leaves."""
     audit_reads: bool = False
+    """Write an audit line for calls that only read, too."""
     audit_months: Annotated[int, Meta(ge=1, le=120)] = 12
+    """How many months of audit files are kept."""
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
 
@@ -197,7 +211,7 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
         found.append(_problem(shown, _broken(shown, str(trouble))))
     from handrail.contract.suggest import nearest
 
-    known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *_WORKFLOW_KEYS[shown])
+    known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *WORKFLOW_KEYS[shown])
     for name in sorted(set(document) - set(known)):
         near = nearest(name, known, most=1)
         fix = f"Write {near[0]} instead." if near else f"Remove it; known here: {', '.join(sorted(known))}."

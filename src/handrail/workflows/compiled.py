@@ -196,7 +196,7 @@ class Action(
     tag_field="kind",
     tag="action",
 ):
-    """An operation that Handrail runs itself."""
+    """An operation that the agent is asked to run."""
 
     id: str
     title: str

@@ -121,7 +121,7 @@ class SourceChoice(Authored, frozen=True, kw_only=True):
 
 
 class SourceAction(Authored, frozen=True, kw_only=True):
-    """An operation Handrail runs itself."""
+    """An operation that the agent is asked to run."""
 
     id: str
     title: str

@@ -151,12 +151,12 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "action": Record(
-        says="A read or preview that Handrail runs itself.",
+        says="An operation that the agent is asked to run.",
         keys={
             "type": _type("action"),
             "id": needed(ID, "What everything else calls this action."),
             "title": key(TITLE, "What people see; the operation unless written."),
-            "operation": needed(Text(most=MAX_WORKFLOW_ID_CHARACTERS), "The operation, such as scan.search."),
+            "operation": needed(Text(most=MAX_WORKFLOW_ID_CHARACTERS), "Its name, such as workflow.list."),
             "params": key(FREE_OBJECT, "The operation's parameters."),
             "saveAs": key(NAME, "The context value that gets the result."),
             "when": _WHEN,

@@ -1,0 +1,176 @@
+"""docs/reference/home.md: every file in the Handrail home, who may read it and what its loss means."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tools.page_parts import page, table
+
+Loss: TypeAlias = Literal["nothing", "record", "yours", "tokens", "history"]
+
+LOSSES: dict[Loss, str] = {
+    "nothing": "It is made again when it is needed.",
+    "record": "The record is gone; every other answer stays the same.",
+    "yours": "You made it, and only you can make it again.",
+    "tokens": "Tokens end; history does not.",
+    "history": "Work is lost; restore it from a backup.",
+}
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of file in the home."""
+
+    path: str
+    """A word in angle brackets stands for one name, a star for any rest."""
+    holds: str
+    loss: Loss
+    after: str
+    """What happens when it is deleted."""
+
+
+PLACES = (
+    Place(
+        path="config.json",
+        holds="Your [settings](settings.md).",
+        loss="yours",
+        after="Every setting is at its default.",
+    ),
+    Place(
+        path="config.json.lock",
+        holds="Nothing; whoever writes the settings locks it.",
+        loss="nothing",
+        after="It is made again.",
+    ),
+    Place(
+        path="workflows/<name>.json",
+        holds="Your own workflows, in every project.",
+        loss="yours",
+        after="The workflow is listed no more; runs of it go on, because they are pinned to a copy.",
+    ),
+    Place(
+        path="contracts/<name>.json",
+        holds="Your own contracts of artifacts.",
+        loss="yours",
+        after="Workflows that name the contract do not compile; runs under way hold a copy.",
+    ),
+    Place(
+        path="audit/audit-<month>.jsonl",
+        holds="One line per change and refused change, one file a month.",
+        loss="record",
+        after="The lines of that month are gone.",
+    ),
+    Place(
+        path="incidents/<id>.txt",
+        holds="The traceback of a defect, named by the incident id of the answer.",
+        loss="record",
+        after="Nobody can look up that incident.",
+    ),
+    Place(
+        path="confirm-consumed/<fingerprint>",
+        holds="That a confirm token was used.",
+        loss="record",
+        after="Within 15 minutes its token could be used a second time, if nothing it showed has changed.",
+    ),
+    Place(
+        path="client-backup/<digest>.json",
+        holds="What a file of an agent's client held before `setup` changed it.",
+        loss="record",
+        after="`setup --remove` takes our entry out instead of restoring the file byte for byte.",
+    ),
+    Place(
+        path="skill.json",
+        holds="The digest of the skill that was copied last.",
+        loss="record",
+        after="`setup --remove` leaves the copied skill, because it cannot tell whether you changed it.",
+    ),
+    Place(
+        path="skill-backup/<digest>/*",
+        holds="A skill that you had changed, before a newer one took its place.",
+        loss="yours",
+        after="Your changes to it are gone.",
+    ),
+    Place(
+        path="data/keys/keyring.json",
+        holds="The keys that sign tokens.",
+        loss="tokens",
+        after="No old token verifies; the next one makes a new file, and `session resume` leads back.",
+    ),
+    Place(
+        path="data/keys/keyring.lock",
+        holds="Nothing; whoever rotates the keys locks it.",
+        loss="nothing",
+        after="It is made again.",
+    ),
+    Place(
+        path="data/sessions/<session>/events-<number>.jsonl",
+        holds="The events of a session: the truth.",
+        loss="history",
+        after="The session can be read up to the commit before, and not continued.",
+    ),
+    Place(
+        path="data/sessions/<session>/manifest.jsonl",
+        holds="Which bytes are events, and their digests.",
+        loss="history",
+        after="The session counts as never made; `store verify` counts it under `unattested_sessions`.",
+    ),
+    Place(
+        path="data/sessions/<session>/lock",
+        holds="The lock of the writer, and how much is known to be durable.",
+        loss="nothing",
+        after="The next reader syncs once more. Do not delete it while something runs.",
+    ),
+    Place(
+        path="data/blobs/<start>/<digest>",
+        holds="Compiled workflows and long notes, shared by all sessions.",
+        loss="history",
+        after="Calls that need it answer `STORE_CORRUPT`, until the same content is stored again.",
+    ),
+    Place(
+        path="data/cache/<session>",
+        holds="A long session, worked out.",
+        loss="nothing",
+        after="The next call on that session takes longer.",
+    ),
+    Place(
+        path="data/cache/workflows/<digest>.json",
+        holds="Summaries of workflow files.",
+        loss="nothing",
+        after="The next listing takes longer.",
+    ),
+    Place(
+        path="data/cache/notices.json",
+        holds="What the last look for a newer release found.",
+        loss="nothing",
+        after="No notice is shown until the next look.",
+    ),
+    Place(
+        path="data/git/<digest>/*",
+        holds="A repository of workflows that you fetched; Handrail itself never fetches.",
+        loss="yours",
+        after="Its workflows are listed as missing, with the command that fetches them.",
+    ),
+)
+
+
+def home_page() -> str:
+    """The whole page."""
+    return page(
+        "# The Handrail home",
+        "What lies in `~/.handrail`, or where `HANDRAIL_HOME` says.\n"
+        "Directories are 0700 and files are 0600: for you alone, whatever the umask is.\n"
+        "What you put there yourself (`config.json`, `workflows/`, `contracts/`, `data/git/`) keeps the mode "
+        "that you give it, and so do the files in `skill-backup/`.\n"
+        "A name that ends in `.removed` is cleared by the next `store gc` or `session delete`.\n"
+        "One that ends in `.tmp` was left by a process that was killed; delete it when nothing runs.",
+        "## Every file",
+        table(
+            ("path", "holds", "loss", "if it is deleted"),
+            ([f"`{one.path}`", one.holds, one.loss, one.after] for one in PLACES),
+        ),
+        "## What the losses mean",
+        table(("loss", "what it means"), ([name, text] for name, text in LOSSES.items())),
+        "[Keep the store](../how-to/keep-the-store.md) says what to back up, and how.\n"
+        "[The log on disk](../explanation/log-format.md) tells the format byte by byte.",
+    )

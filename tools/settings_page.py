@@ -1,0 +1,137 @@
+"""docs/reference/settings.md: every setting of both `config.json` files, and every environment variable."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from handrail.host import settings
+from tools import cli_tables
+from tools.page_parts import page, table
+
+USER, PROJECT = settings.USER_FILE, settings.PROJECT_FILE
+
+WORKFLOW_SETTINGS = {
+    "workflowSources": (
+        "list of objects, up to 50",
+        "Repositories of workflows, each at a commit; [how](../how-to/use-workflows-from-elsewhere.md).",
+    ),
+    "plugins": ("list of names, up to 50", "Installed packages that offer workflows."),
+    "workflowDirectories": (
+        "list of paths, up to 50",
+        "More directories of workflows, inside the project and relative to it.",
+    ),
+}
+"""What `host/workflow_sources` reads; it is lenient and has no struct to read types from."""
+
+ENVIRONMENT_ONLY = {
+    "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
+    "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
+    "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: 16 bytes of text or more, or `base64:…`.",
+}
+NOT_OURS = {
+    "HOME": "Where `~` is: the default home, the files of agent clients, the skill.",
+    "PATH": "Where `git`, package managers and the commands of agent clients are looked for.",
+    "USER": "The account, in audit lines and request ids; without it `USERNAME`, then the user's number.",
+    "USERNAME": "As `USER`.",
+    "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
+    "XDG_CONFIG_HOME": "Where VS Code and Zed keep theirs, for `setup`; `~/.config` by default.",
+    "APPDATA": "The same on Windows.",
+    "UV_*": "Of uv: which index `update` asks when no setting names one.",
+    "PIP_*": "Of pip: the same.",
+}
+"""Read, but set by others for their own purposes; a star stands for the rest of a name."""
+
+
+def settings_page() -> str:
+    """The whole page."""
+    return page(
+        "# Settings",
+        "What can be set once instead of with every call.\n"
+        "`handrail context` shows what is in force.\n"
+        "`handrail doctor --checks settings` names what is wrong, and what nothing reads.",
+        f"## Of the user\n\n`{USER}` in the [Handrail home](home.md), one JSON object.\n"
+        "No file means the defaults; a file with a wrong value is refused with `E_CONFIG`, never half used.",
+        table(("setting", "value", "default", "what"), _rows("_UserFile", USER)),
+        f"## Of a project\n\n`{PROJECT}` in the project.\n"
+        "It comes with a checkout, so it may only say how answers look and where workflows are inside the "
+        "project; of the same setting it beats the user's.",
+        table(("setting", "value", "default", "what"), _rows("_ProjectFile", PROJECT)),
+        "## Environment\n\nAn empty variable counts as not set.\n"
+        "A flag beats the environment, the environment beats the settings of the project, and those beat the "
+        "settings of the user.",
+        table(("variable", "what"), _variable_rows()),
+        "These belong to others, and Handrail reads them too:",
+        table(("variable", "what"), ([f"`{name}`", text] for name, text in NOT_OURS.items())),
+    )
+
+
+def documented_variables() -> set[str]:
+    """Every variable on the page; a star stands for the rest of a name."""
+    flags = {str(one["environment"]) for one in cli_tables.global_help() if one["environment"]}
+    return flags | set(ENVIRONMENT_ONLY) | set(NOT_OURS)
+
+
+def _variable_rows() -> list[list[str]]:
+    flags = [
+        [f"`{one['environment']}`", f"`{one['name']}`: {one['text']}"]
+        for one in cli_tables.global_help()
+        if one["environment"]
+    ]
+    return sorted([*flags, *([f"`{name}`", text] for name, text in ENVIRONMENT_ONLY.items())])
+
+
+def _rows(struct: str, file: str) -> list[list[str]]:
+    own = list(_struct_rows(getattr(settings, struct), ""))
+    told = {name: WORKFLOW_SETTINGS[name] for name in settings.WORKFLOW_KEYS[file]}
+    return [*own, *([f"`{name}`", value, "none", text] for name, (value, text) in told.items())]
+
+
+def _struct_rows(struct: type[msgspec.Struct], prefix: str) -> Iterator[list[str]]:
+    texts = _texts(struct)
+    schema = msgspec.json.schema_components([struct])[1][struct.__name__]["properties"]
+    for field in msgspec.structs.fields(struct):
+        name = prefix + field.encode_name
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            yield from _struct_rows(field.type, name + ".")
+        else:
+            assert field.name in texts, f"{struct.__name__}.{field.name}: say below it what it does"
+            facts = schema[field.encode_name]
+            yield [f"`{name}`", _value(facts), _default(facts), texts[field.name]]
+
+
+def _texts(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """What stands below each field of a struct; Python itself throws it away."""
+    (found,) = ast.parse(inspect.getsource(struct)).body
+    assert isinstance(found, ast.ClassDef), "a struct is a class"
+    texts = {}
+    for line, below in zip(found.body, found.body[1:], strict=False):
+        named = isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.target.id
+        if named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            texts[named] = inspect.cleandoc(str(below.value.value))
+    return texts
+
+
+def _value(facts: dict[str, Any]) -> str:
+    if "enum" in facts:
+        return " or ".join(f"`{one}`" for one in facts["enum"] if one)
+    if "anyOf" in facts:
+        return " or ".join(_value(one) for one in facts["anyOf"] if one.get("type") != "null")
+    match facts["type"]:
+        case "boolean":
+            return "`true` or `false`"
+        case "integer":
+            return f"{facts['minimum']} to {facts['maximum']}"
+        case "array":
+            return f"list of ids, up to {facts['maxItems']}"
+        case _:
+            return f"text, up to {facts['maxLength']} characters"
+
+
+def _default(facts: dict[str, Any]) -> str:
+    default = facts["default"]
+    return "none" if default in ("", None, [], ()) else f"`{msgspec.json.encode(default).decode()}`"
