@@ -39,6 +39,19 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     assert "Examples:\n  handrail " in text
 
 
+@pytest.mark.parametrize(
+    ("path", "effect"),
+    [
+        ("session list", "Changes nothing."),
+        ("mcp", "Runs until its input closes."),
+        ("update", "Replaces the program; with --check or --dry-run it only looks."),
+        ("demo", "Works in a scratch directory only."),
+    ],
+)
+def test_help_says_what_a_command_changes(path: str, effect: str) -> None:
+    assert effect in help_text(path).splitlines()
+
+
 def test_the_tool_s_help_lists_every_command() -> None:
     text = help_text("")
 

@@ -59,6 +59,13 @@ def _group_text(words: str, width: int) -> str:
     )
 
 
+_OTHER_EFFECTS = {
+    "server": "Runs until its input closes.",
+    "update": "Replaces the program; with --check or --dry-run it only looks.",
+    "scratch": "Works in a scratch directory only.",
+}
+
+
 def _effect(entry: CommandHelp) -> str:
     if entry["effect"] == "read":
         return "Changes nothing."
@@ -66,9 +73,7 @@ def _effect(entry: CommandHelp) -> str:
         return (
             f"Changes something only with {entry['authorised_by']}; the same call again changes nothing more."
         )
-    return (
-        "Runs until it is stopped." if entry["effect"] == "server" else "Works in a scratch directory only."
-    )
+    return _OTHER_EFFECTS[entry["effect"]]
 
 
 def _section(title: str, described: Sequence[ParamHelp], width: int) -> list[str]:
