@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.house.markdown import anchors, code_spans, links, prose_lines
+from handrail.runtime.self_checks.checks import CHECK_NAMES
+from tests.house.markdown import anchors, code_spans, links, prose_lines, table_rows
 from tests.house.tree import (
     ROOT,
     Source,
@@ -16,6 +17,7 @@ from tests.house.tree import (
     check_planted,
     is_generated,
     markdown_files,
+    page,
     plant,
     python_files,
 )
@@ -23,7 +25,7 @@ from tests.house.tree import (
 ROOT_PAGES = "README ARCHITECTURE STYLE CONTRIBUTING SECURITY CHANGELOG AGENTS CLAUDE"
 ALLOWED = re.compile(
     rf"(?:{ROOT_PAGES.replace(' ', '|')})\.md"
-    r"|docs/glossary\.md"
+    r"|docs/(?:glossary|index)\.md"
     r"|docs/(?:tutorial|how-to|workflows|reference|explanation|decisions)/[a-z0-9-]+\.md"
     r"|(?:tests|bench)/README\.md"
     r"|skills/.+\.md"
@@ -32,6 +34,8 @@ ALLOWED = re.compile(
 LIST_MARK = re.compile(r"^\s*(?:[-*]|[0-9]+\.)\s+")
 TWO_SENTENCES = re.compile(r"[a-z0-9)`\"][.?] +[A-Z`]")
 PATH = re.compile(r"(?:src|tests|docs|tools|bench|schemas)/[\w./-]*\w/?")
+FORM_OF_ITS_OWN = "docs/decisions/0"
+"""A decision says in its title what it is, and begins with its context."""
 TEST = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
 
 
@@ -66,6 +70,39 @@ def dead_links(sources: Sequence[Source], read: Callable[[str], str | None]) -> 
             if text is None or (anchor and anchor not in anchors(text)):
                 problems.append(f"{source.path}:{number}: {target} leads nowhere; correct the link")
     return problems
+
+
+def unreachable_pages(sources: Sequence[Source], start: str) -> list[str]:
+    """Pages of the docs that no chain of links leads to; a page that nobody finds is nobody's."""
+    by_path = {source.path: source for source in sources}
+    found, waiting = {start}, [start]
+    while waiting:
+        path = waiting.pop()
+        for _, target in links(by_path[path].text):
+            full = os.path.normpath(os.path.join(os.path.dirname(path), target.partition("#")[0]))
+            if full in by_path and full not in found:
+                found.add(full)
+                waiting.append(full)
+    return [
+        f"{path}:1: no link leads here from {start}; name it in docs/index.md"
+        for path in by_path
+        if path.startswith("docs/") and path not in found
+    ]
+
+
+def pages_that_do_not_begin(sources: Sequence[Source]) -> list[str]:
+    """Below the title stands a sentence, so that a reader knows at once whether to go on."""
+    return [
+        f"{source.path}:1: no sentence below the title; say what the page is for"
+        for source in sources
+        if source.path.startswith("docs/") and not source.path.startswith(FORM_OF_ITS_OWN)
+        if not _begins_with_a_sentence(source.text)
+    ]
+
+
+def _begins_with_a_sentence(text: str) -> bool:
+    lines = [line for _, line in prose_lines(text) if line.strip() and not line.startswith("<!--")]
+    return len(lines) > 1 and lines[0].startswith("# ") and re.match(r"[A-Z`].*[.:]$", lines[1]) is not None
 
 
 def missing_files(sources: Sequence[Source], exists: Callable[[str], bool]) -> list[str]:
@@ -114,6 +151,21 @@ def test_every_sentence_has_its_own_line() -> None:
 
 def test_every_link_leads_somewhere() -> None:
     check(dead_links(markdown_files(), _read))
+
+
+@pytest.mark.parametrize("start", ["README.md", "docs/index.md"])
+def test_every_page_is_reached_by_links(start: str) -> None:
+    check(unreachable_pages(markdown_files(), start))
+
+
+def test_every_page_begins_with_what_it_is_for() -> None:
+    check(pages_that_do_not_begin(markdown_files()))
+
+
+def test_the_page_of_trouble_names_every_check_of_doctor() -> None:
+    told = {cells[0].strip("`") for cells in table_rows(page("docs/how-to/find-trouble.md").text)}
+
+    assert set(CHECK_NAMES) - told == set()
 
 
 def test_every_path_in_a_page_exists() -> None:
@@ -173,6 +225,33 @@ def test_a_dead_link_is_reported(text: str, expected: str) -> None:
     pages = {"docs/glossary.md": "# One word\n"}
 
     check_planted(lambda sources: dead_links(sources, pages.get), plant("docs/how-to/x.md", text), expected)
+
+
+def test_a_page_without_a_link_is_reported() -> None:
+    pages = [
+        plant("README.md", "[docs](docs/index.md#top)\n"),
+        plant("docs/index.md", "[one](how-to/one.md)\n"),
+        plant("docs/how-to/one.md", "[back](../index.md)\n"),
+        plant("docs/how-to/two.md", "[one](one.md)\n"),
+    ]
+
+    problems = unreachable_pages(pages, "README.md")
+
+    assert [problem.split(":")[0] for problem in problems] == ["docs/how-to/two.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Title\n\nWhat it is for.\n", ""),
+        ("<!-- Generated. -->\n\n# Title\n\n`mcp` serves.\n", ""),
+        ("# Title\n\n## Part\n", "no sentence below the title"),
+        ("# Title\n\n| a | b |\n", "no sentence below the title"),
+        ("A sentence.\n", "no sentence below the title"),
+    ],
+)
+def test_a_page_that_does_not_say_what_it_is_for_is_reported(text: str, expected: str) -> None:
+    check_planted(pages_that_do_not_begin, plant("docs/how-to/x.md", text), expected)
 
 
 @pytest.mark.parametrize(
