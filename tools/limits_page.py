@@ -95,6 +95,8 @@ CHANGES: Rows = (
     ("host.audit", "MOST_LINE_BYTES", "An audit line; longer arguments are told by their size."),
     ("host.incidents", "MOST_INCIDENT_BYTES", "A kept traceback."),
     ("contract.package_index", "MOST_FILES", "Files in the listing of a package index."),
+    ("contract.attestations", "MOST_BYTES", "The provenance of a release."),
+    ("contract.attestations", "MOST_ATTESTATIONS", "Attestations in it."),
 )  # fmt: skip
 COMMAND_LINE: Rows = (
     ("surfaces.cli.output", "TIMEOUT_SECONDS", "When a command gives up without `--timeout`."),

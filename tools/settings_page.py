@@ -38,6 +38,7 @@ NOT_OURS = {
     "PATH": "Where `git`, package managers and the commands of agent clients are looked for.",
     "USER": "The account, in audit lines and request ids; without it `USERNAME`, then the user's number.",
     "USERNAME": "As `USER`.",
+    "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code and Zed keep theirs, for `setup`; `~/.config` by default.",
     "APPDATA": "The same on Windows.",
