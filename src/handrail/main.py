@@ -29,6 +29,10 @@ _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
 """A server lives long enough to make garbage, so it looks as often as CPython does by itself."""
 
 
+_HOOK_STDIN_SECONDS = 2.0
+"""Of the five that a client gives a hook; the rest is for the work."""
+
+
 def console() -> "NoReturn":
     """The console script. Ends at once: while the interpreter takes itself down, a signal would
     overwrite the true exit status."""
@@ -51,7 +55,7 @@ def main() -> int:
 
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     if arguments[:1] == ["hook"] and not any(argument.startswith("-") for argument in arguments):
-        return _hook(*arguments[1:2])
+        return _hook(*arguments[1:3])
     from handrail.surfaces.cli.process import Process
 
     process = Process()
@@ -148,13 +152,14 @@ def _stream(
 def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
     assert parsed.command is not None, "only a command is served"
     if parsed.command["path"] == "hook":
-        event = "".join(str(value) for _, value in parsed.values)
+        given = {param["name"]: str(value) for param, value in parsed.values}
         passed_over = "; ".join(f"{problem.param} {problem.problem}" for problem in parsed.problems)
-        return _hook(event, str(parsed.options.get("project", "")), passed_over)
+        project = str(parsed.options.get("project", ""))
+        return _hook(given.get("event", ""), given.get("client", ""), project, passed_over)
     return _serve_mcp(parsed, secrets)
 
 
-def _hook(event: str = "", project: str = "", passed_over: str = "") -> int:
+def _hook(event: str = "", client: str = "", project: str = "", passed_over: str = "") -> int:
     """Answer an agent's hook. Always 0: what a hook returns can stop its host.
 
     `passed_over` says what of the line meant nothing; the rest is done all the same.
@@ -170,7 +175,7 @@ def _hook(event: str = "", project: str = "", passed_over: str = "") -> int:
         from handrail.surfaces.cli.hook import SECONDS
 
         signal.setitimer(signal.ITIMER_REAL, SECONDS - 0.5)
-        out, note = _hook_answer(event, project)
+        out, note = _hook_answer(event, client, project)
     except TimeoutError:
         out, note = "", "ended before its time was over; nothing is half done"
     except Exception as defect:  # noqa: BLE001 - a hook never fails its host, whatever happens
@@ -186,14 +191,14 @@ def _hook(event: str = "", project: str = "", passed_over: str = "") -> int:
     return 0
 
 
-def _hook_answer(event: str, project: str) -> "tuple[str, str]":
+def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
     """What goes to stdout and what goes to stderr; neither holds a secret that this process read."""
     from handrail.contract.redaction import Secrets
     from handrail.host.changed_files import count_changed_files
     from handrail.surfaces.cli.hook import MOST_INPUT_BYTES, answer_hook, directory_of
     from handrail.wiring import build_runtime
 
-    content = b"" if os.isatty(0) else sys.stdin.buffer.read(MOST_INPUT_BYTES)
+    content = _hook_message(MOST_INPUT_BYTES)
     directory = directory_of(content)
     if directory and os.path.isdir(directory):
         os.chdir(directory)
@@ -204,8 +209,32 @@ def _hook_answer(event: str, project: str) -> "tuple[str, str]":
         event,
         content,
         lambda project: count_changed_files(project, os.environ),
+        client,
     )
     return secrets.redacted(answer.out.encode()).decode(), secrets.redacted(answer.note.encode()).decode()
+
+
+def _hook_message(most_bytes: int) -> bytes:
+    """What the client sends, read to its end; nothing where stdin is closed or a terminal.
+
+    A client that keeps stdin open has said what it has to say after a while.
+    """
+    import select
+    import time
+
+    kept = bytearray()
+    ends_at = time.monotonic() + _HOOK_STDIN_SECONDS
+    try:
+        while not os.isatty(0) and select.select([0], [], [], max(0.0, ends_at - time.monotonic()))[0]:
+            chunk = os.read(0, 65_536)
+            if not chunk:
+                break
+            kept += chunk[: max(0, most_bytes - len(kept))]
+    except TimeoutError:
+        raise
+    except (OSError, ValueError):
+        return b""
+    return bytes(kept)
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:

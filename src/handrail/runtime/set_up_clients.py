@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from handrail.ports import ClientFiles
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.client_setup.clients import (
     CLIENTS,
+    HOOKS,
     TABLE,
     ClientName,
     Scope,
@@ -55,7 +56,8 @@ from handrail.runtime.workflow_catalog import project_of
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
 
 SKILL = "skill"
-HOOKS = "claude-code hooks"
+HOOKS_OF = "{} hooks"
+TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
 
 
 class SetUpClients(GatedInput, frozen=True, kw_only=True):
@@ -72,7 +74,8 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     hooks: (
-        Annotated[bool, Meta(description="Also add Claude Code's hooks around a compaction.")] | UnsetType
+        Annotated[bool, Meta(description="Also add hooks around a compaction where a client has them.")]
+        | UnsetType
     ) = UNSET
     remove: Annotated[bool, Meta(description="Take it out again, hooks and skill too.")] | UnsetType = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
@@ -124,7 +127,7 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
             what="clients set up",
             continue_on_error=request.continue_on_error is not False,
         )
-        return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request))
+        return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request, found))
 
     return through_gate(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
@@ -133,12 +136,29 @@ def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_T
     places = files.places()
     scope: Scope = "user" if request.scope is UNSET else request.scope
     is_removal = request.remove is True
-    targets = [
-        _of_client(files, name, scope, project, places, is_removal=is_removal)
-        for name in _chosen(files, request, places)
+    chosen = _chosen(files, request, places)
+    hooked = [name for name in chosen if name in HOOKS and (request.hooks is True or is_removal)]
+    apart = [
+        name
+        for name in hooked
+        if hooks_file(name, scope, project, places) != file_of(name, scope, project, places)
     ]
-    if any(target.name == "claude-code" for target in targets) and (request.hooks is True or is_removal):
-        targets.append(_of_hooks(files, hooks_file(scope, project, places), places, is_removal=is_removal))
+    targets = [
+        _of_client(
+            files,
+            name,
+            scope,
+            project,
+            places,
+            is_removal=is_removal,
+            has_hooks=name in hooked and name not in apart,
+        )
+        for name in chosen
+    ]
+    targets += [
+        _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
+        for name in apart
+    ]
     skill = _Target(name=SKILL, path=f"{places.user}/.agents/skills/handrail", version=files.skill_version())
     return [*targets, skill]
 
@@ -171,12 +191,15 @@ def _of_client(
     places: ClientPlaces,
     *,
     is_removal: bool,
+    has_hooks: bool,
 ) -> _Target:
+    """The entry, and with it the hooks where the client keeps both in one file."""
     path = file_of(name, scope, project, places)
     entry = entry_of(name, places.command)
 
     def changed(text: str) -> str:
-        return without_entry(name, text) if is_removal else with_entry(name, text, entry)
+        after = without_entry(name, text) if is_removal else with_entry(name, text, entry)
+        return _hooked(name, after, places, is_removal=is_removal) if has_hooks else after
 
     target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
     own = (
@@ -186,7 +209,10 @@ def _of_client(
     )
     if not own or target.trouble is not None or not target.is_changed or target.is_restored:
         return target
-    held = entry_in(name, text_of(target.before))
+    text = text_of(target.before)
+    if has_hooks and _hooked(name, text, places, is_removal=is_removal) != text:
+        return target  # their command changes only the entry, and after it the file would be another one
+    held = entry_in(name, text)
     if held is not None and not is_removal:
         return target  # an entry that only has to be put right is edited: their commands refuse a second one
     # A client that runs rewrites its file all the time, so bound is our own entry.
@@ -194,11 +220,18 @@ def _of_client(
     return msgspec.structs.replace(target, command=own, version=version)
 
 
-def _of_hooks(files: ClientFiles, path: str, places: ClientPlaces, *, is_removal: bool) -> _Target:
-    def changed(text: str) -> str:
-        return without_hooks(text) if is_removal else with_hooks(text, places.command)
+def _hooked(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
+    return without_hooks(name, text) if is_removal else with_hooks(name, text, places.command)
 
-    return _of_file(files, HOOKS, path, hooks_snippet(places.command), changed, is_removal=is_removal)
+
+def _of_hooks(
+    files: ClientFiles, name: ClientName, path: str, places: ClientPlaces, *, is_removal: bool
+) -> _Target:
+    def changed(text: str) -> str:
+        return _hooked(name, text, places, is_removal=is_removal)
+
+    snippet = hooks_snippet(name, places.command)
+    return _of_file(files, HOOKS_OF.format(name), path, snippet, changed, is_removal=is_removal)
 
 
 def _of_file(
@@ -303,10 +336,11 @@ def _copied(copy: SkillCopy) -> None:
         raise Fault(E_IO, message, details={"reason": "skill", "path": copy.path})
 
 
-def _next_steps(request: SetUpClients) -> list[str]:
+def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[str]:
     if request.remove is True:
         return ["Restart the clients."]
-    return ["Restart the clients.", "handrail doctor --checks mcp_registration,skill_sync --compact"]
+    trust = [TRUST] if HOOKS_OF.format("codex") in targets else []
+    return ["Restart the clients.", *trust, "handrail doctor --checks mcp_registration,skill_sync --compact"]
 
 
 OPERATION = Operation(

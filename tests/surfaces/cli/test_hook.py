@@ -21,6 +21,18 @@ from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
 COMPACTED = json.dumps({"hook_event_name": "PreCompact", "trigger": "auto"}).encode()
 BEGUN = json.dumps({"hook_event_name": "SessionStart", "source": "compact"}).encode()
+MESSAGES = {
+    "Claude Code": b'{"session_id":"4f1c","transcript_path":"/t/4f1c.jsonl","cwd":"PROJECT",'
+    b'"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":""}',
+    "Codex": b'{"session_id":"0198-c","turn_id":"t1","transcript_path":null,"cwd":"PROJECT",'
+    b'"hook_event_name":"PreCompact","model":"gpt","trigger":"manual"}',
+    "Gemini CLI": b'{"session_id":"g","transcript_path":"/t/g.json","cwd":"PROJECT",'
+    b'"hook_event_name":"PreCompress","timestamp":"2026-11-15T10:00:00Z","trigger":"auto"}',
+    "Cursor": b'{"conversation_id":"c","generation_id":"g","hook_event_name":"preCompact",'
+    b'"cursor_version":"2.4","workspace_roots":["PROJECT"],"user_email":null,"transcript_path":null,'
+    b'"trigger":"manual","context_usage_percent":85,"message_count":40,"is_first_compaction":true}',
+}
+"""What each client sends before a compaction, as its documentation shows it."""
 
 
 def hook(rt: Runtime, event: str, content: bytes = COMPACTED, changed: int | None = 2) -> HookAnswer:
@@ -223,21 +235,106 @@ def test_the_place_is_the_one_that_the_client_names(fresh_tool: Tool) -> None:
     assert (there.out, there.err, there.status) == (b"", b"", 0)
 
 
-def test_a_client_that_never_closes_stdin_is_not_kept_waiting(tool: Tool) -> None:
+def test_a_client_that_never_closes_stdin_is_not_kept_waiting_and_gets_its_checkpoint(
+    fresh_tool: Tool,
+) -> None:
+    started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     began = time.monotonic()
     with subprocess.Popen(
-        [*tool.command, "hook", "PreCompact"],
+        [*fresh_tool.command, "hook", "PreCompact"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=tool.environment,
-        cwd=tool.project,
+        env=fresh_tool.environment,
+        cwd=fresh_tool.project,
     ) as child:
+        assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
+        child.stdin.write(MESSAGES["Claude Code"].replace(b"PROJECT", fresh_tool.project.encode()))
+        child.stdin.flush()
         status = child.wait(timeout=DEADLINE_SECONDS)
         written = child.stdout.read(), child.stderr.read()
 
-    assert (status, written[0]) == (0, b"")
-    assert written[1] == b"handrail hook: ended before its time was over; nothing is half done.\n"
-    assert time.monotonic() - began < 60  # four and a half seconds of its own, on a machine that may be busy
+    assert (status, *written) == (0, b"", b"")
+    assert time.monotonic() - began < 60  # two seconds of waiting, on a machine that may be busy
+    assert checkpoints(fresh_tool, started) == ["The chat was compacted here (auto)."]
+
+
+def checkpoints(tool: Tool, started: Any) -> list[str]:
+    """The first line of the notes of every checkpoint that hangs on the first step."""
+    shown = tool.data("run", "continue", "--state", started["stateToken"])
+    return [child["notes"].splitlines()[0] for child in shown.get("recap", {}).get("children", [])]
+
+
+@pytest.mark.parametrize(
+    ("client", "line", "trigger"),
+    [
+        ("Claude Code", ["hook", "PreCompact"], "auto"),
+        ("Codex", ["hook", "PreCompact", "codex"], "manual"),
+        ("Gemini CLI", ["hook", "PreCompress", "gemini"], "auto"),
+        ("Cursor", ["hook", "preCompact", "cursor"], "manual"),
+    ],
+)
+def test_the_message_of_every_client_leads_to_a_checkpoint_and_no_word(
+    fresh_tool: Tool, client: str, line: list[str], trigger: str
+) -> None:
+    started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+    elsewhere = Tool(fresh_tool.environment["HOME"] + "/elsewhere")
+    elsewhere.environment |= {
+        name: fresh_tool.environment[name] for name in ("HANDRAIL_HOME", "PYTHONPYCACHEPREFIX")
+    }
+
+    ran = elsewhere.run(*line, stdin=MESSAGES[client].replace(b"PROJECT", fresh_tool.project.encode()))
+
+    assert (ran.status, ran.out, ran.err) == (0, b"", b"")
+    assert checkpoints(fresh_tool, started) == [f"The chat was compacted here ({trigger})."]
+
+
+def test_the_text_at_a_session_start_has_the_form_of_each_client(runtime: Runtime) -> None:
+    start(runtime)
+
+    plain = hook(runtime, "SessionStart", BEGUN).out
+    forms = {
+        client: json.loads(answer_hook(lambda: runtime, event, BEGUN, lambda _: 2, client).out)
+        for client, event in (
+            ("codex", "SessionStart"),
+            ("gemini", "SessionStart"),
+            ("cursor", "sessionStart"),
+        )
+    }
+
+    specific = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": plain}}
+    assert "To see the step and go on" in plain
+    assert forms == {"codex": specific, "gemini": specific, "cursor": {"additional_context": plain}}
+
+
+@pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
+def test_where_nothing_is_in_progress_no_client_is_told_anything(runtime: Runtime, client: str) -> None:
+    assert answer_hook(lambda: runtime, "SessionStart", BEGUN, lambda _: 0, client) == HookAnswer()
+
+
+def test_a_message_of_two_megabytes_is_read_to_its_end_and_understood(fresh_tool: Tool) -> None:
+    started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+    message = {"trigger": "manual", "custom_instructions": "x" * 2_097_152, "cwd": fresh_tool.project}
+
+    ran = fresh_tool.run("hook", "PreCompact", stdin=json.dumps(message).encode())
+
+    assert (ran.status, ran.out, ran.err) == (0, b"", b"")
+    assert checkpoints(fresh_tool, started) == ["The chat was compacted here (manual)."]
+
+
+def test_a_closed_stdin_is_a_message_that_says_nothing(fresh_tool: Tool) -> None:
+    started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
+
+    ran = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", *fresh_tool.command, "hook", "PreCompact"],
+        capture_output=True,
+        env=fresh_tool.environment,
+        cwd=fresh_tool.project,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+    assert checkpoints(fresh_tool, started) == ["The chat was compacted here (unknown)."]

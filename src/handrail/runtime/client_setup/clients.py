@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,8 +15,6 @@ Scope: TypeAlias = Literal["user", "project"]
 CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
 ENTRY = "handrail"
 HOOK_SECONDS = 5
-HOOK_EVENTS = {"PreCompact": "", "SessionStart": "compact|resume|startup|clear"}
-"""The events that are used, each with the matcher it gets."""
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +77,46 @@ TABLE: dict[ClientName, Client] = {
 }
 
 
+class HookPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a client keeps its hooks, and what it calls the two moments that matter."""
+
+    user_file: str
+    project_file: str
+    events: dict[str, str]
+    """Before a compaction and at a session's start, each with the matcher it gets."""
+    timeout: int = HOOK_SECONDS
+    """In the unit of the client."""
+    is_flat: bool = False
+    """An element is the command itself, not a group of commands with a matcher."""
+
+
+HOOKS: dict[ClientName, HookPlace] = {
+    "claude-code": HookPlace(
+        user_file="~/.claude/settings.json",
+        project_file=".claude/settings.json",
+        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear"},
+    ),
+    "cursor": HookPlace(
+        user_file="~/.cursor/hooks.json",
+        project_file=".cursor/hooks.json",
+        events={"preCompact": "", "sessionStart": ""},
+        is_flat=True,
+    ),
+    "codex": HookPlace(
+        user_file="$codex/hooks.json",
+        project_file=".codex/hooks.json",
+        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear"},
+    ),
+    "gemini": HookPlace(
+        user_file="~/.gemini/settings.json",
+        project_file=".gemini/settings.json",
+        events={"PreCompress": "", "SessionStart": ""},
+        timeout=1000 * HOOK_SECONDS,
+    ),
+}
+"""The clients that have such hooks. VS Code reads those of Claude Code; Zed has none."""
+
+
 def path_of(template: str, places: ClientPlaces) -> str:
     begin, _, rest = template.partition("/")
     roots = {"~": places.user, "$config": places.configuration, "$codex": places.codex}
@@ -89,8 +128,9 @@ def file_of(name: ClientName, scope: Scope, project: str, places: ClientPlaces) 
     return f"{project}/{client.project_file}" if scope == "project" else path_of(client.user_file, places)
 
 
-def hooks_file(scope: Scope, project: str, places: ClientPlaces) -> str:
-    return f"{project if scope == 'project' else places.user}/.claude/settings.json"
+def hooks_file(name: ClientName, scope: Scope, project: str, places: ClientPlaces) -> str:
+    place = HOOKS[name]
+    return f"{project}/{place.project_file}" if scope == "project" else path_of(place.user_file, places)
 
 
 def entry_of(name: ClientName, command: tuple[str, ...]) -> dict[str, Any]:
@@ -99,20 +139,26 @@ def entry_of(name: ClientName, command: tuple[str, ...]) -> dict[str, Any]:
     return {**typed, "command": command[0], "args": [*command[1:], "mcp"]}
 
 
-def hook_of(event: str, command: tuple[str, ...]) -> dict[str, Any]:
+def hook_of(name: ClientName, event: str, command: tuple[str, ...]) -> dict[str, Any]:
     """One element of the event's list."""
-    line = shlex.join([*command, "hook", event])
-    matcher = {"matcher": HOOK_EVENTS[event]} if HOOK_EVENTS[event] else {}
-    return {**matcher, "hooks": [{"type": "command", "command": line, "timeout": HOOK_SECONDS}]}
+    place = HOOKS[name]
+    line = shlex.join([*command, "hook", event, *([] if name == "claude-code" else [name])])
+    if place.is_flat:
+        return {"command": line, "timeout": place.timeout}
+    matcher = {"matcher": place.events[event]} if place.events[event] else {}
+    return {**matcher, "hooks": [{"type": "command", "command": line, "timeout": place.timeout}]}
 
 
 def is_own_hook(event: str, element: Any) -> bool:
     """Whether an element of an event's list is the one that `setup` adds, whatever the path in it."""
-    hooks = element.get("hooks") if isinstance(element, dict) else None
+    if not isinstance(element, dict):
+        return False
+    hooks = element.get("hooks", [element])
     if not isinstance(hooks, list) or len(hooks) != 1 or not isinstance(hooks[0], dict):
         return False
     line = hooks[0].get("command")
-    return isinstance(line, str) and "handrail" in line and line.endswith(f" hook {event}")
+    ours = f"handrail.* hook {event}( [a-z-]+)?"
+    return isinstance(line, str) and re.search(f"{ours}$", line) is not None
 
 
 def adding_command(

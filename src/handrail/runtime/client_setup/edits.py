@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.runtime.client_setup.clients import ENTRY, HOOK_EVENTS, TABLE, ClientName, hook_of, is_own_hook
+from handrail.runtime.client_setup.clients import ENTRY, HOOKS, TABLE, ClientName, hook_of, is_own_hook
 from handrail.runtime.client_setup.jsonc import (
     NotEditable,
     member,
@@ -18,6 +18,8 @@ from handrail.runtime.client_setup.jsonc import (
 )
 from handrail.runtime.client_setup.toml_text import table, toml_value, with_table, without_table
 
+HOOKS_VERSION = 1
+"""Of Cursor's file of hooks."""
 START_SECONDS = 30
 """What Codex gives a server to start; loading the protocol library takes a second or two."""
 
@@ -63,19 +65,21 @@ def without_entry(name: ClientName, text: str) -> str:
     return _without(text, (client.key,), lambda part: part.key == ENTRY)
 
 
-def with_hooks(text: str, command: tuple[str, ...]) -> str:
+def with_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
     """The text with one element for each event; one of ours with another path is put right."""
     changed = text if text.strip() else "{}"
-    for event in reversed(HOOK_EVENTS):
-        wanted = hook_of(event, command)
+    for event in reversed(HOOKS[name].events):
+        wanted = hook_of(name, event, command)
         if wanted in _elements(changed, event):
             continue
         changed = with_element(_without_hook(changed, event), ("hooks", event), wanted)
+    if HOOKS[name].is_flat and member(_object(changed), "version") is None:
+        changed = with_member(changed, (), "version", HOOKS_VERSION)
     return changed if changed == text else _ended(changed, text)
 
 
-def without_hooks(text: str) -> str:
-    for event in HOOK_EVENTS:
+def without_hooks(name: ClientName, text: str) -> str:
+    for event in HOOKS[name].events:
         text = _without_hook(text, event)
     return text
 
@@ -125,8 +129,12 @@ def snippet_of(name: ClientName, entry: dict[str, Any]) -> str:
     return msgspec.json.encode({client.key: {ENTRY: entry}}).decode()
 
 
-def hooks_snippet(command: tuple[str, ...]) -> str:
-    content: Json = {"hooks": {event: [hook_of(event, command)] for event in HOOK_EVENTS}}
+def hooks_snippet(name: ClientName, command: tuple[str, ...]) -> str:
+    version: dict[str, Json] = {"version": HOOKS_VERSION} if HOOKS[name].is_flat else {}
+    content: Json = {
+        **version,
+        "hooks": {event: [hook_of(name, event, command)] for event in HOOKS[name].events},
+    }
     return msgspec.json.encode(content).decode()
 
 

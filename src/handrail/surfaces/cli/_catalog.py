@@ -598,14 +598,14 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "setup": {
         "path": "setup",
-        "usage": "handrail setup [--clients claude-code|cursor|codex|gemini|vscode|zed…] [--scope project|user] [--hooks] [--remove] [flags]",
+        "usage": "handrail setup [--clients claude-code|codex|cursor|gemini…] [--scope project|user] [--hooks] [--remove] [flags]",
         "summary": "Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
         "operation": "clients.setup",
         "effect": "gated",
         "authorised_by": "--confirm",
         "sort": "",
         "params": (
-            {"name": "--clients", "value": "claude-code|cursor|codex|gemini|vscode|zed", "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
+            {"name": "--clients", "value": "claude-code|codex|cursor|gemini", "choices": ("claude-code", "codex", "cursor", "gemini"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
             {"name": "--scope", "value": "project|user", "choices": ("project", "user"), "is_required": False, "environment": "", "text": "For all your work, or for this project; default user."},
             {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add Claude Code's hooks around a compaction."},
             {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out again, hooks and skill too."},
@@ -634,17 +634,18 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "hook": {
         "path": "hook",
-        "usage": "handrail hook EVENT",
+        "usage": "handrail hook EVENT [CLIENT]",
         "summary": "Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",
         "operation": "",
         "effect": "server",
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "EVENT", "value": "", "choices": (), "is_required": True, "environment": "", "text": "PreCompact or SessionStart; the client's message is read from stdin."},
+            {"name": "EVENT", "value": "", "choices": (), "is_required": True, "environment": "", "text": "As the client spells it, PreCompact or SessionStart; its message is read from stdin."},
+            {"name": "CLIENT", "value": "", "choices": ("claude-code", "codex", "cursor", "gemini"), "is_required": False, "environment": "", "text": "Whose hook it is: claude-code (default), codex, cursor or gemini."},
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
-        "examples": ("handrail hook PreCompact", "handrail hook SessionStart"),
+        "examples": ("handrail hook PreCompact", "handrail hook SessionStart gemini"),
         "errors": (),
     },
     "lafs check": {

@@ -19,9 +19,14 @@ from handrail.runtime.runtime import Runtime
 
 SECONDS = 5
 """What the client allows; the hook itself ends a little earlier."""
-MOST_INPUT_BYTES = 1_048_576
+MOST_INPUT_BYTES = 4_194_304
+"""What is kept of a message; the rest is read too, so that the client's write ends well, and left."""
 MOST_OUTPUT_BYTES = 1_024
-EVENTS = ("PreCompact", "SessionStart")
+BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
+AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
+EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START))
+"""As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
+CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
 _CALLER = Caller(tool="handrail hook", command="hook")
 _TRIGGERS = ("manual", "auto")
@@ -43,12 +48,12 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     """The little of a client's message that matters here; everything else is left alone."""
 
     trigger: str = ""
-    cwd: str = ""
+    directory: str = ""
 
 
 def directory_of(content: bytes) -> str:
     """The directory that the client names in its message; empty when it names none."""
-    return _given(content).cwd
+    return _given(content).directory
 
 
 def answer_hook(
@@ -56,8 +61,12 @@ def answer_hook(
     event: str,
     content: bytes,
     changed_files: Callable[[str], int | None],
+    client: str = "",
 ) -> HookAnswer:
-    """What one event asks for. `changed_files` counts those of a project, as far as it can be told."""
+    """What one event asks for. `changed_files` counts those of a project, as far as it can be told.
+
+    The client decides how text for the agent is wrapped; one that is not known gets it as it is.
+    """
     if event not in EVENTS:
         return HookAnswer(
             note=f"the event {one_line(event)[:40]} means nothing here; known: {', '.join(EVENTS)}"
@@ -65,19 +74,42 @@ def answer_hook(
     try:
         rt = build_runtime()
         project = rt.workspace.project("")
-        if event == "PreCompact":
+        if event in BEFORE_COMPACTION:
             return _before_compaction(rt, project, _given(content).trigger, changed_files)
-        return _at_session_start(rt, project)
+        answer = _at_session_start(rt, project)
     except Fault as fault:
         return _trouble(failure_of(fault))
+    return msgspec.structs.replace(answer, out=_wrapped(answer.out, client)) if answer.out else answer
+
+
+def _wrapped(text: str, client: str) -> str:
+    """The form in which a client takes text for its agent."""
+    content: Json
+    match client:
+        case "codex" | "gemini":
+            content = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+        case "cursor":
+            content = {"additional_context": text}
+        case _:
+            return text
+    return msgspec.json.encode(content).decode() + "\n"
 
 
 def _given(content: bytes) -> _Given:
-    """A message that is no JSON object says nothing."""
+    """A message that is no JSON object says nothing, and a field of another kind is as good as none."""
     try:
-        return msgspec.json.decode(content, type=_Given)
+        message = msgspec.json.decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _Given()
+    if not isinstance(message, dict):
+        return _Given()
+    roots = message.get("workspace_roots")  # Cursor names no working directory, but the folders it has open
+    places = [message.get("cwd"), *(roots if isinstance(roots, list) else [])]
+    trigger = message.get("trigger")
+    return _Given(
+        trigger=trigger if isinstance(trigger, str) else "",
+        directory=next((one for one in places if isinstance(one, str) and one), ""),
+    )
 
 
 def _before_compaction(

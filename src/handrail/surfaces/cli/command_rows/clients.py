@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handrail.runtime.client_setup.clients import CLIENTS
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
+from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
 
 CLIENT_ROWS = (
     Row(
@@ -41,12 +42,20 @@ CLIENT_ROWS = (
                 is_required=True,
                 kind="text",
                 value="EVENT",
-                text="PreCompact or SessionStart; the client's message is read from stdin.",
+                text="As the client spells it, PreCompact or SessionStart; its message is read from stdin.",
+            ),
+            Spelling(
+                field="client",
+                position=2,
+                kind="text",
+                value="CLIENT",
+                choices=HOOK_CLIENTS,
+                text="Whose hook it is: claude-code (default), codex, cursor or gemini.",
             ),
         ),
         output="protocol",
         schema=("hook_text", ("text",)),
         blast_radius="Adds at most one checkpoint to the one run in progress in this project.",
-        examples=("handrail hook PreCompact", "handrail hook SessionStart"),
+        examples=("handrail hook PreCompact", "handrail hook SessionStart gemini"),
     ),
 )
