@@ -170,7 +170,7 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
         raise TimeoutError(f"signal {number}")
 
     try:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
             signal.signal(number, stop)
         from handrail.surfaces.cli.hook import SECONDS
 

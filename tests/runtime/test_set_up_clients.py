@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Failure
+from handrail.host.client_servers import places_of
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
@@ -169,6 +170,90 @@ def test_hooks_are_added_beside_those_of_others_with_a_limit(machine: Machine) -
     assert read["model"] == "x"
     assert (machine.user / ".claude/skills/handrail/SKILL.md").is_file()
     assert os.readlink(machine.user / ".claude/skills/handrail") == "../../.agents/skills/handrail"
+
+
+def test_every_client_with_hooks_gets_them_in_its_own_form(machine: Machine) -> None:
+    machine.write(".cursor/hooks.json", b'{"version": 1, "hooks": {"stop": [{"command": "date"}]}}')
+
+    done = machine.setup(hooks=True)
+
+    codex = json.loads(machine.read(".codex/hooks.json"))["hooks"]
+    cursor = json.loads(machine.read(".cursor/hooks.json"))
+    gemini = json.loads(machine.read(".gemini/settings.json"))["hooks"]
+    assert [item["target"] for item in done["items"] if "hooks" in item["target"]] == [
+        *("claude-code hooks", "cursor hooks", "codex hooks"),
+    ]
+    assert codex["PreCompact"][0]["hooks"][0]["command"].endswith("hook PreCompact codex")
+    assert codex["SessionStart"][0]["matcher"] == "compact|resume|startup|clear"
+    assert codex["SessionStart"][0]["hooks"][0]["timeout"] == 5
+    assert cursor["hooks"]["stop"] == [{"command": "date"}]
+    assert cursor["hooks"]["sessionStart"][0]["command"].endswith("hook sessionStart cursor")
+    assert cursor["version"] == 1
+    assert gemini["PreCompress"][0]["hooks"][0]["command"].endswith("hook PreCompress gemini")
+    assert gemini["SessionStart"][0]["hooks"][0]["timeout"] == 5000  # milliseconds there
+    assert any("/hooks" in step for step in done["next_steps"])
+
+
+def test_a_new_file_of_cursor_s_hooks_says_its_version(machine: Machine) -> None:
+    machine.setup(clients=["cursor"], hooks=True)
+
+    assert json.loads(machine.read(".cursor/hooks.json"))["version"] == 1
+
+
+def test_gemini_s_entry_and_hooks_are_one_change_of_one_file_even_where_it_is_installed(
+    machine: Machine,
+) -> None:
+    script = machine.programs / "gemini"
+    script.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    script.chmod(0o755)
+
+    done = machine.setup(clients=["gemini"], hooks=True)
+    read = json.loads(machine.read(".gemini/settings.json"))
+    machine.setup(clients=["gemini"], remove=True)
+
+    assert done["summary"]["failed"] == 0
+    assert {"handrail"} == set(read["mcpServers"])
+    assert {"PreCompress", "SessionStart"} == set(read["hooks"])
+    assert machine.read(".gemini/settings.json") == FILES[".gemini/settings.json"]
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_doctor_understands_everything_that_setup_writes(machine: Machine, scope: str) -> None:
+    machine.setup(clients=CLIENTS, scope=scope)
+
+    found = machine.runtime().installation().client_servers(str(machine.project))
+
+    assert [one.client for one in found] == sorted(CLIENTS)
+    assert all(one.arguments[-1] == "mcp" for one in found)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_takes_no_new_file_is_told_and_nothing_else_suffers(machine: Machine) -> None:
+    (machine.user / ".cursor").chmod(0o500)
+
+    done = machine.setup(clients=["cursor", "gemini"])
+
+    assert [item["ok"] for item in done["items"][:2]] == [False, True]
+    assert done["items"][0]["error"]["code"] == "E_FORBIDDEN"
+    assert machine.read(".cursor/mcp.json") == FILES[".cursor/mcp.json"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "zed", "code"),
+    [
+        ("darwin", "/u/.config/zed", "/u/Library/Application Support"),
+        ("win32", "/u/AppData/Roaming/Zed", "/u/AppData/Roaming"),
+        ("linux", "/u/.config/zed", "/u/.config"),
+    ],
+)
+def test_each_system_keeps_them_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, platform: str, zed: str, code: str
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+
+    places = places_of("/u", {})
+
+    assert (places.zed, places.configuration, places.codex) == (zed, code, "/u/.codex")
 
 
 def test_the_preview_shows_our_lines_and_nothing_around_them(machine: Machine) -> None:

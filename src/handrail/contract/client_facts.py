@@ -13,6 +13,7 @@ class ClientPlaces(msgspec.Struct, frozen=True, kw_only=True):
     configuration: str
     """Where desktop programs keep theirs."""
     codex: str
+    zed: str
     command: tuple[str, ...]
     """Absolute; `mcp` or `hook` comes after it."""
     programs: dict[str, str]

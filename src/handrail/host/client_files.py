@@ -17,6 +17,7 @@ from handrail.contract.catalogue import E_CONFIG, E_FORBIDDEN, E_IO
 from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
+from handrail.host.client_servers import places_of
 from handrail.host.install_method import install_method
 from handrail.host.installation import PACKAGE, PACKED, on_path
 from handrail.host.private_files import ensure_private_directory, replace_private
@@ -39,10 +40,8 @@ class LocalClientFiles:
 
     def places(self) -> ClientPlaces:
         found = {name: on_path(name, self._environment) for name in _PROGRAMS}
-        return ClientPlaces(
-            user=self._user,
-            configuration=_configuration(self._user, self._environment),
-            codex=self._environment.get("CODEX_HOME") or os.path.join(self._user, ".codex"),
+        return msgspec.structs.replace(
+            places_of(self._user, self._environment),
             command=_own_command(self._environment),
             programs={name: path for name, path in found.items() if path},
         )
@@ -135,14 +134,6 @@ class LocalClientFiles:
 
 def _digest(content: bytes | None) -> str:
     return "absent" if content is None else sha256(content).hexdigest()
-
-
-def _configuration(user: str, environment: Mapping[str, str]) -> str:
-    if sys.platform == "darwin":
-        return os.path.join(user, "Library", "Application Support")
-    if sys.platform == "win32":
-        return environment.get("APPDATA") or os.path.join(user, "AppData", "Roaming")
-    return environment.get("XDG_CONFIG_HOME") or os.path.join(user, ".config")
 
 
 def _own_command(environment: Mapping[str, str]) -> tuple[str, ...]:

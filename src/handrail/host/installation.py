@@ -33,14 +33,6 @@ _MOST_BYTES = 4_194_304
 _MOST_SKILL_FILES = 200
 _TAIL_BYTES = 8_192
 _SKILL_PLACES = (".agents/skills/handrail", ".claude/skills/handrail")
-_CLIENT_FILES = (
-    ("claude-code", "project", ".mcp.json", "mcpServers"),
-    ("claude-code", "user", ".claude.json", "mcpServers"),
-    ("cursor", "project", ".cursor/mcp.json", "mcpServers"),
-    ("cursor", "user", ".cursor/mcp.json", "mcpServers"),
-    ("gemini", "user", ".gemini/settings.json", "mcpServers"),
-    ("vscode", "project", ".vscode/mcp.json", "servers"),
-)
 
 
 class LocalInstallation:
@@ -123,22 +115,10 @@ class LocalInstallation:
         return found
 
     def client_servers(self, project: str) -> Sequence[ClientServer]:
-        found: list[ClientServer] = []
-        for client, scope, name, key in _CLIENT_FILES:
-            root = project if scope == "project" else self._user_directory()
-            path = os.path.join(root, *name.split("/"))
-            for entry in _servers(path, key):
-                command = entry[0]
-                found.append(
-                    ClientServer(
-                        client=client,
-                        path=path,
-                        command=command,
-                        arguments=tuple(entry[1:]),
-                        command_exists=bool(on_path(command, self._environment)),
-                    )
-                )
-        return sorted(found, key=lambda one: (one.client, one.path, one.command))
+        from handrail.host.client_servers import client_servers, places_of  # noqa: PLC0415 - one check asks
+
+        places = places_of(self._user_directory(), self._environment)
+        return client_servers(places, project, _content, lambda name: on_path(name, self._environment))
 
     def notices(self) -> Sequence[dict[str, Json]]:
         content = _content(os.path.join(self._home, "data", "cache", "notices.json"))
@@ -274,22 +254,3 @@ def skill_said(skill: str, key: str) -> str:
         if colon and name == key:
             return value.strip().strip("\"'")[:64]
     return ""
-
-
-def _servers(path: str, key: str) -> Iterator[list[str]]:
-    """The command lines in a client's file that would start Handrail."""
-    content = _content(path)
-    if content is None:
-        return
-    try:
-        document = msgspec.json.decode(content, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return
-    entries = document.get(key)
-    for entry in entries.values() if isinstance(entries, dict) else ():
-        if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
-            continue
-        arguments = entry.get("args")
-        line = [entry["command"], *(one for one in arguments or () if isinstance(one, str))]
-        if any(os.path.basename(word).startswith("handrail") for word in line):
-            yield line

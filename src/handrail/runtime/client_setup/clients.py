@@ -21,7 +21,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     """One client."""
 
     user_file: str
-    """`~` the home, `$config` the configuration directory, `$codex` that of Codex."""
+    """`~` the home, `$config` the configuration directory, `$codex` and `$zed` those of the two."""
     project_file: str
     key: str
     """What the servers are listed under."""
@@ -69,10 +69,10 @@ TABLE: dict[ClientName, Client] = {
         with_type=True,
     ),
     "zed": Client(
-        user_file="$config/zed/settings.json",
+        user_file="$zed/settings.json",
         project_file=".zed/settings.json",
         key="context_servers",
-        signs=("$config/zed",),
+        signs=("$zed",),
     ),
 }
 
@@ -119,7 +119,12 @@ HOOKS: dict[ClientName, HookPlace] = {
 
 def path_of(template: str, places: ClientPlaces) -> str:
     begin, _, rest = template.partition("/")
-    roots = {"~": places.user, "$config": places.configuration, "$codex": places.codex}
+    roots = {
+        "~": places.user,
+        "$config": places.configuration,
+        "$codex": places.codex,
+        "$zed": places.zed,
+    }
     return f"{roots[begin]}/{rest}" if rest else roots[begin]
 
 

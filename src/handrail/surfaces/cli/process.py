@@ -54,6 +54,8 @@ class Process:
         self.stdout_was_closed = _repair_descriptors()
         signal.signal(signal.SIGINT, self._on_signal)
         signal.signal(signal.SIGTERM, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` asked for that
+            signal.signal(signal.SIGHUP, self._on_signal)
         signal.signal(signal.SIGALRM, self._on_alarm)
 
     def hand_back(self) -> None:
@@ -61,6 +63,8 @@ class Process:
         self._settle_timer()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def open_to_signals(self) -> None:
