@@ -61,12 +61,15 @@ def test_each_record_is_one_line_with_every_field(home: str) -> None:
 
     first, second = (json.loads(line) for line in lines_in(home))
     assert list(first) == FIELDS
+    assert first["args"] == LINE.args
     assert (first["code"], second["code"], second["exit"]) == (None, "E_CONFLICT", 6)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no file modes")
-def test_folder_and_file_are_private_whatever_the_umask(home: str) -> None:
-    before = os.umask(0)
+@pytest.mark.parametrize("umask", [0, 0o277])
+def test_folder_and_file_are_private_whatever_the_umask(home: str, umask: int) -> None:
+    os.mkdir(home, 0o700)
+    before = os.umask(umask)
     try:
         AuditFiles(home, Secrets()).record(LINE, 12)
     finally:
@@ -84,6 +87,17 @@ def test_a_line_never_grows_beyond_what_one_write_keeps_whole(home: str) -> None
     (line,) = lines_in(home)
     assert len(line) < MOST_LINE_BYTES
     assert json.loads(line)["args"] == {"omitted_bytes": 10_009}
+
+
+def test_a_line_of_just_that_length_keeps_its_arguments(home: str) -> None:
+    empty = msgspec.structs.replace(LINE, args={"to": ""})
+    args = {"to": "x" * (MOST_LINE_BYTES - len(msgspec.json.encode(empty)) - 1)}
+
+    AuditFiles(home, Secrets()).record(msgspec.structs.replace(LINE, args=args), 12)
+
+    (line,) = lines_in(home)
+    assert len(line) + 1 == MOST_LINE_BYTES
+    assert json.loads(line)["args"] == args
 
 
 def test_registered_secrets_do_not_reach_the_file(home: str) -> None:
@@ -105,6 +119,44 @@ def test_files_of_long_ago_go_when_a_month_begins(home: str) -> None:
 
     kept = sorted(os.listdir(f"{home}/audit"))
     assert kept == ["audit-2026-03.jsonl", "audit-2026-12.jsonl", "audit-2027-03.jsonl", "notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("now", "keep_months", "first_kept", "last_gone"),
+    [
+        ("2027-11", 1, "2027-10", "2027-09"),
+        ("2027-02", 3, "2026-11", "2026-10"),
+        ("2027-01", 12, "2026-01", "2025-12"),
+    ],
+)
+def test_months_are_counted_over_the_turn_of_a_year(
+    home: str, now: str, keep_months: int, first_kept: str, last_gone: str
+) -> None:
+    audit = AuditFiles(home, Secrets())
+    for month in (last_gone, first_kept):
+        audit.record(at(month), 120)
+
+    audit.record(at(now), keep_months)
+
+    assert sorted(os.listdir(f"{home}/audit")) == [f"audit-{first_kept}.jsonl", f"audit-{now}.jsonl"]
+
+
+def test_only_the_first_line_of_a_month_looks_for_what_is_old(home: str) -> None:
+    audit = AuditFiles(home, Secrets())
+    audit.record(LINE, 12)
+    audit.record(at("2020-01"), 120)
+    (Path(home) / "audit" / "audit-2020-01.txt").write_text("not a log of ours", encoding="utf-8")
+
+    audit.record(LINE, 12)
+    kept_meanwhile = sorted(os.listdir(f"{home}/audit"))
+    audit.record(at("2027-04"), 12)
+
+    assert kept_meanwhile == ["audit-2020-01.jsonl", "audit-2020-01.txt", "audit-2027-03.jsonl"]
+    assert sorted(os.listdir(f"{home}/audit")) == [
+        "audit-2020-01.txt",
+        "audit-2027-03.jsonl",
+        "audit-2027-04.jsonl",
+    ]
 
 
 def test_a_log_that_cannot_be_written_is_one_line_on_stderr_and_no_failure(

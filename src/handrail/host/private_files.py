@@ -35,6 +35,7 @@ def ensure_private_directory(path: str) -> None:
     for directory in reversed(missing):
         with suppress(FileExistsError):
             os.mkdir(directory, _DIRECTORY_MODE)
+            os.chmod(directory, _DIRECTORY_MODE)  # whatever the umask took away
         _sync_directory(os.path.dirname(directory))
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from handrail.contract.outcome import Fault
 from handrail.surfaces.cli.parse import Parsed, parse
 from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.values import Reference, Value, label_of
+from handrail.surfaces.cli.values import Reference, Value, array_of, label_of, object_of
 
 
 def own(parsed: Parsed) -> dict[str, Value]:
@@ -77,6 +78,9 @@ def test_words_walk_to_the_command(line: list[str], path: str) -> None:
         (["workflow", "list", "--limit", "500"], {"--limit": 500}),
         (["workflow", "list", "--limit", "007"], {"--limit": 7}),
         (["workflow", "list", "--kind", "routine"], {"--kind": "routine"}),
+        (["workflow", "list", "--sources", "bundled,project"], {"--sources": ("bundled", "project")}),
+        (["store", "verify", "--ids", "a,b", "--ids=c"], {"--ids": ("a", "b", "c")}),
+        (["run", "continue", "--artifacts", '[{"kind": "x"}]'], {"--artifacts": [{"kind": "x"}]}),
         (["run", "start", "wr.x", "--context", '{"a": [1]}'], {"ID": "wr.x", "--context": {"a": [1]}}),
         (
             ["run", "start", "wr.x", "--context", "@f.json"],
@@ -169,6 +173,11 @@ def test_an_unknown_name_or_shape_is_a_usage_problem(line: list[str], param: str
     ("line", "param", "words"),
     [
         (["session", "list", "--status", "odd"], "--status", "wrong value"),
+        (["workflow", "list", "--sources", "bundled,odd"], "--sources", "wrong value"),
+        (["workflow", "list", "--sources", ""], "--sources", "wrong value"),
+        (["store", "verify", "--ids", "a,,b"], "--ids", "wrong value"),
+        (["store", "verify", "--ids", f"a,{'x' * 129}"], "--ids", "wrong value"),
+        (["run", "continue", "--artifacts", "{}"], "--artifacts", "refused"),
         (["session", "show", "é"], "ID", "wrong value"),
         (["session", "show", ""], "ID", "wrong value"),
         (["session", "show", "x" * 129], "ID", "wrong value"),
@@ -193,6 +202,54 @@ def test_a_wrong_value_of_a_known_name_is_a_validation_problem(
     line: list[str], param: str, words: str
 ) -> None:
     check_refused(line, (param, words), is_usage=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (["workflow", "list", "--kind", "odd"], "one of routine, workflow"),
+        (["session", "list", "--limit", "0"], "an integer from 1 to 500"),
+        (
+            ["store", "verify", "--ids", ","],
+            "ids of 1 to 128 printable ASCII characters, with commas between",
+        ),
+        (["session", "show", ""], "1 to 128 printable ASCII characters"),
+        (["run", "continue", "--context", "[]"], "a JSON object or @FILE"),
+        (["run", "continue", "--artifacts", "{}"], "a JSON array or @FILE"),
+        (["run", "continue", "--notes", "a", "--notes", "b"], "one value"),
+    ],
+)
+def test_a_problem_says_what_would_be_right(line: list[str], expected: str) -> None:
+    (problem,) = parse(line).problems
+
+    assert problem.expected == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("null", "null"),
+        ("true", "a boolean"),
+        ("1", "a number"),
+        ("1.5", "a number"),
+        ('"x"', "a string"),
+        ("[]", "an array"),
+        ("{}", "an object"),
+    ],
+)
+def test_json_of_another_kind_is_named(text: str, got: str) -> None:
+    read = array_of if got == "an object" else object_of
+
+    with pytest.raises(Fault) as raised:
+        read(text, "--x")
+
+    assert raised.value.details["got"] == got
+
+
+def test_values_that_differ_are_shown_three_at_most() -> None:
+    (problem,) = parse(["run", "continue", *(f"--notes={letter}" for letter in "abcde")]).problems
+
+    assert problem.got == "a, b, c"
 
 
 def test_all_problems_are_told_at_once() -> None:

@@ -183,10 +183,16 @@ def _shown(param: Param, text: str) -> str:
 
 
 def _json_kind(value: Json) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    return "a string" if isinstance(value, str) else "an array"
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+        case _:
+            return "an array"
