@@ -10,10 +10,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, NoReturn
 
-    from handrail.contract.outcome import Outcome, Success
+    from handrail.contract.outcome import Notice, Outcome, Success
     from handrail.contract.redaction import Secrets
     from handrail.contract.shape import Ask
     from handrail.ports import Settings
@@ -108,6 +108,7 @@ def _doors(secrets: "Secrets") -> "Doors":
         serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
+        notices=_notices,
     )
 
 
@@ -138,7 +139,27 @@ def _answer(
 ) -> "Outcome | str":
     from handrail.surfaces.cli.call import answer
 
+    if parsed.command is not None and parsed.command["effect"] == "update":
+        _load_the_rest()
     return answer(runtime, process, parsed, ask, measure)
+
+
+def _load_the_rest() -> None:
+    """An update replaces the files of this program: what any answer may still need is loaded before that."""
+    import handrail.contract.budget
+    import handrail.contract.estimate
+    import handrail.contract.lafs_envelope
+    import handrail.contract.named_fields
+    import handrail.host.incidents
+    import handrail.host.notices
+    import handrail.surfaces.cli.human
+    import handrail.surfaces.cli.text  # noqa: F401 - loaded for later, all of them
+
+
+def _notices(operation: str) -> "Sequence[Notice]":
+    from handrail.wiring import notices
+
+    return notices(os.environ, operation)
 
 
 def _stream(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         StoreCheck,
         StoreUsage,
     )
-    from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts
+    from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts, Look, ManagerCall
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -580,16 +580,16 @@ class Updates(Protocol):
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """A `file:` or http address, as seen from `base`. Raises Fault, by what the other side answered."""
 
-    def drive(self, command: Sequence[str], asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
         """Run the package manager to its end; a signal is passed on to it. Never raises."""
 
     def installed(self) -> Installed | None:
         """What a new process says of itself; None when it cannot be started."""
 
     def sync_skill(self, package: str) -> SkillCopy: ...
-
-    def keep_notice(self, content: bytes | None) -> None:
-        """Remember what a look at the index found; None when there is nothing to say. Never raises."""
+    def last_look(self) -> Look | None: ...
+    def keep_look(self, look: Look | None) -> None:
+        """Remember what a look at the index found; None when it does not hold any more. Never raises."""
 
 
 class Provenance(Protocol):

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from handrail.contract.outcome import Notice
 from handrail.contract.redaction import Secrets
 from handrail.event_log.files import FileLog
 from handrail.host.audit import AuditFiles
@@ -70,6 +71,16 @@ def build_runtime(
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
     )
+
+
+def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
+    """What the last look at the index found and an answer shall carry; where nothing is kept, one stat."""
+    place = home_directory(environment)
+    if not os.path.exists(os.path.join(place, "data", "cache", "notices.json")):
+        return ()
+    from handrail.host.notices import notices_for
+
+    return notices_for(place, operation)
 
 
 class _Late:

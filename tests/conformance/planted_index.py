@@ -14,7 +14,7 @@ from handrail.contract.outcome import Fault
 from handrail.contract.update_facts import Driven, Fetched, Installed
 from handrail.host.installation import PACKAGE
 from handrail.host.updates import LocalUpdates
-from handrail.runtime.update_program import LISTING
+from handrail.runtime.find_release import LISTING
 
 NEWER = "99.0.0"
 

@@ -17,12 +17,13 @@ PACKAGE_HOST = re.compile(
 
 
 INDEX_SPEAKERS = (
-    "src/handrail/runtime/update_program.py",
     "src/handrail/runtime/verify_release.py",
     "src/handrail/contract/release_identity.py",
     "tests/updates/trust_world.py",
     "tests/contract/test_attestations.py",
     ".github/workflows/release.yml",
+    "src/handrail/host/index_sources.py",
+    "src/handrail/runtime/find_release.py",
     "tests/updates/releases.py",
     "tests/conformance/planted_index.py",
 )

@@ -15,7 +15,7 @@ NETWORK = frozenset(
         *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
     }
 )
-UPDATERS = ("src/handrail/host/updates.py", "src/handrail/host/sigstore_child.py")
+UPDATERS = ("src/handrail/host/fetching.py", "src/handrail/host/sigstore_child.py")
 """`update` asks the package index that the user configured, and with `--verify` the keys of the public
 Sigstore; nothing else speaks to a network."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})

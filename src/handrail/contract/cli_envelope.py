@@ -124,8 +124,9 @@ def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
 
 def _meta(call: Call, notices: tuple[Notice, ...]) -> dict[str, Json]:
     meta: dict[str, Json] = {"duration_ms": call.duration_ms}
-    if notices:
-        meta["notices"] = [_notice(notice) for notice in notices]
+    told = (*notices, *call.notices)
+    if told:
+        meta["notices"] = [_notice(notice) for notice in told]
     return meta
 
 

@@ -73,14 +73,15 @@ def expand_minimal(document: Document, call: Call) -> Document:
 
 def _meta(outcome: Outcome, call: Call, mvi: Mvi) -> Document:
     meta = _known_meta(call) | {"mvi": mvi}
+    notices = call.notices if isinstance(outcome, Failure) else (*outcome.notices, *call.notices)
+    if notices:
+        meta["warnings"] = [_warning(notice) for notice in notices]
     if isinstance(outcome, Failure):
         return meta
     if outcome.disclosure != "standard":
         meta["mvi"] = outcome.disclosure
     if outcome.ledger is not None:
         meta["contextVersion"] = outcome.ledger.version
-    if outcome.notices:
-        meta["warnings"] = [_warning(notice) for notice in outcome.notices]
     return meta
 
 

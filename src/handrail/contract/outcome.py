@@ -101,6 +101,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
     transport: Literal["cli", "http", "grpc", "sdk"] = "cli"
     session_id: str = ""
+    notices: tuple[Notice, ...] = ()
+    """What every answer of this call tells beside its outcome, also a failure."""
 
 
 class Fault(Exception):

@@ -26,6 +26,8 @@ class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
     requires_python: str = ""
     is_yanked: bool = False
     has_metadata: bool = False
+    """Whether its metadata stands beside it as a file of its own (PEP 658)."""
+    metadata_sha256: str = ""
     filename: str = ""
     provenance: str = ""
     """Where its attestations are (PEP 740); empty when it has none."""
@@ -35,13 +37,9 @@ def offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
     """The wheels that a listing names. Raises ValueError when it is no listing."""
     if "json" in media_type:
         return _from_json(content)
-    return _from_html(content.decode("utf-8", "replace"))
-
-
-def offered_names(names: list[str], base: str) -> list[OfferedFile]:
-    """The same for a directory that holds the wheels themselves."""
-    found = [(name, _WHEEL.fullmatch(name)) for name in sorted(names)[:MOST_FILES]]
-    return [OfferedFile(version=match[1], url=f"{base}/{name}") for name, match in found if match]
+    if "html" in media_type:
+        return _from_html(content.decode("utf-8", "replace"))
+    raise ValueError("it is neither a JSON nor an HTML listing")
 
 
 def best(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
@@ -57,10 +55,15 @@ def best(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFil
     return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
 
 
-def exactly(files: list[OfferedFile], version: str) -> OfferedFile | None:
-    """The release of that version; whoever names one gets it though it was withdrawn."""
+def exactly(files: list[OfferedFile], version: str, python: str) -> OfferedFile | None:
+    """The release of that version; whoever names one gets it though it was withdrawn.
+
+    A file that does not fit this Python only where there is no other: the caller says so.
+    """
     wanted = version_key(version)
-    return next((one for one in files if version_key(one.version) == wanted), None)
+    named = [one for one in files if version_key(one.version) == wanted]
+    fitting = [one for one in named if python_fits(one.requires_python, python)]
+    return next(iter(fitting or named), None)
 
 
 def python_fits(specifier: str, python: str) -> bool:
@@ -100,9 +103,11 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _from_json(content: bytes) -> list[OfferedFile]:
     try:
-        listed = msgspec.json.decode(content, type=dict[str, Any])["files"][:MOST_FILES]
-        return [one for file in listed if (one := _of_json_file(file)) is not None]
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError) as trouble:
+        said = msgspec.json.decode(content, type=dict[str, Any])
+        if str(said.get("meta", {}).get("api-version", "1.0")).partition(".")[0] != "1":
+            raise ValueError("it is a listing of a later kind")
+        return [one for file in said["files"][:MOST_FILES] if (one := _of_json_file(file)) is not None]
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as trouble:
         raise ValueError("it is no listing of a package") from trouble
 
 
@@ -110,13 +115,15 @@ def _of_json_file(file: dict[str, Any]) -> OfferedFile | None:
     match = _WHEEL.fullmatch(str(file.get("filename", "")))
     if match is None:
         return None
+    metadata = file.get("core-metadata") or file.get("dist-info-metadata")
     return OfferedFile(
         version=match[1],
         url=str(file["url"]),
         sha256=str(file.get("hashes", {}).get("sha256", "")),
         requires_python=str(file.get("requires-python") or ""),
         is_yanked=bool(file.get("yanked", False)),
-        has_metadata=bool(file.get("core-metadata") or file.get("dist-info-metadata")),
+        has_metadata=bool(metadata),
+        metadata_sha256=str(metadata.get("sha256", "")) if isinstance(metadata, dict) else "",
         filename=match[0],
         provenance=str(file.get("provenance") or ""),
     )
@@ -140,8 +147,9 @@ def _from_html(text: str) -> list[OfferedFile]:
     found = []
     for link in links.found:
         address, _, fragment = (link.get("href") or "").partition("#")
-        match = _WHEEL.fullmatch(address.rpartition("/")[2])
+        match = _WHEEL.fullmatch(address.partition("?")[0].rpartition("/")[2])
         if match is not None:
+            stated = link.get("data-core-metadata") or link.get("data-dist-info-metadata") or ""
             found.append(
                 OfferedFile(
                     version=match[1],
@@ -149,7 +157,8 @@ def _from_html(text: str) -> list[OfferedFile]:
                     sha256=fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else "",
                     requires_python=unescape(link.get("data-requires-python") or ""),
                     is_yanked="data-yanked" in link,
-                    has_metadata="data-core-metadata" in link or "data-dist-info-metadata" in link,
+                    has_metadata=bool(stated) and stated != "false",
+                    metadata_sha256=stated.removeprefix("sha256=") if stated.startswith("sha256=") else "",
                     filename=match[0],
                     provenance=unescape(link.get("data-provenance") or ""),
                 )

@@ -41,6 +41,7 @@ _FOREIGN = frozenset({"context", "artifacts", "body"})
 _TELLING_NAME = (
     r"(?i)password|passwd|secret|token|authorization|cookie|api[ _-]?key|private[ _-]?key|credential"
 )
+_CREDENTIALS = r"(?i)([a-z][a-z0-9+.-]*://)[^/?#\s\"'<>]*@"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -78,6 +79,21 @@ def _hidden(value: Json) -> Json:
             return [_hidden(inner) for inner in value]
         case _:
             return value
+
+
+def without_credentials(text: str) -> str:
+    """The same text with the user and password of every address in it replaced."""
+    return re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text) if "@" in text else text
+
+
+def credentials_in(address: str) -> tuple[bytes, ...]:
+    """The password in an address, alone and with its user, as written and as meant; often there is none."""
+    found = re.match(_CREDENTIALS, address)
+    if found is None:
+        return ()
+    written = found[0].removeprefix(found[1])[:-1].encode(errors="surrogateescape")
+    meant = re.sub(rb"%([0-9A-Fa-f]{2})", lambda code: bytes.fromhex(code[1].decode()), written)
+    return tuple(form for one in (written, meant) for form in (one, one.rpartition(b":")[2]))
 
 
 class Secrets:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+
+
+class IndexSource(msgspec.Struct, frozen=True, kw_only=True):
+    """One place that the manager would look into for releases."""
+
+    url: str
+    """An address or a path; it may hold credentials, so it is never shown as it stands."""
+    named_by: str
+    """The variable or file that says so, in the words of its manager."""
+    role: Literal["default", "extra", "links"] = "default"
+    """`links` is a directory or a page of files, without a page for each package."""
 
 
 class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,10 +34,25 @@ class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
     has_pip: bool
     is_pinned: bool
     """uv's receipt asks for one exact version, which an upgrade would keep."""
-    index: str
-    """As the environment or the receipt names it; empty: nobody did."""
+    sources: tuple[IndexSource, ...]
+    """Where the manager looks, in its order; the public index stands here when nobody named another."""
+    takes_first: bool
+    """Whether the first index that knows the package is the only one that counts, as uv has it."""
+    speaks_uv: bool
+    """Whether the flags and variables of an index are uv's; else they are pip's."""
+    environment_name: str = "handrail"
+    """What the manager calls the installation; pipx may have added a suffix."""
+    suffix: str = ""
     can_verify: bool = False
     """Whether the extra `verify` is installed."""
+
+
+class ManagerCall(msgspec.Struct, frozen=True, kw_only=True):
+    """How the manager is started: a list, never a line for a shell."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str] = {}
+    """Added to that of the call: an address with credentials is no argument that `ps` would show."""
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,3 +79,17 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     package: str
     """The directory of its package."""
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at the index found, as it is remembered."""
+
+    checked_at: str
+    checked_unix: int
+    version: str
+    """The version that looked."""
+    latest: str
+    asked: str
+    """A digest of where it looked: another answer is not news from there."""
+    notice: dict[str, Any] | None = None
+    """What to tell until the running version is the latest."""

@@ -10,11 +10,8 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
-
-from handrail import __version__
 from handrail.contract.installation_facts import (
     ClientServer,
     Handshake,
@@ -23,8 +20,8 @@ from handrail.contract.installation_facts import (
     ProgramFacts,
 )
 from handrail.contract.outcome import Json
-from handrail.contract.versions import version_key
 from handrail.host.install_method import install_method
+from handrail.host.notices import kept_notices
 
 READINESS_NAME = "_readiness.json"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -121,14 +118,7 @@ class LocalInstallation:
         return client_servers(places, project, _content, lambda name: on_path(name, self._environment))
 
     def notices(self) -> Sequence[dict[str, Json]]:
-        content = _content(os.path.join(self._home, "data", "cache", "notices.json"))
-        if content is None:
-            return []
-        try:
-            found = msgspec.json.decode(content, type=list[dict[str, Any]])
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return []
-        return [one for one in found[:5] if _is_news(one)]
+        return kept_notices(self._home)
 
     def handshake(self) -> Handshake:
         from handrail.host.mcp_handshake import greet  # noqa: PLC0415 - starting a program is dear, and rare
@@ -137,12 +127,6 @@ class LocalInstallation:
 
     def _user_directory(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")
-
-
-def _is_news(notice: dict[str, Any]) -> bool:
-    """Silent once the running version is the latest, however it got there."""
-    latest, running = version_key(str(notice.get("latest_version", ""))), version_key(__version__)
-    return latest is not None and running is not None and running < latest
 
 
 def _packed_files(root: str) -> Iterator[str]:

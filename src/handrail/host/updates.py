@@ -10,31 +10,33 @@ import sys
 import threading
 import time
 import tomllib
-import urllib.error
-import urllib.parse
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from handrail.contract.catalogue import E_IO, E_NETWORK, E_NOT_FOUND, E_TIMEOUT, E_VALIDATION
+import msgspec
+
+from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.client_facts import SkillCopy
 from handrail.contract.outcome import Fault
-from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts
-from handrail.contract.upstream import kind_of_upstream, wait_ms_of_header
-from handrail.host.install_method import install_method
+from handrail.contract.redaction import without_credentials
+from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts, Look, ManagerCall
+from handrail.host.fetching import FETCH_SECONDS, fetched, resolved
+from handrail.host.index_sources import Manager, index_sources
+from handrail.host.install_method import InstallMethod, install_method
 from handrail.host.installation import PACKAGE, on_path
+from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
 from handrail.host.skill_files import sync_skill
 
-_FETCH_SECONDS = 15
 _LOOK_SECONDS = 0.05
-_MOST_BYTES = 33_554_432
 _PATIENCE_SECONDS = 10
+_NEUTRAL = os.path.abspath(os.sep)
+"""Where a manager is started: a checkout is not trusted, and managers take files from where they stand."""
 _TELL = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
-_INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL")
-_NOTICES = ("data", "cache", "notices.json")
+_LOOK = ("data", "cache", "update-check.json")
+_MOST_BYTES = 65_536
 
 
 class LocalUpdates:
@@ -46,17 +48,27 @@ class LocalUpdates:
 
     def facts(self) -> InstallFacts:
         found = {name: on_path(name, self._environment) for name in ("uv", "pipx")}
-        receipt = _receipt()
+        method = install_method(PACKAGE)
+        receipt, pipx = _receipt(), _pipx_metadata()
+        has_pip = find_spec("pip") is not None
+        speaks_uv = _speaks_uv(method, pipx, has_pip=has_pip)
+        arguments = pipx.main_package.pip_args if method == "pipx" else ()
+        manager: Manager = "pip" if not speaks_uv else "uv tool" if method == "uv-tool" else "uv pip"
+        choice = index_sources(manager, self._environment, receipt=receipt, arguments=arguments)
         return InstallFacts(
-            method=install_method(PACKAGE),
+            method=method,
             executable=sys.executable,
             python=".".join(str(part) for part in sys.version_info[:3]),
             prefix=sys.prefix,
             is_writable=os.access(os.path.dirname(PACKAGE), os.W_OK),
             programs={name: path for name, path in found.items() if path},
-            has_pip=find_spec("pip") is not None,
+            has_pip=has_pip,
             is_pinned=_is_pinned(receipt),
-            index=self._index(receipt),
+            sources=choice.sources,
+            takes_first=choice.takes_first,
+            speaks_uv=speaks_uv,
+            environment_name=os.path.basename(sys.prefix) if method == "pipx" else "handrail",
+            suffix=pipx.main_package.suffix if method == "pipx" else "",
             can_verify=find_spec("sigstore") is not None,
         )
 
@@ -64,10 +76,10 @@ class LocalUpdates:
         """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
         box: list[Fetched | Fault] = []
         worker = threading.Thread(
-            target=lambda: box.append(_fetched(urllib.parse.urljoin(base, url), accept)), daemon=True
+            target=lambda: box.append(fetched(resolved(url, base), accept)), daemon=True
         )
         worker.start()
-        ends_at = time.monotonic() + _FETCH_SECONDS
+        ends_at = time.monotonic() + FETCH_SECONDS
         while not box:
             worker.join(_LOOK_SECONDS)
             if asked() or time.monotonic() > ends_at:
@@ -76,14 +88,15 @@ class LocalUpdates:
             raise box[0]
         return box[0]
 
-    def drive(self, command: Sequence[str], asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
         try:
             child = subprocess.Popen(  # noqa: S603 - a package manager with a list of arguments, never a shell
-                list(command),
+                list(call.argv),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=dict(self._environment),
+                env={**self._environment, **call.environment},
+                cwd=_NEUTRAL,
                 start_new_session=True,
             )
         except OSError as trouble:
@@ -116,26 +129,53 @@ class LocalUpdates:
         user = self._environment.get("HOME") or os.path.expanduser("~")
         return sync_skill(os.path.join(package, "packed", "skill"), user, self._home)
 
-    def keep_notice(self, content: bytes | None) -> None:
-        path = os.path.join(self._home, *_NOTICES)
-        with suppress(OSError):
+    def last_look(self) -> Look | None:
+        try:
+            with open(os.path.join(self._home, *_LOOK), "rb") as file:
+                return msgspec.json.decode(file.read(_MOST_BYTES), type=Look)
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    def keep_look(self, look: Look | None) -> None:
+        """Two files, so that a call with nothing to tell finds no file to open."""
+        notices = None if look is None or look.notice is None else [look.notice]
+        self._keep(NOTICES, notices)
+        self._keep(_LOOK, look)
+
+    def _keep(self, name: tuple[str, ...], content: Any) -> None:
+        path = os.path.join(self._home, *name)
+        with suppress(OSError, Fault):
             if content is None:
                 os.unlink(path)
             else:
                 ensure_private_directory(os.path.dirname(path))
-                replace_private(path, content)
+                replace_private(path, msgspec.json.encode(content))
 
-    def _index(self, receipt: Mapping[str, Any]) -> str:
-        named = next(
-            (self._environment[name] for name in _INDEX_VARIABLES if self._environment.get(name)), ""
-        )
-        if named:
-            return named.strip()
-        options = receipt.get("options", {})
-        listed = options.get("index", []) if isinstance(options, dict) else []
-        url = options.get("index-url", "") if isinstance(options, dict) else ""
-        first = listed[0].get("url", "") if listed and isinstance(listed[0], dict) else ""
-        return str(url or first)
+
+class _PipxPackage(msgspec.Struct, frozen=True, kw_only=True):
+    pip_args: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+class _PipxMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """What pipx wrote down of the installation, as far as an update needs it."""
+
+    backend: str = "pip"
+    main_package: _PipxPackage = _PipxPackage()
+
+
+def _pipx_metadata() -> _PipxMetadata:
+    try:
+        with open(os.path.join(sys.prefix, "pipx_metadata.json"), "rb") as file:
+            return msgspec.json.decode(file.read(1_048_576), type=_PipxMetadata)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return _PipxMetadata()
+
+
+def _speaks_uv(method: InstallMethod, pipx: _PipxMetadata, *, has_pip: bool) -> bool:
+    if method == "pipx":
+        return pipx.backend == "uv"
+    return method == "uv-tool" or not has_pip
 
 
 def _receipt() -> Mapping[str, Any]:
@@ -158,56 +198,6 @@ def _is_pinned(receipt: Mapping[str, Any]) -> bool:
     )
 
 
-def _fetched(url: str, accept: str) -> Fetched | Fault:
-    """The one place where trouble with an address gets its kind: by type and status, never by words."""
-    try:
-        scheme = urllib.parse.urlsplit(url).scheme
-        if scheme == "file":
-            return _from_file(url)
-        if scheme not in ("http", "https"):
-            return Fault(E_VALIDATION, "The index is no file:, http: or https: address.")
-        request = urllib.request.Request(url, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310 - the scheme was checked
-        with urllib.request.urlopen(request, timeout=_FETCH_SECONDS) as answer:  # noqa: S310 - the scheme was checked
-            content = answer.read(_MOST_BYTES + 1)
-            if len(content) > _MOST_BYTES:
-                return Fault(E_IO, "The index answered with more than it should.")
-            return Fetched(content=content, media_type=answer.headers.get_content_type(), url=answer.geturl())
-    except urllib.error.HTTPError as trouble:
-        with trouble:
-            wait_ms = wait_ms_of_header(trouble.headers.get("Retry-After"))
-        kind = kind_of_upstream(trouble.code)
-        return Fault(kind, f"The index answered with the status {trouble.code}.", retry_after_ms=wait_ms)
-    except TimeoutError:
-        return Fault(E_TIMEOUT, "The index did not answer in time.")
-    except urllib.error.URLError as trouble:
-        kind = E_TIMEOUT if isinstance(trouble.reason, TimeoutError) else E_NETWORK
-        return Fault(kind, "The index could not be reached.")
-    except (OSError, ValueError, urllib.error.ContentTooShortError):
-        return Fault(E_NETWORK, "The connection to the index broke.")
-
-
-def _from_file(url: str) -> Fetched | Fault:
-    """A file; of a directory its page, or the names in it as a page would list them."""
-    path = urllib.request.url2pathname(urllib.parse.urlsplit(url).path)
-    try:
-        if os.path.isdir(path):
-            page = os.path.join(path, "index.html")
-            if not os.path.isfile(page):
-                names = "".join(
-                    f'<a href="{urllib.parse.quote(name)}">x</a>' for name in sorted(os.listdir(path))
-                )
-                return Fetched(content=names.encode(), media_type="text/html", url=url.rstrip("/") + "/")
-            path, url = page, url.rstrip("/") + "/"
-        with open(path, "rb") as file:
-            return Fetched(content=file.read(_MOST_BYTES), media_type="text/html", url=url)
-    except FileNotFoundError:
-        return Fault(
-            E_NOT_FOUND, "The index has no such file.", details={"resource": "package", "id": "handrail"}
-        )
-    except OSError as trouble:
-        return Fault(E_IO, "The index could not be read.", details={"reason": trouble.strerror or "unknown"})
-
-
 def _watched(
     child: subprocess.Popen[bytes], asked: Callable[[], str], say: Callable[[str], None]
 ) -> Literal["", "signal", "deadline"]:
@@ -221,7 +211,7 @@ def _watched(
         chunk = os.read(child.stdout.fileno(), 65_536) if ready else b""
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
-            say(line.decode("utf-8", "replace") + "\n")
+            say(without_credentials(line.decode("utf-8", "replace")) + "\n")
         if (ready and not chunk) or (not ready and child.poll() is not None):
             return stopped
         word = asked()

@@ -35,7 +35,7 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     offline: (
-        Annotated[bool, Meta(description="Use nothing but this machine; no check needs more today.")]
+        Annotated[bool, Meta(description="Use nothing but this machine: the last look at the index counts.")]
         | UnsetType
     ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
@@ -67,7 +67,9 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
             details={"param": "checks", "valid": list(CHECK_NAMES), "got": unknown[0][:80]},
             hint=f"Did you mean {', '.join(nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
         )
-    checks = examine(Examined(rt=rt, project=project_of(rt, request.project)), wanted)
+    is_offline = request.offline is True
+    examined = Examined(rt=rt, project=project_of(rt, request.project), is_offline=is_offline)
+    checks = examine(examined, wanted)
     counted = Counter(check.status for check in checks)
     summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])
     return Examination(checks=checks, summary=summary)

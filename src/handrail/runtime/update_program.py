@@ -29,16 +29,19 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.client_facts import SkillCopy
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.package_index import OfferedFile, best, exactly, is_major_step, offered_files
 from handrail.contract.payload import Answer
 from handrail.contract.provenance_facts import Verified
+from handrail.contract.redaction import credentials_in
 from handrail.contract.shape import Shape
-from handrail.contract.update_facts import Driven, Installed, InstallFacts
+from handrail.contract.update_facts import Driven, Installed, InstallFacts, ManagerCall
 from handrail.contract.versions import version_key
 from handrail.contract.wording import quoted
 from handrail.ports import Updates
+from handrail.runtime.find_release import Found, Wish, find_release
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.update_failure import update_failed
+from handrail.runtime.update_notice import look_of
 from handrail.runtime.verify_release import (
     exact_command,
     require_extra,
@@ -46,8 +49,6 @@ from handrail.runtime.verify_release import (
     verified_release,
 )
 
-DEFAULT_INDEX = "https://pypi.org/simple"
-LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _NPX = "npx skills add handrail -y -g"
 _RETRY = "handrail update"
 _VERIFIED = "handrail update --verify"
@@ -103,17 +104,15 @@ class Updated(Answer, frozen=True, kw_only=True):
     signature_available: bool | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
     """Of the wheel that was verified."""
+    notices: list[dict[str, Json]] | UnsetType = UNSET
+    """Of a check: what later calls are told."""
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What discovery settled."""
+class _Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the manager shall do, and what is known of the release."""
 
-    facts: InstallFacts
-    index: str
-    page: str
-    offered: OfferedFile
-    command: tuple[str, ...]
-    is_newer: bool
+    found: Found
+    call: ManagerCall
     verified: Verified | None = None
 
 
@@ -124,30 +123,51 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
     """
     _require_version(request)
     updates = rt.updates()
-    facts = updates.facts()
     is_look = request.check is True or request.dry_run is True
     with rt.interruptions.deferred():
+        facts = updates.facts()
         if not is_look:
             _require_replaceable(facts)
         is_verifying = request.verify is True or rt.settings.of().verify_updates
         if is_verifying and not is_look:
             _require_extra(facts)
-        found = _discovered(rt, updates, facts, request)
+        found = find_release(rt, updates, facts, _wish(request), rt.interruptions.asked)
+        order = _Order(found=found, call=_manager_call(rt, found, request))
         if is_verifying:
-            found = _exact(rt, found)
+            order = _exact(rt, found)
         if is_look:
-            return _looked(rt, updates, found, request)
+            return _looked(rt, updates, order, request)
         if not found.is_newer:
-            return _kept(updates, found)
+            return _kept(updates, order)
         if is_verifying:
-            found = _verified(rt, updates, found)
-        return _replaced(rt, updates, found)
+            order = _verified(rt, updates, order)
+        _require_time(rt, "download", found.offered.version)
+        return _replaced(rt, updates, order)
+
+
+def _wish(request: UpdateProgram) -> Wish:
+    version = "" if request.target_version is UNSET else request.target_version
+    return Wish(version=version, with_pre=request.channel == "pre")
+
+
+def _require_time(rt: Runtime, stage: str, target: str) -> None:
+    """The last moment at which a call that shall end has changed nothing."""
+    word = rt.interruptions.asked()
+    if word:
+        raise update_failed(
+            E_TIMEOUT if word == "deadline" else E_INTERRUPTED,
+            f"The call was ended before anything was changed; {__version__} is installed.",
+            stage=stage,
+            target=target,
+            hint="Run handrail update again; a repeat is safe.",
+            more={"committed": False},
+        )
 
 
 def _require_version(request: UpdateProgram) -> None:
     """Before the index is asked: nothing leaves the machine for a call that cannot succeed."""
     if request.target_version is not UNSET and version_key(request.target_version) is None:
-        raise _failed(
+        raise update_failed(
             E_VALIDATION,
             f"--target-version has the value {quoted(request.target_version)}, which is no version.",
             stage="discover",
@@ -158,7 +178,7 @@ def _require_version(request: UpdateProgram) -> None:
 def _require_replaceable(facts: InstallFacts) -> None:
     if facts.method in _REFUSED:
         kind, message, fix = _REFUSED[facts.method]
-        raise _failed(kind, f"{message} It was not changed.", stage="discover", hint=fix)
+        raise update_failed(kind, f"{message} It was not changed.", stage="discover", hint=fix)
 
 
 def _require_extra(facts: InstallFacts) -> None:
@@ -168,14 +188,16 @@ def _require_extra(facts: InstallFacts) -> None:
         raise _unverified(fault, "") from fault
 
 
-def _exact(rt: Runtime, found: _Found) -> _Found:
+def _exact(rt: Runtime, found: Found) -> _Order:
     """The same release, and the manager may install no other."""
-    exact = _command(found.facts, found.offered.version, rt.settings.of().update_index)
-    return msgspec.structs.replace(found, command=exact_command(exact, found.offered.version))
+    call = _told_manager(rt, found.facts, found.offered.version)
+    argv = exact_command(call.argv, found.offered.version)
+    return _Order(found=found, call=msgspec.structs.replace(call, argv=argv))
 
 
-def _verified(rt: Runtime, updates: Updates, found: _Found) -> _Found:
+def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
     """The same release, now known to be ours."""
+    found = order.found
     try:
         verified = verified_release(rt, updates, found.facts, found.offered, found.page)
     except Fault as fault:
@@ -184,12 +206,12 @@ def _verified(rt: Runtime, updates: Updates, found: _Found) -> _Found:
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
             )
         raise _unverified(fault, found.offered.version) from fault
-    return msgspec.structs.replace(found, verified=verified)
+    return msgspec.structs.replace(order, verified=verified)
 
 
 def _unverified(fault: Fault, target: str) -> Fault:
     is_passing = fault.kind.is_retryable
-    trouble = _failed(
+    trouble = update_failed(
         fault.kind,
         f"{fault.message} Nothing was changed.",
         stage="verify_signature",
@@ -201,97 +223,60 @@ def _unverified(fault: Fault, target: str) -> Fault:
     return trouble
 
 
-def _discovered(rt: Runtime, updates: Updates, facts: InstallFacts, request: UpdateProgram) -> _Found:
-    """A concrete release of the index that the user configured."""
-    own = rt.settings.of().update_index
-    index = own or facts.index or DEFAULT_INDEX
-    try:
-        page = updates.fetch(_page_of(index), LISTING, rt.interruptions.asked)
-        files = offered_files(page.content, page.media_type)
-    except Fault as fault:
-        raise _discovery_trouble(rt, fault) from fault
-    except ValueError as trouble:
-        raise _failed(E_NETWORK, "The index did not answer with a listing.", stage="discover") from trouble
-    chosen = _chosen(files, facts, request)
-    is_newer = _differs(chosen.version, request)
+def _manager_call(rt: Runtime, found: Found, request: UpdateProgram) -> ManagerCall:
     is_exact = request.target_version is not UNSET or request.channel == "pre"
-    return _Found(
-        facts=facts,
-        index=index,
-        page=page.url,
-        offered=chosen,
-        command=_command(facts, chosen.version if is_exact else "", own),
-        is_newer=is_newer,
-    )
+    return _told_manager(rt, found.facts, found.offered.version if is_exact else "")
 
 
-def _page_of(index: str) -> str:
-    return f"{index.rstrip('/')}/handrail/"
+def _told_manager(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
+    """How the manager that installed this copy is told; always a list, never a line for a shell.
+
+    An index of our own setting that holds credentials goes by the environment: arguments are public.
+    """
+    own = rt.settings.of().update_index
+    if not own:
+        return ManagerCall(argv=_command(facts, exact, ()))
+    if credentials_in(own):
+        name = "UV_DEFAULT_INDEX" if facts.speaks_uv else "PIP_INDEX_URL"
+        return ManagerCall(argv=_command(facts, exact, ()), environment={name: own})
+    is_uv_flag = facts.speaks_uv and facts.method != "pipx"
+    return ManagerCall(argv=_command(facts, exact, ("--default-index" if is_uv_flag else "--index-url", own)))
 
 
-def _chosen(files: list[OfferedFile], facts: InstallFacts, request: UpdateProgram) -> OfferedFile:
-    if request.target_version is not UNSET:
-        chosen = exactly(files, request.target_version)
-    else:
-        chosen = best(files, facts.python, with_pre=request.channel == "pre")
-    if chosen is None:
-        what = "the release asked for" if request.target_version is not UNSET else "a release for this Python"
-        raise _failed(
-            E_NOT_FOUND,
-            f"The index does not offer {what}. Nothing was changed.",
-            stage="discover",
-            hint="Look at what the index offers, or name another one in update.index of config.json.",
-            more={"resource": "release", "id": request.target_version or "handrail"},
-        )
-    return chosen
-
-
-def _differs(offered: str, request: UpdateProgram) -> bool:
-    current, there = version_key(__version__), version_key(offered)
-    assert current is not None, "our own version reads"
-    assert there is not None, "only what reads as a version is chosen"
-    return there != current if request.target_version is not UNSET else there > current
-
-
-def _command(facts: InstallFacts, exact: str, own_index: str) -> tuple[str, ...]:
-    """How the manager that installed this copy is told; always a list, never a line for a shell."""
+def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[str, ...]:
     wanted = f"handrail=={exact}" if exact else "handrail"
     uv, pipx = facts.programs.get("uv", "uv"), facts.programs.get("pipx", "pipx")
-    uv_index = ("--default-index", own_index) if own_index else ()
-    pip_index = ("--index-url", own_index) if own_index else ()
+    suffix = ("--suffix", facts.suffix) if facts.suffix else ()
+    in_place = (uv, "pip", "install", "--python", facts.executable, "--upgrade", "--refresh")
     match facts.method:
         case "uv-tool" if exact:
-            return (uv, "tool", "install", "--refresh", *uv_index, wanted)
+            return (uv, "tool", "install", "--refresh", *index, wanted)
         case "uv-tool" if facts.is_pinned:
-            return (uv, "tool", "install", "--refresh", *uv_index, "handrail@latest")
+            return (uv, "tool", "install", "--refresh", *index, "handrail@latest")
         case "uv-tool":
-            return (uv, "tool", "upgrade", "--reinstall-package", "handrail", *uv_index, "handrail")
+            return (uv, "tool", "upgrade", "--reinstall-package", "handrail", *index, "handrail")
         case "pipx" if exact:
-            return (pipx, "install", "--force", *pip_index, wanted)
+            return (pipx, "install", "--force", *suffix, *index, wanted)
         case "pipx":
-            return (pipx, "upgrade", *pip_index, "handrail")
+            return (pipx, "upgrade", *index, facts.environment_name)
         case _ if facts.has_pip:
-            return (facts.executable, "-m", "pip", "install", "--upgrade", *pip_index, wanted)
+            return (facts.executable, "-m", "pip", "install", "--upgrade", *index, wanted)
         case _:
-            return (
-                uv,
-                "pip",
-                "install",
-                "--python",
-                facts.executable,
-                "--upgrade",
-                "--refresh",
-                *uv_index,
-                wanted,
-            )
+            return (*in_place, *index, wanted)
 
 
-def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram) -> Updated:
-    """Nothing is changed but what is remembered for notices."""
+def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
+    """Nothing is changed but what is remembered for notices: only the newest stable release is news."""
+    found = order.found
     target = found.offered.version if found.is_newer else __version__
     again = _VERIFIED if request.verify is True else _RETRY
+    notices: list[dict[str, Json]] | UnsetType = UNSET
     if request.check is True:
-        updates.keep_notice(_notice(rt, found) if found.is_newer else None)
+        look = look_of(rt, updates, found, rt.interruptions.asked)
+        _require_time(rt, "discover", target)
+        notices = [] if look.notice is None else [look.notice]
+        if request.target_version is UNSET and request.channel != "pre":
+            updates.keep_look(look)
     return Updated(
         status="available" if found.is_newer else "up_to_date",
         previous_version=__version__,
@@ -299,7 +284,7 @@ def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram
         target_version=target,
         update_available=found.is_newer,
         install_method=found.facts.method,
-        command=list(found.command) if found.is_newer else [],
+        command=list(order.call.argv) if found.is_newer else [],
         binary_replaced=False,
         signature_status="not_checked",
         signature_verified=False,
@@ -308,77 +293,69 @@ def _looked(rt: Runtime, updates: Updates, found: _Found, request: UpdateProgram
         hint=again if found.is_newer else f"handrail changelog --since {__version__}",
         skill_sync_supported=True,
         signature_available=found.facts.can_verify and bool(found.offered.provenance),
+        notices=notices,
     )
 
 
-def _notice(rt: Runtime, found: _Found) -> bytes:
-    """Read later without a look at the network; the level is by version alone."""
-    latest = found.offered.version
-    content: dict[str, Json] = {
-        "type": "update_available",
-        "severity": "warning" if is_major_step(__version__, latest) else "info",
-        "severity_basis": "version",
-        "current_version": __version__,
-        "latest_version": latest,
-        "install_method": found.facts.method,
-        "recommended_command": _RETRY,
-        "release_url": None,
-        "checked_at": rt.clock.now(),
-        "next_steps": [_RETRY, f"handrail changelog --since {__version__}"],
-    }
-    return msgspec.json.encode([content])
-
-
-def _kept(updates: Updates, found: _Found) -> Updated:
+def _kept(updates: Updates, order: _Order) -> Updated:
     """Nothing newer: the manager is not started, but a skill that lags behind is brought up."""
     now = updates.installed() or Installed(version=__version__, package="")
     skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
-    updates.keep_notice(None)
-    return _finished(found, "up_to_date", __version__, now.version, skill)
+    updates.keep_look(None)
+    return _finished(order, "up_to_date", __version__, now.version, skill)
 
 
-def _replaced(rt: Runtime, updates: Updates, found: _Found) -> Updated:
-    target = found.offered.version
-    driven = updates.drive(found.command, rt.interruptions.asked, rt.progress.say)
-    if found.verified is not None:
-        _require_verified_files(rt, found, found.verified)
+def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
+    driven = updates.drive(order.call, rt.interruptions.asked, rt.progress.say)
+    if order.verified is not None:
+        _require_verified_files(rt, order, order.verified)
     now = updates.installed()
-    if now is None or version_key(now.version) != version_key(target):
-        raise _not_replaced(rt, updates, found, driven, now)
-    updates.keep_notice(None)
+    if now is None or not _is_reached(now.version, order):
+        raise _not_replaced(rt, updates, order, driven, now)
+    updates.keep_look(None)
     skill = updates.sync_skill(now.package)
-    return _finished(found, "updated", __version__, now.version, skill)
+    return _finished(order, "updated", __version__, now.version, skill)
 
 
-def _require_verified_files(rt: Runtime, found: _Found, verified: Verified) -> None:
+def _is_reached(current: str, order: _Order) -> bool:
+    """Exactly the release that was named; without a name a still newer one is as good."""
+    now, wanted = version_key(current), version_key(order.found.offered.version)
+    if now is None or wanted is None:
+        return False
+    return now == wanted or (now > wanted and "==" not in order.call.argv[-1])
+
+
+def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> None:
     """Which version runs now is not told: what differs from the verified release is not started to ask it."""
     try:
         require_verified_files(rt, verified)
     except Fault as fault:
-        raise _failed(
+        raise update_failed(
             fault.kind,
             fault.message,
             stage="verify_signature",
             current=None,
-            target=found.offered.version,
-            command=found.command,
+            target=order.found.offered.version,
+            command=order.call.argv,
             hint=fault.hint,
             more={"binary_replaced": True, **fault.details},
         ) from fault
 
 
 def _finished(
-    found: _Found, status: Literal["updated", "up_to_date"], previous: str, current: str, skill: SkillCopy
+    order: _Order, status: Literal["updated", "up_to_date"], previous: str, current: str, skill: SkillCopy
 ) -> Updated:
+    verified = order.verified
+    command = order.call.argv if status == "updated" else ()
     is_replaced = status == "updated"
     if skill.status == "failed":
-        raise _failed(
+        raise update_failed(
             E_NETWORK,
             f"Handrail is at {current}, but its skill is not: {skill.trouble}. This is half an update.",
             stage="skill_sync",
             current=current,
             target=current,
-            command=found.command,
+            command=command,
             hint=f"Correct {skill.path}, then run handrail update again; or run {_NPX}.",
             more={
                 "binary_replaced": is_replaced,
@@ -396,34 +373,35 @@ def _finished(
         current_version=current,
         target_version=current,
         update_available=False,
-        install_method=found.facts.method,
-        command=list(found.command) if is_replaced else [],
+        install_method=order.found.facts.method,
+        command=list(command),
         binary_replaced=is_replaced,
-        signature_status="verified" if found.verified else "not_checked",
-        signature_verified=found.verified is not None,
+        signature_status="verified" if verified else "not_checked",
+        signature_verified=verified is not None,
         skill_sync_status=synced,
         skill_sync_command=_RETRY,
         hint=f"handrail changelog --since {previous}",
-        sha256=found.verified.sha256 if found.verified else UNSET,
+        sha256=verified.sha256 if verified else UNSET,
     )
 
 
 def _not_replaced(
-    rt: Runtime, updates: Updates, found: _Found, driven: Driven, now: Installed | None
+    rt: Runtime, updates: Updates, order: _Order, driven: Driven, now: Installed | None
 ) -> Fault:
     """Why the target is not what is installed, by the most certain evidence first."""
+    found, command = order.found, order.call.argv
     current = now.version if now is not None else ""
     told = f"handrail {current} is installed" if current else "no working handrail is installed"
     is_replaced = bool(current) and current != __version__
 
     def failed(kind: Kind, message: str, stage: str, hint: str, **more: Json) -> Fault:
-        return _failed(
+        return update_failed(
             kind,
             f"{message} Now {told}.",
             stage=stage,
             current=current or None,
             target=found.offered.version,
-            command=found.command,
+            command=command,
             hint=hint,
             more={"binary_replaced": is_replaced, **more},
         )
@@ -435,7 +413,7 @@ def _not_replaced(
             kind, "The update was ended before it was done.", "replace", again, committed=is_replaced
         )
     if driven.trouble:
-        hint = f"Install {found.command[0]}, or run the command in details by hand."
+        hint = f"Install {command[0]}, or run the command in details by hand."
         return failed(
             E_IO,
             f"The package manager was not run: {driven.trouble}.",
@@ -456,7 +434,7 @@ def _not_replaced(
     return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)
 
 
-def _is_tampered(rt: Runtime, updates: Updates, found: _Found) -> bool:
+def _is_tampered(rt: Runtime, updates: Updates, found: Found) -> bool:
     """Look at the file ourselves: what a manager prints about a wrong checksum is not for programs."""
     if not found.offered.sha256:
         return False
@@ -465,43 +443,6 @@ def _is_tampered(rt: Runtime, updates: Updates, found: _Found) -> bool:
     except Fault:
         return False
     return sha256(fetched.content).hexdigest() != found.offered.sha256.lower()
-
-
-def _discovery_trouble(rt: Runtime, fault: Fault) -> Fault:
-    if rt.interruptions.asked() == "signal":
-        message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
-        return _failed(E_INTERRUPTED, message, stage="discover", more={"committed": False})
-    is_passing = fault.kind.is_retryable
-    hint = "Run handrail update again; it is safe to repeat." if is_passing else _LOOK_AT_INDEX
-    trouble = _failed(
-        fault.kind, f"{fault.message} Nothing was changed.", stage="discover", hint=hint, more=fault.details
-    )
-    trouble.retry_after_ms = fault.retry_after_ms
-    return trouble
-
-
-def _failed(
-    kind: Kind,
-    message: str,
-    *,
-    stage: str,
-    current: str | None = __version__,
-    target: str | None = None,
-    command: tuple[str, ...] = (),
-    hint: str = "",
-    more: dict[str, Json] | None = None,
-) -> Fault:
-    """Every failure says how far it came and what is installed now."""
-    details: dict[str, Json] = {
-        "stage": stage,
-        "current_version": current,
-        "target_version": target,
-        "binary_replaced": False,
-        "skill_sync_status": "skipped",
-        "command": list(command),
-        **(more or {}),
-    }
-    return Fault(kind, message, details=details, hint=hint)
 
 
 OPERATION = Operation(

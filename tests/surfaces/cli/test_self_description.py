@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.surfaces.cli.changelog import releases
+from handrail.contract.changelog import releases
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 
 CHECKS = [
     *("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring"),
-    *("confirm_tokens", "audit", "mcp_registration", "version_negotiation", "skill_sync"),
+    *("confirm_tokens", "audit", "mcp_registration", "version_negotiation", "skill_sync", "update"),
     "release_readiness",
 ]
 

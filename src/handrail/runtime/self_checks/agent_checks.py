@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from handrail import __version__
+from handrail.contract.installation_facts import ClientServer
 from handrail.contract.outcome import Json
 from handrail.contract.versions import version_key
 from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
 
-_UPGRADE = {
-    "uv-tool": "uv tool upgrade handrail",
-    "pipx": "pipx upgrade handrail",
+_SETUP = "handrail setup --dry-run --compact"
+"""The first of a pair: its answer holds the token for the second."""
+_UPDATE = "handrail update"
+_OTHERWISE = {
     "editable": "git pull",
-    "pip": "python -m pip install --upgrade handrail",
+    "ephemeral": "uv tool install handrail",
+    "system": "uv tool install handrail",
 }
+"""Copies that `update` does not touch."""
 
 
 def mcp_registration(given: Examined) -> Finding:
@@ -28,18 +32,20 @@ def mcp_registration(given: Examined) -> Finding:
         for one in entries
     ]
     if not entries:
-        fix = 'Add {"command": "handrail", "args": ["mcp"]} to the MCP servers of your agent\'s client.'
-        return warned("No agent client here starts Handrail.", fix, entries=[])
+        return warned("No agent client here starts Handrail.", _SETUP, entries=[])
     gone = [one for one in entries if not one.command_exists]
     if gone:
-        fix = f"Correct the command in {gone[0].path}."
-        return failed(f"{gone[0].client} would start a command that does not exist.", fix, entries=listed)
+        message = f"{gone[0].client} would start a command that does not exist, by {gone[0].path}."
+        return failed(message, _setup_of(gone[0]), entries=listed)
     loose = [one for one in entries if not one.command.startswith("/")]
     if loose:
-        fix = f"Write the whole path of the command in {loose[0].path}."
         message = f"{loose[0].client} finds the command by PATH, which desktop clients often do not have."
-        return warned(message, fix, entries=listed)
+        return warned(message, _setup_of(loose[0]), entries=listed)
     return passed(f"{len(entries)} client entries start Handrail.", entries=listed)
+
+
+def _setup_of(entry: ClientServer) -> str:
+    return f"handrail setup --clients {entry.client} --dry-run --compact"
 
 
 def mcp_protocol(given: Examined) -> Finding:
@@ -59,7 +65,7 @@ def version_negotiation(given: Examined) -> Finding:
         needed = version_key(skill.min_version)
         if needed is not None and running < needed:
             method = given.rt.installation().program().method
-            fix = _UPGRADE.get(method, _UPGRADE["pip"])
+            fix = _OTHERWISE.get(method, _UPDATE)
             message = (
                 f"The installed skill needs Handrail {skill.min_version} or newer; this is {__version__}."
             )
@@ -78,7 +84,7 @@ def skill_sync(given: Examined) -> Finding:
     ]
     different = [one for one in skills if not one.is_packed_one]
     if different:
-        fix = f"Copy {installation.program().package}/packed/skill over {different[0].path}."
+        fix = _SETUP if installation.program().method in _OTHERWISE else _UPDATE
         return warned("An installed skill differs from the one of this version.", fix, skills=listed)
     message = "The installed skill is the one of this version." if skills else "No skill is installed here."
     return passed(message, skills=listed)

@@ -37,6 +37,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
 
     rt: Runtime
     project: str
+    is_offline: bool = False
+    """Whether nothing but this machine may be asked."""
 
 
 def passed(message: str, **details: Json) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from handrail.contract.outcome import Fault
-from handrail.runtime.self_checks import agent_checks, program_checks, storage_checks
+from handrail.runtime.self_checks import agent_checks, program_checks, storage_checks, update_checks
 from handrail.runtime.self_checks.check import Check, Examined, Finding, failed
 
 CHECKS: dict[str, Callable[[Examined], Finding]] = {
@@ -24,6 +24,7 @@ CHECKS: dict[str, Callable[[Examined], Finding]] = {
     "mcp_protocol": agent_checks.mcp_protocol,
     "version_negotiation": agent_checks.version_negotiation,
     "skill_sync": agent_checks.skill_sync,
+    "update": update_checks.update,
     "release_readiness": program_checks.readiness,
 }
 """By name; the release gate is always the last."""

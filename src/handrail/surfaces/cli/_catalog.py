@@ -552,15 +552,15 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "doctor": {
         "path": "doctor",
-        "usage": "handrail doctor [--checks python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|release_readiness…] [--offline] [flags]",
+        "usage": "handrail doctor [--checks python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|update|release_readiness…] [--offline] [flags]",
         "summary": "Check the installation, the store and the agent's side, each with what to do about it.",
         "operation": "self.doctor",
         "effect": "read",
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "--checks", "value": "python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|release_readiness", "choices": ("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring", "confirm_tokens", "audit", "mcp_registration", "mcp_protocol", "version_negotiation", "skill_sync", "release_readiness"), "is_required": False, "environment": "", "text": "Only these checks; mcp_protocol, which starts a server, runs only when named."},
-            {"name": "--offline", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Use nothing but this machine; no check needs more today."},
+            {"name": "--checks", "value": "python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|update|release_readiness", "choices": ("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring", "confirm_tokens", "audit", "mcp_registration", "mcp_protocol", "version_negotiation", "skill_sync", "update", "release_readiness"), "is_required": False, "environment": "", "text": "Only these checks; mcp_protocol, which starts a server, runs only when named."},
+            {"name": "--offline", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Use nothing but this machine: the last look at the index counts."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail doctor --compact", "handrail doctor --offline --checks store,keyring --compact"),

@@ -555,7 +555,7 @@ COMMANDS: dict[str, Command] = {
         "operation": "self.doctor",
         "effect": "read",
         "params": (
-            {"name": "checks", "flag": "--checks", "kind": "choices", "value": "python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|release_readiness", "position": 0, "required": False, "choices": ("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring", "confirm_tokens", "audit", "mcp_registration", "mcp_protocol", "version_negotiation", "skill_sync", "release_readiness"), "least": 0, "most": 0, "is_plural": True},
+            {"name": "checks", "flag": "--checks", "kind": "choices", "value": "python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|update|release_readiness", "position": 0, "required": False, "choices": ("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring", "confirm_tokens", "audit", "mcp_registration", "mcp_protocol", "version_negotiation", "skill_sync", "update", "release_readiness"), "least": 0, "most": 0, "is_plural": True},
             {"name": "offline", "flag": "--offline", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.changelog import Release, releases
 from handrail.contract.outcome import Fault
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
@@ -18,9 +18,6 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
 CHANGELOG_NAME = "CHANGELOG.md"
-
-_RELEASE = re.compile(r"## \[?(?P<version>[^\]\s]+)\]?(?:\s+-\s+(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}))?")
-_LINK = re.compile(r"\[[^\]]+\]:\s")
 
 
 class ShowChangelog(Input, frozen=True, kw_only=True):
@@ -32,25 +29,6 @@ class ShowChangelog(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-
-
-class Changes(Answer, frozen=True, kw_only=True):
-    """The categories of Keep a Changelog."""
-
-    added: list[str]
-    changed: list[str]
-    fixed: list[str]
-    deprecated: list[str]
-    removed: list[str]
-    security: list[str]
-
-
-class Release(Answer, frozen=True, kw_only=True):
-    """One version."""
-
-    version: str
-    date: str | None
-    changes: Changes
 
 
 class Changelog(Answer, frozen=True, kw_only=True):
@@ -80,48 +58,6 @@ def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
             )
         entries = [one for one in entries if (version_key(one.version) or floor) > floor]
     return Changelog(current_version=__version__, since=since, count=len(entries), entries=entries)
-
-
-def releases(text: str) -> list[Release]:
-    """The released sections of a changelog, in its order; Unreleased and link lines are left out."""
-    found: list[tuple[str, str | None, dict[str, list[str]]]] = []
-    items: list[str] | None = None
-    for line in text.splitlines():
-        heading = _RELEASE.fullmatch(line.rstrip())
-        if line.startswith("## "):
-            items = None
-            is_release = heading is not None and version_key(heading["version"]) is not None
-            found.append(
-                (heading["version"], heading["date"], {}) if heading and is_release else ("", None, {})
-            )
-        elif line.startswith("### ") and found:
-            items = found[-1][2].setdefault(line.removeprefix("### ").strip().lower(), [])
-        elif items is not None:
-            _take_line(items, line)
-    return [
-        Release(version=version, date=date, changes=_changes(sections))
-        for version, date, sections in found
-        if version
-    ]
-
-
-def _take_line(items: list[str], line: str) -> None:
-    """A new item, or the next line of the one before."""
-    if line.startswith(("- ", "* ")):
-        items.append(line[2:].strip())
-    elif line.strip() and items and not _LINK.match(line):
-        items[-1] = f"{items[-1]} {line.strip()}"
-
-
-def _changes(sections: dict[str, list[str]]) -> Changes:
-    return Changes(
-        added=sections.get("added", []),
-        changed=sections.get("changed", []),
-        fixed=sections.get("fixed", []),
-        deprecated=sections.get("deprecated", []),
-        removed=sections.get("removed", []),
-        security=sections.get("security", []),
-    )
 
 
 OPERATION = Operation(

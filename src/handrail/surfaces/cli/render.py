@@ -46,7 +46,7 @@ def render(
 
             page = _page(output, columns)
             text = human_text(payload_of(outcome), page, call.operation, is_selected=output.is_selected)
-            return Rendered(out=_bytes(text), err=_bytes(_notes(output, outcome.notices)))
+            return Rendered(out=_bytes(text), err=_bytes(_notes(output, (*outcome.notices, *call.notices))))
         case "raw":
             return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
 
@@ -86,7 +86,8 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
         case "json":
             return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
         case "text":
-            return Rendered(err=_bytes(_prose(failure, call, output)), status=status)
+            told = _prose(failure, call, output) + _notes(output, call.notices)
+            return Rendered(err=_bytes(told), status=status)
         case "raw":
             return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
 

@@ -14,7 +14,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
-from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
+from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.surfaces.cli.output import (
     Output,
@@ -44,6 +44,10 @@ NEVER_FAILS = "hook"
 """Its host stops on a refusal, so what is wrong with its line is its own to tell."""
 
 
+def _none(_: str) -> Sequence[Notice]:
+    return ()
+
+
 class Doors(msgspec.Struct, frozen=True, kw_only=True):
     """What lies behind some commands only; the front door imports it when it is asked for."""
 
@@ -60,6 +64,8 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     demo: Callable[[Parsed], int]
     record_defect: Callable[[Exception], str]
     """Keeps the traceback out of sight and gives the id to quote."""
+    notices: Callable[[str], Sequence[Notice]] = _none
+    """What was found before and answers of this operation tell beside their own."""
 
 
 class _Caller:
@@ -71,6 +77,7 @@ class _Caller:
         self.output = Output()
         self.columns: tuple[str, ...] = ()
         self.raw = ""
+        self.notices: Callable[[str], Sequence[Notice]] = _none
 
 
 def run(process: Process, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors) -> int:
@@ -116,6 +123,8 @@ def _answer(
         output, _ = output_of(parsed, environment, doors.settings(parsed))
         caller.output = _on_page(output, arguments, environment)
         process.start_deadline(timeout_of(parsed, environment))
+        if ask.budget is None:  # what nobody asked for must not take room from what was
+            caller.notices = doors.notices
         if "stream" in parsed.options:
             return _streamed(process, caller, doors.stream(process, parsed, ask))
         outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
@@ -206,8 +215,10 @@ def _rendered(caller: _Caller, outcome: Outcome) -> Rendered:
 
 
 def _timed(caller: _Caller) -> Call:
+    """The facts of the call at its end: what it wrote itself, such as a new notice, is told at once."""
     duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
-    return msgspec.structs.replace(caller.call, duration_ms=duration_ms)
+    notices = tuple(caller.notices(caller.call.operation))
+    return msgspec.structs.replace(caller.call, duration_ms=duration_ms, notices=notices)
 
 
 def _size(caller: _Caller, success: Success) -> int:
@@ -222,6 +233,7 @@ def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
         details={"committed": None},
         hint="Send the same call again: if it was committed, the recorded reply comes back.",
     )
+    caller.notices = _none
     answer = _rendered(caller, failure)
     return answer.out, answer.err, answer.status
 

@@ -1,0 +1,50 @@
+"""What the last look at the index found: the file that every command may read, and who is told of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.outcome import Json, Notice
+from handrail.contract.versions import version_key
+
+NOTICES = ("data", "cache", "notices.json")
+_MOST_BYTES = 65_536
+_MOST_NOTICES = 5
+TOLD_ALL = frozenset({"self.context", "self.doctor", "self.reference", "run.start", "session.resume"})
+"""Operations that begin something or describe the program; the others carry warnings only."""
+
+
+def kept_notices(home: str) -> list[dict[str, Json]]:
+    """What is still news. Whatever is wrong with the file, there is none."""
+    try:
+        with open(os.path.join(home, *NOTICES), "rb") as file:
+            content = file.read(_MOST_BYTES)
+        found = msgspec.json.decode(content, type=list[dict[str, Any]])
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return []
+    return [one for one in found[:_MOST_NOTICES] if _is_news(one)]
+
+
+def notices_for(home: str, operation: str) -> Sequence[Notice]:
+    """What an answer of this operation carries beside its payload."""
+    return tuple(
+        Notice(
+            type=str(one.get("type")),
+            severity="warning" if one.get("severity") == "warning" else "info",
+            message=f"Handrail {one['latest_version']} is there, this is {__version__}; run handrail update.",
+            extra={name: value for name, value in one.items() if value is not None},
+        )
+        for one in kept_notices(home)
+        if one.get("severity") == "warning" or operation in TOLD_ALL
+    )
+
+
+def _is_news(notice: dict[str, Any]) -> bool:
+    """Silent once the running version is the latest, however it got there."""
+    latest, running = version_key(str(notice.get("latest_version", ""))), version_key(__version__)
+    return latest is not None and running is not None and running < latest

@@ -1,0 +1,120 @@
+"""What a look at the index becomes: a notice, its level by the changelog of the release or by its version."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.changelog import newer_releases
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.package_index import is_major_step
+from handrail.contract.update_facts import Look
+from handrail.contract.versions import version_key
+from handrail.ports import Updates
+from handrail.runtime.find_release import Asked, Found, digest_of_sources, index_sources_of
+from handrail.runtime.runtime import Runtime
+
+FRESH_SECONDS = 86_400
+"""How long a look is good for."""
+UPDATE = "handrail update"
+_MOST_METADATA_BYTES = 2_097_152
+_HEADING = "\n# Changelog\n"
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, StopIteration, OSError, EOFError, RuntimeError)
+_RELEASE_PAGE = r"(?im)^Project-URL: *(?:changelog|release notes|releases) *, *(https://[^\s@]{1,300})$"
+
+
+class _Graded(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a release matters to someone who runs this version."""
+
+    severity: Literal["info", "warning"]
+    basis: Literal["changelog", "version"]
+    release_url: str | None
+
+
+def look_of(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> Look:
+    """What was found, with the notice that later calls read. Never raises for a release that says nothing."""
+    return Look(
+        checked_at=rt.clock.now(),
+        checked_unix=rt.clock.unix_seconds(),
+        version=__version__,
+        latest=found.offered.version,
+        asked=digest_of_sources(index_sources_of(rt, found.facts)),
+        notice=_notice(rt, updates, found, asked) if found.is_newer else None,
+    )
+
+
+def fresh_look(rt: Runtime, updates: Updates, asked: str) -> Look | None:
+    """The last look, if it is of this version, of these places and of the last 24 hours."""
+    look = updates.last_look()
+    if look is None or (look.version, look.asked) != (__version__, asked):
+        return None
+    return look if 0 <= rt.clock.unix_seconds() - look.checked_unix < FRESH_SECONDS else None
+
+
+def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> dict[str, Json]:
+    graded = _graded(updates, found, asked)
+    return {
+        "type": "update_available",
+        "severity": graded.severity,
+        "severity_basis": graded.basis,
+        "current_version": __version__,
+        "latest_version": found.offered.version,
+        "install_method": found.facts.method,
+        "recommended_command": UPDATE,
+        "release_url": graded.release_url,
+        "checked_at": rt.clock.now(),
+        "next_steps": [UPDATE, f"handrail changelog --since {__version__}"],
+    }
+
+
+def _graded(updates: Updates, found: Found, asked: Asked) -> _Graded:
+    latest = found.offered.version
+    is_major = is_major_step(__version__, latest)
+    metadata = _metadata(updates, found, asked)
+    link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
+    public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
+    page = f"{public}/project/handrail/{latest}/" if public else None
+    changes = newer_releases(metadata.rpartition(_HEADING)[2], __version__, latest) if metadata else []
+    is_told = any(version_key(one.version) == version_key(latest) for one in changes)
+    is_security = any(one.changes.security for one in changes)
+    return _Graded(
+        severity="warning" if is_major or is_security else "info",
+        basis="changelog" if is_told else "version",
+        release_url=link[1] if link else page,
+    )
+
+
+def _metadata(updates: Updates, found: Found, asked: Asked) -> str:
+    """The metadata of the release, which ends with its changelog; empty when it cannot be had."""
+    offered = found.offered
+    try:
+        if offered.has_metadata:
+            address, mark, query = offered.url.partition("?")
+            content = updates.fetch(f"{address}.metadata{mark}{query}", "*/*", asked, found.page).content
+            stated = offered.metadata_sha256
+        else:
+            content = updates.fetch(offered.url, "*/*", asked, found.page).content
+            stated = offered.sha256
+    except Fault:
+        return ""
+    if stated and sha256(content).hexdigest() != stated.lower():
+        return ""
+    packed = content if offered.has_metadata else _out_of_wheel(content)
+    return packed[:_MOST_METADATA_BYTES].decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def _out_of_wheel(content: bytes) -> bytes:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as wheel:
+            name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+            with wheel.open(name) as file:
+                return file.read(_MOST_METADATA_BYTES)
+    except _UNREADABLE:
+        return b""
