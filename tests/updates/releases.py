@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ensurepip
 import hashlib
 import http.server
 import os
@@ -11,21 +12,38 @@ import sys
 import sysconfig
 import threading
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 import handrail
 from tests.surfaces.cli.tool import Ran
 
 OLD, NEW = handrail.__version__, "7.1.0"
 PACKAGE = Path(handrail.__file__).parent
+PIPX = Path(sys.executable).parent / "pipx"
 SECONDS = 240
+HUGE = 33_554_433
+"""One byte more than is read."""
+JSON, HTML = "application/vnd.pypi.simple.v1+json", "text/html"
+README = "# Handrail\n\nRead me.\n\n## 99.0\n\n### Security\n\n- No release, but a heading.\n"
+CHANGELOG = f"{README}\n# Changelog\n\n## Unreleased\n\n### Security\n\n- Later.\n"
 
 
-def wheel(folder: Path, version: str) -> Path:
-    """This package under another version, without what it depends on: the installation borrows that."""
+def changelog(*entries: tuple[str, str]) -> str:
+    """A long description that ends with these releases, each with one line under its heading."""
+    told = [f"\n## {version} - 2027-01-01\n\n### {heading}\n\n- A line.\n" for version, heading in entries]
+    return CHANGELOG + "".join(told)
+
+
+def wheel(folder: Path, version: str, description: str = "") -> Path:
+    """This package under another version, without what it depends on: the installation borrows that.
+
+    A module of a newer version refuses to be loaded into a process of this one, as a changed module might.
+    """
     path = folder / f"handrail-{version}-py3-none-any.whl"
     info = f"handrail-{version}.dist-info"
     content = {
@@ -33,10 +51,12 @@ def wheel(folder: Path, version: str) -> Path:
         for file in sorted(PACKAGE.rglob("*"))
         if file.is_file() and "__pycache__" not in file.parts
     }
+    guard = f"\nimport handrail as _own\nassert _own.__version__ == {version!r}, 'another version runs'\n"
+    for name in [name for name in content if name.endswith(".py") and name != "handrail/__init__.py"]:
+        content[name] += guard.encode()
     stated = content["handrail/__init__.py"].decode()
     content["handrail/__init__.py"] = stated.replace(f'"{OLD}"', f'"{version}"').encode()
-    metadata = f"Metadata-Version: 2.1\nName: handrail\nVersion: {version}\nRequires-Python: >=3.11\n"
-    content[f"{info}/METADATA"] = metadata.encode()
+    content[f"{info}/METADATA"] = metadata(version, description)
     content[f"{info}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
@@ -49,6 +69,11 @@ def wheel(folder: Path, version: str) -> Path:
     return path
 
 
+def metadata(version: str, description: str = "") -> bytes:
+    head = f"Metadata-Version: 2.1\nName: handrail\nVersion: {version}\nRequires-Python: >=3.11\n"
+    return f"{head}\n{description}".encode() if description else head.encode()
+
+
 def _record(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
@@ -57,11 +82,10 @@ class Index:
     """A package index on loopback whose answers a test chooses."""
 
     def __init__(self, folder: Path, versions: tuple[str, ...] = (OLD, NEW)) -> None:
+        self.folder = folder
         self.wheels = {path.name: path for path in (wheel(folder, version) for version in versions)}
         self.stalled = threading.Event()
-        self.trouble: dict[str, Any] = {}
-        self.is_tampered = False
-        self.is_json = True
+        self.healthy()
         index = self
 
         class Answering(http.server.BaseHTTPRequestHandler):
@@ -79,33 +103,68 @@ class Index:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/simple"
 
+    def healthy(self) -> None:
+        """Forget what a test chose."""
+        self.trouble: dict[str, Any] = {}
+        self.is_tampered = False
+        self.is_json = True
+        self.credentials = ""
+        self.rows: dict[str, dict[str, Any]] = {}
+        """Further facts of a version: `yanked`, `requires-python`."""
+        self.metadata: dict[str, bytes] = {}
+        """The metadata file beside the wheel of a version."""
+        self.seen: list[tuple[str, str]] = []
+        """Each request: its path, and the credentials that came with it."""
+
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
+        held = request.headers.get("Authorization", "").removeprefix("Basic ")
+        secret = base64.b64decode(held).decode()
+        self.seen.append((request.path, secret))
         if "stall" in self.trouble:
             self.stalled.wait(30)
-            return
-        if "status" in self.trouble:
-            request.send_response(self.trouble["status"])
-            request.send_header("Retry-After", "7")
-            request.end_headers()
-            return
-        name = request.path.rstrip("/").rpartition("/")[2]
-        media = "application/octet-stream"
-        if name in self.wheels:
-            content = self.wheels[name].read_bytes()
-        elif name != "handrail":
-            request.send_response(404)
-            request.end_headers()
-            return
-        elif self.is_json:
-            content, media = self.listing(), "application/vnd.pypi.simple.v1+json"
+        elif "status" in self.trouble:
+            self._send(request, self.trouble["status"], headers={"Retry-After": "7"})
+        elif "redirect" in self.trouble:
+            self._send(request, 302, headers={"Location": self.trouble["redirect"]})
+        elif self.credentials and secret != self.credentials:
+            self._send(request, 401)
+        elif "body" in self.trouble and request.path.rstrip("/").endswith("/handrail"):
+            content, media = self.trouble["body"]
+            self._send(request, 200, content, media)
         else:
-            content, media = self.page(), "text/html"
-        request.send_response(200)
-        request.send_header("Content-Type", media)
-        request.send_header("Content-Length", str(len(content)))
+            self._offer(request)
+
+    def _offer(self, request: http.server.BaseHTTPRequestHandler) -> None:
+        name = request.path.rstrip("/").rpartition("/")[2]
+        version = name.removesuffix(".metadata").removeprefix("handrail-").partition("-py3")[0]
+        if name.endswith(".metadata") and version in self.metadata:
+            self._send(request, 200, self.metadata[version], "text/plain")
+        elif name in self.wheels:
+            self._send(request, 200, self.wheels[name].read_bytes(), "application/octet-stream")
+        elif name == "handrail":
+            listing, media = (self.listing(), JSON) if self.is_json else (self.page(), HTML)
+            self._send(request, 200, listing, media)
+        else:
+            self._send(request, 404)
+
+    def _send(
+        self,
+        request: http.server.BaseHTTPRequestHandler,
+        status: int,
+        content: bytes = b"",
+        media: str = "text/plain",
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        request.send_response(status)
+        told = {"Content-Type": media, "Content-Length": str(len(content)), **(headers or {})}
+        for name, value in told.items():
+            request.send_header(name, value)
         request.end_headers()
         if request.command == "GET":
-            request.wfile.write(content)
+            try:
+                request.wfile.write(content)
+            except OSError:
+                return  # the caller had enough
 
     def digest(self, name: str) -> str:
         content = b"something else" if self.is_tampered else self.wheels[name].read_bytes()
@@ -113,19 +172,36 @@ class Index:
 
     def listing(self) -> bytes:
         files = [
-            {"filename": name, "url": f"/files/{name}", "hashes": {"sha256": self.digest(name)}}
+            {
+                "filename": name,
+                "url": f"/files/{name}",
+                "hashes": {"sha256": self.digest(name)},
+                "core-metadata": _version(name) in self.metadata,
+                **self.rows.get(_version(name), {}),
+            }
             for name in self.wheels
         ]
         return msgspec.json.encode({"meta": {"api-version": "1.0"}, "name": "handrail", "files": files})
 
     def page(self) -> bytes:
-        links = [f'<a href="/files/{name}#sha256={self.digest(name)}">{name}</a>' for name in self.wheels]
+        links = []
+        for name in self.wheels:
+            row = self.rows.get(_version(name), {})
+            asked = row.get("requires-python", "").replace("<", "&lt;").replace(">", "&gt;")
+            told = f' data-requires-python="{asked}"' if asked else ""
+            told += ' data-yanked=""' if row.get("yanked") else ""
+            told += ' data-core-metadata="true"' if _version(name) in self.metadata else ""
+            links.append(f'<a href="/files/{name}#sha256={self.digest(name)}"{told}>{name}</a>')
         return f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
 
     def close(self) -> None:
         self.stalled.set()
         self.server.shutdown()
         self.server.server_close()
+
+
+def _version(name: str) -> str:
+    return name.removeprefix("handrail-").partition("-py3")[0]
 
 
 class Installation:
@@ -162,6 +238,39 @@ class Installation:
         self.uv("pip", "install", "--python", str(self.python), f"handrail=={version}")
         return self.borrowing()
 
+    def by_pip(self) -> Installation:
+        """A venv with a pip of its own, which reads pip's settings: the one that comes with Python."""
+        self.environment |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_CACHE_DIR": "1"}
+        self.by_venv()
+        site = next(self.python.parent.parent.glob("lib/python*/site-packages"))
+        packed = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+        if not packed:
+            pytest.skip("this Python comes without pip")
+        with zipfile.ZipFile(packed[-1]) as archive:
+            archive.extractall(site)
+        return self
+
+    def as_before(self) -> Installation:
+        """With the older release again, whatever a test did."""
+        self.uv("pip", "install", "--python", str(self.python), f"handrail=={OLD}")
+        return self
+
+    def by_pipx(self, backend: str, version: str = OLD) -> Installation:
+        self.environment |= {
+            "PATH": f"{PIPX.parent}{os.pathsep}{self.environment['PATH']}",
+            "PIPX_HOME": str(self.folder / "pipx"),
+            "PIPX_BIN_DIR": str(self.folder / "bin"),
+            "PIPX_MAN_DIR": str(self.folder / "man"),
+            "PIP_INDEX_URL": self.index.url,
+            "PIP_CONFIG_FILE": os.devnull,
+        }
+        self.python = self.folder / "pipx" / "venvs" / "handrail" / "bin" / "python"
+        self._ran(
+            *(str(PIPX), "install", "--skip-maintenance", "--backend", backend),
+            *("--python", sys.executable, f"handrail=={version}"),
+        )
+        return self.borrowing()
+
     def borrowing(self) -> Installation:
         """msgspec and the others come from the environment that runs the tests."""
         site = next(self.python.parent.parent.glob("lib/python*/site-packages"))
@@ -169,21 +278,31 @@ class Installation:
         return self
 
     def uv(self, *arguments: str) -> None:
+        self._ran("uv", *arguments)
+
+    def _ran(self, *command: str) -> None:
         done = subprocess.run(
-            ["uv", *arguments], env=self.environment, capture_output=True, timeout=SECONDS, check=False
+            command, env=self.environment, capture_output=True, timeout=SECONDS, check=False
         )
         assert done.returncode == 0, done.stderr.decode()
 
     def command(self, *arguments: str) -> list[str]:
         return [str(self.python), "-P", "-c", "from handrail.main import console; console()", *arguments]
 
-    def run(self, *arguments: str, environment: dict[str, str] | None = None) -> Ran:
+    def run(
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        without: tuple[str, ...] = (),
+        cwd: Path | None = None,
+    ) -> Ran:
+        own = {name: value for name, value in self.environment.items() if name not in without}
         done = subprocess.run(
             self.command(*arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            cwd=self.folder,
-            env={**self.environment, **(environment or {})},
+            cwd=cwd or self.folder,
+            env={**own, **(environment or {})},
             timeout=SECONDS,
             check=False,
         )

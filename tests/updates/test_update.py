@@ -8,53 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.surfaces.cli.tool import CORE_CODES, Ran, strict_json
+from tests.surfaces.cli.tool import Ran
+from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
-
-pytestmark = pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
-    made = Index(tmp_path_factory.mktemp("index"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory, index: Index) -> Installation:
-    """One that no test changes."""
-    return Installation(tmp_path_factory.mktemp("kept"), index).by_uv_tool()
-
-
-@pytest.fixture(autouse=True)
-def _healthy(index: Index) -> Iterator[None]:
-    yield
-    index.trouble, index.is_tampered, index.is_json = {}, False, True
-
-
-def data(ran: Ran) -> Any:
-    document = strict_json(ran.out)
-    assert (document["ok"], ran.status) == (True, 0), document
-    return document["data"]
-
-
-def error(ran: Ran, code: str) -> Any:
-    """The failure, after what every failure of an update must say."""
-    document = strict_json(ran.out)
-    assert document["ok"] is False, document
-    found = document["error"]
-    assert (found["code"], (ran.status, found["retryable"])) == (code, CORE_CODES[code])
-    details = found["details"]
-    assert {"stage", "current_version", "binary_replaced", "skill_sync_status"} <= set(details)
-    assert details["hint"].endswith(".")
-    return details
 
 
 @pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])
@@ -84,44 +44,6 @@ def test_a_check_is_remembered_for_later_calls(installation: Installation) -> No
         ("update_available", "warning", NEW)
     ]
     assert shown == kept
-
-
-@pytest.mark.parametrize(
-    ("trouble", "code"),
-    [
-        ({"status": 404}, "E_NOT_FOUND"),
-        ({"status": 401}, "E_AUTH"),
-        ({"status": 429}, "E_RATE_LIMITED"),
-        ({"status": 500}, "E_SERVER"),
-    ],
-)
-def test_an_index_in_trouble_is_told_by_its_status(
-    installation: Installation, index: Index, trouble: dict[str, Any], code: str
-) -> None:
-    index.trouble = trouble
-
-    details = error(installation.run("update"), code)
-
-    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (
-        "discover",
-        OLD,
-        False,
-    )
-    assert code != "E_RATE_LIMITED" or details["retry_after_ms"] == 7000
-
-
-def test_an_index_that_is_not_there_is_a_network_failure(installation: Installation) -> None:
-    ran = installation.run("update", environment={"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"})
-
-    assert error(ran, "E_NETWORK")["stage"] == "discover"
-
-
-def test_what_is_no_version_is_refused_before_any_index_is_asked(installation: Installation) -> None:
-    nowhere = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"}
-
-    ran = installation.run("update", "--check", "--target-version", "../x", environment=nowhere)
-
-    assert error(ran, "E_VALIDATION")["param"] == "--target-version"
 
 
 def test_a_release_that_is_not_offered_is_not_found(installation: Installation) -> None:

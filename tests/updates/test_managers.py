@@ -1,0 +1,132 @@
+"""Each package manager as it is, from the older release to the newest one.
+
+uv, pipx (with either of its backends) and pip run for real, against an index on loopback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.cli.tool import strict_json
+from tests.updates.answers import data, error
+from tests.updates.releases import NEW, OLD, Index, Installation
+
+NOWHERE = "http://127.0.0.1:9/simple"
+
+
+def check_updated(installed: Installation, method: str, *command: str) -> None:
+    told = data(installed.run("update"))
+
+    assert (told["install_method"], told["status"]) == (method, "updated")
+    assert (told["previous_version"], told["current_version"]) == (OLD, NEW)
+    assert told["command"][1 : len(command) + 1] == list(command)
+    assert installed.version() == NEW
+
+
+def check_named(installed: Installation, *command: str) -> None:
+    """Back to the older release, by its name."""
+    told = data(installed.run("update", "--target-version", OLD))
+
+    assert (told["status"], told["previous_version"], told["current_version"]) == ("updated", NEW, OLD)
+    assert told["command"][1 : len(command) + 1] == list(command)
+    assert told["command"][-1] == f"handrail=={OLD}"
+
+
+def test_pipx_brings_the_newest_release_and_the_one_that_is_named(tmp_path: Path, index: Index) -> None:
+    installed = Installation(tmp_path, index).by_pipx("uv")
+
+    check_updated(installed, "pipx", "upgrade", "handrail")
+    check_named(installed, "install", "--force")
+
+
+def test_pipx_does_so_by_pip_as_well(tmp_path: Path, index: Index) -> None:
+    installed = Installation(tmp_path, index).by_pipx("pip")
+    del installed.environment["UV_DEFAULT_INDEX"]
+
+    check_updated(installed, "pipx", "upgrade", "handrail")
+
+
+def test_pip_brings_the_newest_release_and_the_one_that_is_named(pip: Installation, index: Index) -> None:
+    pip.environment["PIP_INDEX_URL"] = index.url
+
+    check_updated(pip, "pip", "-m", "pip", "install", "--upgrade", "handrail")
+    check_named(pip, "-m", "pip", "install", "--upgrade")
+
+
+def test_an_environment_without_pip_is_brought_there_by_uv(venv: Installation) -> None:
+    check_updated(venv, "pip", "pip", "install", "--python", str(venv.python), "--upgrade")
+    check_named(venv, "pip", "install", "--python", str(venv.python))
+
+
+def test_after_a_named_release_a_uv_tool_can_have_the_newest_again(tmp_path: Path, index: Index) -> None:
+    """uv remembers the name as a pin, over which its own upgrade does nothing."""
+    installed = Installation(tmp_path, index).by_uv_tool(NEW)
+    check_named(installed, "tool", "install", "--refresh")
+
+    told = data(installed.run("update"))
+
+    assert (told["current_version"], told["command"][-1]) == (NEW, "handrail@latest")
+
+
+@pytest.mark.parametrize("shown", [("--human",), ("--envelope", "lafs"), ("--field", "current_version")])
+def test_the_old_program_tells_of_the_new_one_without_loading_any_of_it(
+    venv: Installation, shown: tuple[str, ...]
+) -> None:
+    """Modules of the newer release refuse to be loaded into a process of the older one."""
+    ran = venv.run("update", *shown)
+
+    assert (ran.status, NEW in ran.out.decode()) == (0, True), ran
+    assert venv.version() == NEW
+
+
+def test_a_checkout_cannot_lead_an_update_astray(pip: Installation, index: Index, tmp_path: Path) -> None:
+    """Managers take settings, and Python takes modules, from the directory they are started in."""
+    (tmp_path / "pip.py").write_text("raise SystemExit('a module of the checkout ran')", encoding="utf-8")
+    table = f'[[index]]\nurl = "{NOWHERE}"\ndefault = true\n'
+    (tmp_path / "uv.toml").write_text(table, encoding="utf-8")
+    (tmp_path / ".handrail").mkdir()
+    own = json.dumps({"update": {"index": NOWHERE}})
+    (tmp_path / ".handrail/config.json").write_text(own, encoding="utf-8")
+
+    ran = pip.run("update", environment={"PIP_INDEX_URL": index.url}, cwd=tmp_path)
+
+    assert data(ran)["current_version"] == NEW
+    assert b"checkout ran" not in ran.err
+
+
+def test_a_password_in_an_address_reaches_the_index_and_no_output(venv: Installation, index: Index) -> None:
+    index.credentials = "agent:pw!9x"  # shorter than what is looked for by value alone
+    home = venv.home / ".handrail"
+    home.mkdir(exist_ok=True)
+    address = index.url.replace("://", "://agent:pw%219x@")
+    (home / "config.json").write_text(json.dumps({"update": {"index": address}}), encoding="utf-8")
+
+    ran = [venv.run("update", "--check"), venv.run("update", "--dry-run", "--human"), venv.run("update")]
+    (home / "config.json").unlink()
+    kept = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+
+    assert (data(ran[0])["target_version"], data(ran[2])["current_version"]) == (NEW, NEW)
+    written = kept + b"".join(one.out + one.err for one in ran)
+    assert not [form for form in (b"pw!9x", b"pw%219x", b"cHchOXg") if form in written]
+    assert {held for _, held in index.seen if held} == {"agent:pw!9x"}
+
+
+def test_a_failed_manager_is_told_without_the_passwords_it_prints(
+    installation: Installation, index: Index, tmp_path: Path
+) -> None:
+    manager = tmp_path / "uv"
+    line = "cannot reach https://agent:s3cr3t@example.org/simple"
+    manager.write_text(f'#!/bin/sh\necho "{line}"\nexit 2\n', encoding="utf-8")
+    manager.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{installation.environment['PATH']}"
+
+    ran = installation.run("update", environment={"PATH": path})
+
+    assert error(ran, "E_IO")["cause"] == "exit 2"
+    assert b"https://[redacted]@example.org/simple" in ran.err
+    assert b"s3cr3t" not in ran.out + ran.err
+    assert strict_json(ran.out)["error"]["details"]["command"][0] == str(manager)
