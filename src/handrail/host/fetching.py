@@ -125,6 +125,9 @@ def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
         content = answer.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise Fault(E_NETWORK, "The index answered with more than any release needs.")
+        stated = answer.headers.get("Content-Length", "")
+        if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not complain
+            raise Fault(E_NETWORK, "The connection to the index broke.")
         here = resolved(answer.geturl(), urllib.parse.urlunsplit(address))
         return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
 

@@ -1,0 +1,132 @@
+"""Listings of a package index, in both of their forms, and the release that is taken from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+
+from handrail.contract.package_index import (
+    OfferedFile,
+    best,
+    exactly,
+    is_major_step,
+    offered_files,
+    python_fits,
+)
+
+NAME = "handrail-1.2.0-py3-none-any.whl"
+
+
+def listed(**row: Any) -> OfferedFile:
+    (found,) = offered_files(
+        msgspec.json.encode({"files": [{"filename": NAME, "url": NAME, **row}]}), "application/json"
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({}, {}),
+        ({"yanked": "a reason"}, {"is_yanked": True}),
+        ({"yanked": False}, {}),
+        ({"requires-python": ">=3.12"}, {"requires_python": ">=3.12"}),
+        ({"requires-python": None}, {}),
+        ({"hashes": {"sha256": "ab"}}, {"sha256": "ab"}),
+        ({"core-metadata": True}, {"has_metadata": True}),
+        ({"core-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
+        ({"dist-info-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
+        ({"core-metadata": False}, {}),
+    ],
+)
+def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert listed(**row) == OfferedFile(version="1.2.0", url=NAME, **expected)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        (f'href="{NAME}"', {}),
+        (f'href="{NAME}#sha256=ab"', {"sha256": "ab"}),
+        (f'href="{NAME}#md5=ab"', {}),
+        (f'href="{NAME}?key=x"', {"url": f"{NAME}?key=x"}),
+        (f'href="{NAME}" data-yanked', {"is_yanked": True}),
+        (f'href="{NAME}" data-requires-python="&gt;=3.12"', {"requires_python": ">=3.12"}),
+        (f'href="{NAME}" data-core-metadata="sha256=cd"', {"has_metadata": True, "metadata_sha256": "cd"}),
+        (f'href="{NAME}" data-dist-info-metadata="true"', {"has_metadata": True}),
+        (f'href="{NAME}" data-core-metadata="false"', {}),
+    ],
+)
+def test_a_link_of_html_says_the_same(attributes: str, expected: dict[str, Any]) -> None:
+    found = offered_files(f"<html><body><a {attributes}>{NAME}</a></body></html>".encode(), "text/html")
+
+    assert found == [OfferedFile(**{"version": "1.2.0", "url": NAME, **expected})]
+
+
+@given(
+    content=st.binary(max_size=300), media=st.sampled_from(["application/json", "text/html", "text/plain"])
+)
+def test_whatever_arrives_is_a_listing_or_none(content: bytes, media: str) -> None:
+    try:
+        found = offered_files(content, media)
+    except ValueError:
+        return
+
+    assert all(isinstance(one, OfferedFile) for one in found)
+
+
+CLAUSES = st.tuples(
+    st.sampled_from([">=", "<=", ">", "<", "==", "!="]),
+    st.sampled_from(["3", "3.11", "3.11.7", "3.12", "4.0"]),
+).map("".join)
+
+
+@given(
+    clauses=st.lists(CLAUSES | st.sampled_from(["~=3.11", "~=3.11.2", "==3.11.*", "!=3.12.*"]), max_size=3),
+    python=st.sampled_from(["3.10.9", "3.11.0", "3.11.7", "3.12.0", "3.13.1", "4.0.0"]),
+)
+def test_a_python_fits_as_the_reference_library_says(clauses: list[str], python: str) -> None:
+    text = ",".join(clauses)
+
+    assert python_fits(text, python) is (python in SpecifierSet(text))
+
+
+@pytest.mark.parametrize("text", ["three", ">=", "=>3.11", ">=3.11;", "3.11"])
+def test_what_cannot_be_read_fits_nobody(text: str) -> None:
+    assert python_fits(text, "3.11.7") is False
+
+
+def test_the_newest_that_fits_is_taken_and_a_named_one_as_it_is() -> None:
+    files = [
+        OfferedFile(version="1.9.0", url="a"),
+        OfferedFile(version="1.10.0", url="b"),
+        OfferedFile(version="2.0.0rc1", url="c"),
+        OfferedFile(version="1.11.0", url="d", is_yanked=True),
+        OfferedFile(version="1.12.0", url="e", requires_python=">=3.99"),
+        OfferedFile(version="1.10", url="f", requires_python=">=3.99"),
+    ]
+
+    taken = [best(files, "3.11.7", with_pre=False), best(files, "3.11.7", with_pre=True)]
+    named = [exactly(files, version, "3.11.7") for version in ("1.10.0", "1.11.0", "1.12.0", "3.0")]
+
+    assert [one and one.url for one in taken] == ["b", "c"]
+    assert [one and one.url for one in named] == ["b", "d", "e", None]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_major"),
+    [
+        ("0.1.0", "0.2.0", False),
+        ("0.9", "1.0", True),
+        ("1.0", "1.9.9", False),
+        ("9.0", "10.0", True),
+        ("2.0", "1.0", False),
+    ],
+)
+def test_a_major_step_is_seen_by_number(before: str, after: str, is_major: bool) -> None:
+    assert is_major_step(before, after) is is_major

@@ -1,0 +1,105 @@
+"""Addresses of an index: where credentials go, which redirect is followed, what a broken server becomes."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from handrail.contract.outcome import Fault
+from handrail.contract.update_facts import Fetched
+from handrail.host.fetching import fetched, may_lead, resolved
+
+HERE = "https://agent:pw@index.example.org/simple/handrail/"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("../../files/a.whl", "https://agent:pw@index.example.org/files/a.whl"),
+        ("https://index.example.org/a.whl", "https://agent:pw@index.example.org/a.whl"),
+        ("https://index.example.org:444/a.whl", "https://index.example.org:444/a.whl"),
+        ("https://files.example.org/a.whl", "https://files.example.org/a.whl"),
+        ("http://index.example.org/a.whl", "http://index.example.org/a.whl"),
+        ("https://other:x@index.example.org/a.whl", "https://other:x@index.example.org/a.whl"),
+    ],
+)
+def test_credentials_stay_with_their_own_host(url: str, expected: str) -> None:
+    assert resolved(url, HERE) == expected
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "is_followed"),
+    [
+        ("https://a.example.org", "https://b.example.org", True),
+        ("http://a.example.org", "https://a.example.org", True),
+        ("http://a.example.org", "http://b.example.org", True),
+        ("https://a.example.org", "http://a.example.org", False),
+        ("https://a.example.org", "file:///etc/passwd", False),
+        ("http://a.example.org", "ftp://a.example.org", False),
+        ("http://a.example.org", "data:text/html,x", False),
+    ],
+)
+def test_a_redirect_never_leads_to_something_weaker(here: str, there: str, is_followed: bool) -> None:
+    assert may_lead(here, there) is is_followed
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"", "E_NETWORK"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "E_NETWORK"),
+        (b"not a protocol\r\n\r\n", "E_NETWORK"),
+        (b"HTTP/1.1 302 Found\r\nLocation: https://[bad\r\n\r\n", "E_NETWORK"),
+        (b"HTTP/1.1 302 Found\r\n\r\n", "E_SERVER"),
+        (b"HTTP/1.1 418 Teapot\r\n\r\n", "E_VALIDATION"),
+    ],
+)
+def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: bytes, code: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+        worker = threading.Thread(target=serve, daemon=True)
+        worker.start()
+        found = fetched(f"http://127.0.0.1:{server.getsockname()[1]}/", "*/*")
+        worker.join(10)
+
+    assert isinstance(found, Fault)
+    assert found.kind.code == code
+
+
+def test_a_directory_lists_its_names_and_a_path_needs_no_scheme(tmp_path: Path) -> None:
+    (tmp_path / "a b.whl").write_bytes(b"")
+
+    by_path, by_address = fetched(str(tmp_path), "*/*"), fetched(f"file://{tmp_path}", "*/*")
+
+    assert isinstance(by_path, Fetched)
+    assert by_path == by_address
+    assert b'href="a%20b.whl"' in by_path.content
+    assert by_path.url == f"file://{tmp_path}/"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("none", "E_NOT_FOUND"), ("file/inside", "E_IO"), ("\0", "E_NETWORK")]
+)
+def test_a_file_that_cannot_be_read_is_trouble(tmp_path: Path, name: str, code: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+
+    found = fetched(f"{tmp_path}/{name}", "*/*")
+
+    assert isinstance(found, Fault)
+    assert found.kind.code == code
+
+
+def test_no_message_holds_an_address() -> None:
+    found = fetched("http://agent:open-sesame@127.0.0.1:9/", "*/*")
+
+    assert isinstance(found, Fault)
+    assert "sesame" not in f"{found}{found.message}{found.details}"
