@@ -81,7 +81,8 @@ def _graded(updates: Updates, found: Found, asked: Asked) -> _Graded:
     link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
     public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
     page = f"{public}/project/handrail/{latest}/" if public else None
-    changes = newer_releases(metadata.rpartition(_HEADING)[2], __version__, latest) if metadata else []
+    _, heading, told = metadata.rpartition(_HEADING)
+    changes = newer_releases(told, __version__, latest) if heading else []
     is_told = any(version_key(one.version) == version_key(latest) for one in changes)
     is_security = any(one.changes.security for one in changes)
     return _Graded(

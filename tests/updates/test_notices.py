@@ -1,0 +1,232 @@
+"""A look at the index becomes a notice: its level by what the release says, its age by the clock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.surfaces.cli.tool import Ran, strict_json
+from tests.updates.answers import data
+from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel
+
+MINOR = "0.2.0"
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def _minor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    made = Index(tmp_path_factory.mktemp("minor"), (OLD, MINOR))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def minor(_minor: Index) -> Iterator[Index]:
+    """An index whose newest release is a small step."""
+    yield _minor
+    _minor.healthy()
+
+
+@pytest.fixture
+def run(installation: Installation, minor: Index, tmp_path: Path) -> Run:
+    """In a home of its own, so that nothing is remembered yet."""
+
+    def runs(*arguments: str, index: Index = minor) -> Ran:
+        environment = {"HANDRAIL_HOME": str(tmp_path / "home"), "UV_DEFAULT_INDEX": index.url}
+        return installation.run(*arguments, environment=environment)
+
+    return runs
+
+
+def kept(tmp_path: Path, name: str = "notices.json") -> Any:
+    return json.loads((tmp_path / "home/data/cache" / name).read_bytes())
+
+
+GRADES: list[tuple[str, tuple[tuple[str, str], ...], tuple[str, str]]] = [
+    ("an ordinary step", ((MINOR, "Added"), (OLD, "Security")), ("info", "changelog")),
+    ("a hole is closed", ((MINOR, "Security"),), ("warning", "changelog")),
+    ("a hole was closed on the way", ((MINOR, "Fixed"), ("0.1.5", "Security")), ("warning", "changelog")),
+    ("a hole is closed later", (("0.3.0", "Security"), (MINOR, "Fixed")), ("info", "changelog")),
+    ("a changelog that ends before it", ((OLD, "Security"),), ("info", "version")),
+]
+
+
+@pytest.mark.parametrize(("_", "entries", "expected"), GRADES, ids=[one[0] for one in GRADES])
+def test_the_changelog_of_the_release_decides_the_level(
+    run: Run, minor: Index, tmp_path: Path, _: str, entries: Any, expected: tuple[str, str]
+) -> None:
+    minor.metadata = {MINOR: metadata(MINOR, changelog(*entries))}
+
+    told = data(run("update", "--check"))
+    context = strict_json(run("context").out)
+
+    (notice,) = told["notices"]
+    assert (notice["severity"], notice["severity_basis"]) == expected
+    assert (notice["type"], notice["current_version"], notice["latest_version"]) == (
+        "update_available",
+        OLD,
+        MINOR,
+    )
+    assert (notice["install_method"], notice["recommended_command"]) == ("uv-tool", "handrail update")
+    assert notice["checked_at"].endswith("Z")
+    assert kept(tmp_path) == context["data"]["notices"] == told["notices"]
+    assert [one["severity"] for one in context["meta"]["notices"]] == [expected[0]]
+
+
+def test_without_a_file_beside_it_the_wheel_itself_is_read(run: Run, minor: Index, tmp_path: Path) -> None:
+    plain = dict(minor.wheels)
+    path = wheel(tmp_path, MINOR, changelog((MINOR, "Security")))
+    minor.wheels[path.name] = path
+
+    (notice,) = data(run("update", "--check"))["notices"]
+    minor.wheels = plain
+
+    assert (notice["severity"], notice["severity_basis"]) == ("warning", "changelog")
+
+
+@pytest.mark.parametrize("how", ["another digest", "not there", "no changelog", "no zip"])
+def test_a_release_that_says_nothing_is_graded_by_its_version(
+    run: Run, minor: Index, tmp_path: Path, how: str
+) -> None:
+    secure = changelog((MINOR, "Security"))
+    plain = dict(minor.wheels)
+    match how:
+        case "another digest":
+            minor.metadata = {MINOR: metadata(MINOR, secure)}
+            minor.rows = {MINOR: {"core-metadata": {"sha256": "0" * 64}}}
+        case "not there":
+            minor.rows = {MINOR: {"core-metadata": True}}
+        case "no changelog":
+            minor.metadata = {MINOR: metadata(MINOR, secure.replace("# Changelog", "# History"))}
+        case _:
+            (tmp_path / f"handrail-{MINOR}-py3-none-any.whl").write_bytes(b"PK no zip")
+            minor.wheels[f"handrail-{MINOR}-py3-none-any.whl"] = (
+                tmp_path / f"handrail-{MINOR}-py3-none-any.whl"
+            )
+
+    (notice,) = data(run("update", "--check"))["notices"]
+    minor.wheels = plain
+
+    assert (notice["severity"], notice["severity_basis"]) == ("info", "version")
+
+
+def test_a_major_step_is_a_warning_whatever_it_says(run: Run, index: Index) -> None:
+    index.metadata = {NEW: metadata(NEW, changelog((NEW, "Added")))}
+
+    (notice,) = data(run("update", "--check", index=index))["notices"]
+
+    assert (notice["severity"], notice["severity_basis"]) == ("warning", "changelog")
+
+
+def test_the_release_page_is_the_one_that_the_release_names(run: Run, minor: Index) -> None:
+    said = metadata(MINOR).decode() + "Project-URL: Changelog, https://example.org/changes\n\nText.\n"
+    minor.metadata = {MINOR: said.encode()}
+
+    (notice,) = data(run("update", "--check"))["notices"]
+
+    assert notice["release_url"] == "https://example.org/changes"
+
+
+@pytest.mark.parametrize("line", [("--channel", "pre"), ("--target-version", MINOR)])
+def test_only_a_look_for_the_newest_release_is_remembered(
+    run: Run, tmp_path: Path, line: tuple[str, ...]
+) -> None:
+    data(run("update", "--check", *line))
+    data(run("update", "--dry-run"))
+
+    assert not (tmp_path / "home/data/cache").exists()
+
+
+def doctored(ran: Ran) -> Any:
+    (check,) = data(ran)["checks"]
+    return check
+
+
+def test_doctor_looks_once_a_day_and_says_the_same_in_between(run: Run, minor: Index, tmp_path: Path) -> None:
+    minor.metadata = {MINOR: metadata(MINOR, changelog((MINOR, "Added")))}
+
+    first = run("doctor", "--checks", "update")
+    looked = len(minor.seen)
+    again = run("doctor", "--checks", "update")
+
+    check = doctored(first)
+    assert (check["status"], check["fix"]) == ("warn", "handrail update")
+    assert (check["details"]["latest_version"], check["details"]["notice"]) == (MINOR, kept(tmp_path)[0])
+    assert [one["severity"] for one in strict_json(first.out)["meta"]["notices"]] == ["info"]
+    assert (looked, len(minor.seen)) == (2, 2)
+    assert strict_json(first.out)["data"] == strict_json(again.out)["data"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"checked_unix": -86_400}, {"checked_unix": 90}, {"version": "0.0.1"}, {"asked": "x"}]
+)
+def test_a_look_of_old_of_the_future_or_of_elsewhere_is_made_again(
+    run: Run, minor: Index, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    data(run("update", "--check"))
+    look = kept(tmp_path, "update-check.json")
+    moved = {name: look[name] + value if isinstance(value, int) else value for name, value in change.items()}
+    (tmp_path / "home/data/cache/update-check.json").write_text(
+        json.dumps({**look, **moved}), encoding="utf-8"
+    )
+    minor.seen.clear()
+
+    doctored(run("doctor", "--checks", "update"))
+
+    assert minor.seen != []
+    assert kept(tmp_path, "update-check.json")["version"] == OLD
+
+
+def test_doctor_is_content_with_the_newest_version_and_remembers_that_too(
+    run: Run, minor: Index, tmp_path: Path
+) -> None:
+    minor.rows = {MINOR: {"yanked": True}}
+
+    check = doctored(run("doctor", "--checks", "update"))
+    looked = len(minor.seen)
+    doctored(run("doctor", "--checks", "update"))
+
+    assert (check["status"], check["fix"], check["details"]["latest_version"]) == ("pass", None, OLD)
+    assert not (tmp_path / "home/data/cache/notices.json").exists()
+    assert (looked, len(minor.seen)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "line", [("--offline",), ("--offline", "--checks", "update"), ("--checks", "python")]
+)
+def test_doctor_asks_no_index_unless_it_may_and_must(run: Run, minor: Index, line: tuple[str, ...]) -> None:
+    data(run("doctor", *line))
+
+    assert minor.seen == []
+
+
+def test_offline_the_last_look_counts_however_old(run: Run, minor: Index, tmp_path: Path) -> None:
+    data(run("update", "--check"))
+    look = kept(tmp_path, "update-check.json")
+    old = json.dumps({**look, "checked_unix": 0})
+    (tmp_path / "home/data/cache/update-check.json").write_text(old, encoding="utf-8")
+    minor.seen.clear()
+
+    check = doctored(run("doctor", "--offline", "--checks", "update"))
+
+    assert (check["status"], check["details"]["latest_version"]) == ("warn", MINOR)
+    assert minor.seen == []
+
+
+@pytest.mark.parametrize("trouble", [{"stall": True}, {"status": 500}, {"body": (b"x", "image/png")}])
+def test_an_index_in_trouble_is_a_warning_within_two_seconds(
+    run: Run, minor: Index, trouble: dict[str, Any]
+) -> None:
+    minor.trouble = trouble
+
+    ran = run("doctor", "--checks", "update,python")
+
+    check = data(ran)["checks"][1]
+    assert (check["status"], check["fix"]) == ("warn", "handrail update --check")
+    assert data(ran)["summary"]["fail"] == 0
+    assert "Nothing was changed" not in check["message"]
+    assert strict_json(ran.out)["meta"]["duration_ms"] < 4_000
