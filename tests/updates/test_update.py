@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.surfaces.cli.tool import Ran
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
+from tests.updates.releases import NEW, OLD, Index, Installation
 
 
 @pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])
@@ -89,50 +86,6 @@ def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
         False,
     )
     assert details["cause"] == ("it changed nothing" if status == 0 else "exit 3")
-
-
-@pytest.mark.parametrize("stage", ["discover", "replace"])
-def test_a_signal_ends_it_with_the_truth(
-    installation: Installation, index: Index, tmp_path: Path, stage: str
-) -> None:
-    environment = dict(installation.environment)
-    started = tmp_path / "started"
-    if stage == "discover":
-        index.trouble = {"stall": True}
-    else:
-        manager = tmp_path / "uv"
-        manager.write_text(f"#!/bin/sh\ntouch {started}\nexec sleep 60\n", encoding="utf-8")
-        manager.chmod(0o755)
-        environment["PATH"] = f"{tmp_path}{os.pathsep}{environment['PATH']}"
-
-    with subprocess.Popen(
-        installation.command("update"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        cwd=tmp_path,
-    ) as child:
-        _wait_until(child, started if stage == "replace" else None)
-        child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=SECONDS)
-
-    details = error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
-    assert (details["stage"], details["current_version"], details["binary_replaced"]) == (stage, OLD, False)
-
-
-def _wait_until(child: subprocess.Popen[bytes], started: Path | None) -> None:
-    """Until the manager runs; a call that only looks is given a moment to begin looking."""
-    for _ in range(1200):
-        if started is not None and started.exists():
-            return
-        try:
-            child.wait(timeout=0.05 if started is not None else 2.5)
-        except subprocess.TimeoutExpired:
-            if started is None:
-                return
-        else:
-            raise AssertionError("it ended by itself")
 
 
 def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_nothing(

@@ -120,6 +120,7 @@ CASES: list[tuple[str, Spoil, str, str]] = [
     ("skill_sync", skill(is_packed_one=False), "warn", "handrail update"),
     ("skill_sync", skill(), "pass", ""),
     ("skill_sync", with_(), "pass", ""),
+    ("update", with_(), "warn", "handrail update --check"),
     ("release_readiness", with_(), "fail", "CI"),
 ]
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.surfaces.cli.test_cold_start import loaded
 from tests.surfaces.cli.tool import Ran, Tool, checked_document, strict_json
+from tests.surfaces.mcp.test_stdio import CALL, OPENING, lines_of
 
 NEWER = "99.1.0"
 NOTICE = {
@@ -203,3 +204,12 @@ def test_an_advance_without_news_loads_nothing_for_it(tool: Tool, started: Any, 
         "handrail.host.notices",
         "handrail.contract.versions",
     }
+
+
+def test_the_server_for_agents_is_not_touched_by_it(tool: Tool, keep: Keep) -> None:
+    keep(WARNING)
+
+    ran = tool.run("mcp", stdin=lines_of(*OPENING, CALL))
+
+    assert b'"id":2' in ran.out
+    assert NEWER.encode() not in ran.out
