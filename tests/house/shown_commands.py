@@ -29,6 +29,7 @@ DIFFERS_EACH_TIME = (
     (re.compile(r"\b(ses|run|nod)_[0-9a-z]{12}\b"), r"\1_0123456789ab"),
     (re.compile(r'("duration_ms": ?)[0-9]+'), r"\g<1>0"),
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"), "2026-11-15T09:30:00.000Z"),
+    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} UTC"), "2026-11-15 09:30 UTC"),
 )
 
 
@@ -55,9 +56,17 @@ class ScratchShell:
 
     def run(self, command: str) -> str:
         """What the command printed, with everything that differs each time replaced by a fixed text."""
-        line = PLACEHOLDER.sub(self._newest, command.removeprefix(FROM_A_CLONE))
-        finished = subprocess.run(
-            ["bash", "-c", line],
+        finished = self.finished(PLACEHOLDER.sub(self._newest, command.removeprefix(FROM_A_CLONE)))
+        self._tokens |= {found[1]: found[0] for found in TOKEN.finditer(finished.stdout)}
+        printed = finished.stdout + finished.stderr
+        if finished.returncode:
+            printed += f"(exit {finished.returncode})\n"
+        return steady(printed.replace(self._folder, "~"))
+
+    def finished(self, script: str) -> subprocess.CompletedProcess[str]:
+        """How a script of the page ended, and what it wrote."""
+        return subprocess.run(
+            ["bash", "-c", script],
             cwd=self.project,
             env=self._environment,
             stdin=subprocess.DEVNULL,
@@ -66,11 +75,6 @@ class ScratchShell:
             timeout=DEADLINE_SECONDS,
             check=False,
         )
-        self._tokens |= {found[1]: found[0] for found in TOKEN.finditer(finished.stdout)}
-        printed = finished.stdout + finished.stderr
-        if finished.returncode:
-            printed += f"(exit {finished.returncode})\n"
-        return steady(printed.replace(self._folder, "~"))
 
     def _newest(self, placeholder: re.Match[str]) -> str:
         kind = placeholder[1]

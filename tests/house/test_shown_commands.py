@@ -87,6 +87,7 @@ def test_only_the_block_below_the_file_name_is_saved() -> None:
         ('"run_count": 1', '"run_count": 1'),
         ('"duration_ms": 41', '"duration_ms": 0'),
         ("2031-01-02T03:04:05.678Z", "2026-11-15T09:30:00.000Z"),
+        ("2031-01-02 03:04 UTC", "2026-11-15 09:30 UTC"),
     ],
 )
 def test_what_differs_each_time_is_shown_as_a_fixed_text(printed: str, expected: str) -> None:

@@ -1,0 +1,140 @@
+"""The `sh` blocks of pages, run in order in a scratch home; what words in capitals stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from tests.conftest import THREE_STEPS
+from tests.house.markdown import FENCE, Block, fenced_blocks
+from tests.house.shown_commands import SAVE_AS, ScratchShell
+from tests.house.tree import Source
+
+ASSIGNMENT = re.compile(r"[a-z_]+=\$\(")
+LEARNT = {
+    "ACK_TOKEN": re.compile(r"\bak1[0-9a-z]{53}\b"),
+    "STATE_TOKEN": re.compile(r"\bst1[0-9a-z]{46}\b"),
+    "CHECKPOINT_TOKEN": re.compile(r"\bck1[0-9a-z]{53}\b"),
+    "CONFIRM_TOKEN": re.compile(r"\bct_[\w.-]+"),
+}
+"""What a later line takes from the output of an earlier one, the newest of each kind."""
+IDS = {
+    "SESSION_ID": re.compile(r"\bses_[0-9a-z]{12}\b"),
+    "RUN_ID": re.compile(r"\brun_[0-9a-z]{12}\b"),
+}
+"""Those of the run that was started last."""
+FILES = {
+    "notes.md": b"Read every changed file.\n",
+    "artifacts.json": b'{"output": {"artifacts": []}}\n',
+    ".handrail/workflows/their-file.json": THREE_STEPS.replace(b"three_steps", b"theirs"),
+}
+"""What pages take for granted in the project."""
+PREPARED = (
+    "git init -q; mkdir ../.cursor",
+    "handrail run start wr.small_change --request-id stage --goal 'Look at the parser'",
+    "handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.'",
+    "echo 'handrail workflow list --envelope lafs' > ../bin/your-tool; chmod +x ../bin/your-tool",
+)
+
+
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a page asks its reader to save."""
+
+    path: str
+    content: str
+
+
+class PageShell:
+    """A home in which the lines of one page follow each other; with a run in it, where one is needed."""
+
+    def __init__(self, folder: str, *, is_prepared: bool) -> None:
+        self._shell = ScratchShell(folder)
+        self.project = self._shell.project
+        self.names = {"BACKUP": os.path.join(folder, "backup"), "DIR": self.project}
+        os.makedirs(os.path.join(folder, "bin"))
+        for path, content in FILES.items():
+            self._shell.save(path, content.decode())
+        for line in PREPARED if is_prepared else ():
+            prepared = self.ran(line)
+            assert prepared.returncode == 0, (line, prepared.stdout, prepared.stderr)
+
+    def save(self, path: str, content: str) -> None:
+        self._shell.save(path, content)
+
+    def ran(self, script: str) -> subprocess.CompletedProcess[str]:
+        finished = self._shell.finished(
+            'export PATH="$HOME/bin:$PATH"; set -eo pipefail; ' + spelt(script, self.names)
+        )
+        learnt = LEARNT | IDS if "handrail run start" in script else LEARNT
+        for name, pattern in learnt.items():
+            found = pattern.findall(finished.stdout)
+            self.names |= {name: found[-1]} if found else {}
+        return finished
+
+
+def spelt(script: str, names: Mapping[str, str]) -> str:
+    """The script with values in place of the words in capitals."""
+    return re.sub(r"\b[A-Z]+(?:_[A-Z]+)*\b", lambda word: names.get(word[0], word[0]), script)
+
+
+def scripts_of(block: Block) -> list[str]:
+    """The commands of a block: a line each, unless it needs the next ones to be whole."""
+    scripts: list[str] = []
+    waiting = ""
+    for line in block.lines:
+        waiting += line + "\n"
+        if not ASSIGNMENT.match(line) and _is_whole(waiting):
+            scripts.append(waiting.strip())
+            waiting = ""
+    assert not waiting, f"a command without an end: {waiting}"
+    return [script for script in scripts if script]
+
+
+def _is_whole(script: str) -> bool:
+    if script.rstrip().endswith("\\"):
+        return False
+    if script.split(maxsplit=1)[:1] != ["for"]:
+        return True
+    return subprocess.run(["bash", "-n", "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def doings(source: Source) -> Iterator[Saved | str]:
+    """What a reader of the page does, in its order: save a file, or run a command."""
+    name = ""
+    waiting = iter(fenced_blocks(source.text))
+    is_fenced = False
+    for line in source.text.splitlines():
+        if FENCE.match(line):
+            is_fenced = not is_fenced
+            if is_fenced:
+                block = next(waiting)
+                if name:
+                    yield Saved(path=name, content="\n".join(block.lines) + "\n")
+                elif block.language == "sh":
+                    yield from scripts_of(block)
+                name = ""
+        elif not is_fenced and (found := SAVE_AS.search(line)):
+            name = found[1]
+
+
+def blocks_of(source: Source, *languages: str) -> list[Block]:
+    return [block for block in fenced_blocks(source.text) if block.language in languages]
+
+
+def command_lines(scripts: Sequence[str]) -> Iterator[list[str]]:
+    """The words of every `handrail …` in a script: on its own, in a substitution, behind a pipe."""
+    for script in scripts:
+        words = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars="();<>|&\n")
+        words.whitespace, words.commenters, words.whitespace_split = " ", "", True
+        line: list[str] = []
+        for word in [*words, ";"]:
+            if line and set(word) <= set("();<>|&\n"):
+                yield line
+                line = []
+            elif line or word == "handrail":
+                line.append(word)

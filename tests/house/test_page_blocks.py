@@ -1,0 +1,247 @@
+"""Every block of every page does what it shows: commands run, documents are what they claim to be."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import handrail
+from handrail.host.settings import LocalSettings
+from handrail.surfaces.cli._table import COMMANDS
+from tests.house.markdown import code_spans, fenced_blocks
+from tests.house.page_blocks import (
+    FILES,
+    IDS,
+    LEARNT,
+    PageShell,
+    Saved,
+    blocks_of,
+    command_lines,
+    doings,
+    scripts_of,
+    spelt,
+)
+from tests.house.shown_commands import PAGES as FILLED_PAGES
+from tests.house.tree import Source, check, check_planted, is_generated, markdown_files, page, plant
+
+RUN_ELSEWHERE = {
+    "docs/reference/cli.md": "examples of the commands: tests/surfaces/cli/test_help.py",
+    "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
+    "src/handrail/packed/": "a copy of the skill and the changelog",
+}
+NOT_RUN = {
+    "pip install uv": "CI takes its own commands from here",
+    "uv sync": "makes the environment that runs this",
+    ".ci/run": "runs this",
+    "python bench/": "measures for minutes",
+    "handrail store selftest": "takes a minute; tests/store_proof/ runs its parts",
+    "handrail update": "asks a package index; tests/updates/ and tests/conformance/ have one",
+    "handrail changelog --since 0.1.0": "follows an update; there is no release yet",
+}
+"""How a command begins, and why it is not run here; its words are still checked."""
+TAKEN_FOR_GRANTED = (*IDS, *LEARNT, *FILES, "your-tool", "setup")
+"""Words that need a home with a run in it."""
+FREE = ("", "text")
+"""Languages of drawings, formats and usage lines."""
+
+PAGES = [
+    source
+    for source in markdown_files()
+    if not source.path.startswith(tuple(RUN_ELSEWHERE)) and source.path != "CHANGELOG.md"
+]
+WITH_COMMANDS = [source.path for source in PAGES if blocks_of(source, "sh")]
+JSON_BLOCKS = [
+    (source.path, "\n".join(block.lines)) for source in PAGES for block in blocks_of(source, "json")
+]
+
+
+def unknown_commands(sources: Sequence[Source]) -> list[str]:
+    """Command lines, in blocks and in the text, whose words or flags the command line does not have."""
+    return [
+        f"{source.path}:1: `{shlex.join(words)}`: {trouble}; correct the line"
+        for source in sources
+        for words in (*_lines_in_blocks(source), *_lines_in_text(source))
+        if (trouble := trouble_of(words))
+    ]
+
+
+def _lines_in_blocks(source: Source) -> list[list[str]]:
+    return list(command_lines([script for block in blocks_of(source, "sh") for script in scripts_of(block)]))
+
+
+def _lines_in_text(source: Source) -> list[list[str]]:
+    spans = [span for _, span in code_spans(source.text) if span.startswith("handrail ")]
+    return [words for span in spans for words in command_lines([span])]
+
+
+def trouble_of(line: Sequence[str]) -> str:
+    """What the table of the parser does not know; a group of commands may stand for all of them."""
+    words = line[1:]
+    path = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), "")
+    if not path:
+        is_group = words and any(known.startswith(words[0] + " ") for known in COMMANDS)
+        return "" if (is_group and len(words) == 1) or _is_global(words) else "no such command"
+    command = COMMANDS[path]
+    flags = {*(param["flag"] for param in command["params"]), *command["globals"]}
+    unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in flags]
+    return f"no flag {', '.join(unknown)}" if unknown else ""
+
+
+def _is_global(words: Sequence[str]) -> bool:
+    return len(words) > 0 and words[0] in ("--version", "--help", "COMMAND")
+
+
+def stray_blocks(sources: Sequence[Source]) -> list[str]:
+    """A language that nothing runs or reads, a console that nobody fills, a command dressed as a drawing."""
+    problems = []
+    for source in sources:
+        for block in fenced_blocks(source.text):
+            first = block.lines[0] if block.lines else ""
+            if block.language == "console" and source.path not in FILLED_PAGES:
+                problems.append(f"{source.path}:1: console '{first}' is not filled; add it to shown_commands")
+            elif (
+                block.language in FREE and first.startswith(("handrail ", "$ ")) and not is_generated(source)
+            ):
+                problems.append(f"{source.path}:1: '{first}' is a command; call the block sh")
+            elif block.language not in (*FREE, "sh", "console", "json", "toml", "python"):
+                problems.append(f"{source.path}:1: nothing reads {block.language}; use another language")
+    return problems
+
+
+def kind_of(document: Any) -> str:
+    """What a JSON document of a page is, by its keys; empty when nobody could check it."""
+    if not isinstance(document, dict):
+        return ""
+    known = {
+        "workflow": "steps" in document,
+        "contract": "schema" in document,
+        "part": "type" in document,
+        "client": "mcpServers" in document or "servers" in document,
+        "input": set(document) == {"output"} and "artifacts" in document["output"],
+        "settings": bool(
+            set(document) & {"workflowSources", "plugins", "startSession", "maxEffect", "update"}
+        ),
+        "record": "dedupeKey" in document or "segment" in document,
+    }
+    return next((kind for kind, is_so in known.items() if is_so), "")
+
+
+@pytest.mark.parametrize("path", WITH_COMMANDS)
+def test_the_commands_of_a_page_run_in_their_order(path: str, tmp_path: Path) -> None:
+    source = page(path)
+    shell = PageShell(str(tmp_path), is_prepared=any(word in source.text for word in TAKEN_FOR_GRANTED))
+
+    for doing in doings(source):
+        if isinstance(doing, Saved):
+            shell.save(doing.path, doing.content)
+        elif not doing.startswith(tuple(NOT_RUN)):
+            ran = shell.ran(doing)
+            assert ran.returncode == 0, (doing, ran.stdout[-2000:], ran.stderr[-2000:])
+
+
+def test_every_reason_not_to_run_a_command_is_needed() -> None:
+    scripts = [
+        script for source in PAGES for block in blocks_of(source, "sh") for script in scripts_of(block)
+    ]
+
+    assert [begin for begin in NOT_RUN if not any(one.startswith(begin) for one in scripts)] == []
+
+
+def test_every_command_line_in_a_page_exists() -> None:
+    check(unknown_commands(PAGES))
+
+
+def test_no_block_is_without_a_reader() -> None:
+    check(stray_blocks(PAGES))
+
+
+@pytest.mark.parametrize(("path", "text"), JSON_BLOCKS)
+def test_a_json_block_is_what_it_claims_to_be(path: str, text: str, tmp_path: Path) -> None:
+    document = json.loads(text)
+
+    match kind_of(document):
+        case "client":
+            (servers,) = document.values()
+            assert [*servers["handrail"]["args"]][-2:] == ["handrail", "mcp"]
+        case "settings":
+            (tmp_path / "config.json").write_text(text, encoding="utf-8")
+            assert LocalSettings(str(tmp_path), {}).problems() == ()
+        case "workflow" | "contract" | "input":
+            saved = [one.content for one in doings(page(path)) if isinstance(one, Saved)]
+            assert text + "\n" in saved, "say where it is saved, so that the commands below it meet it"
+        case "part":
+            workflow = {"id": "project.x", "name": "X", "description": "X.", "steps": [document]}
+            store = handrail.Handrail(home=str(tmp_path))
+            told = store.call(
+                "workflow.validate", {"documents": [{"source": "x", "text": json.dumps(workflow)}]}
+            )
+            assert told["counts"]["error"] == 0, told
+        case kind:
+            assert kind == "record", f"{path}: say in kind_of what this is, and check it"
+
+
+def test_toml_for_codex_names_the_command() -> None:
+    blocks = [block for source in PAGES for block in blocks_of(source, "toml")]
+
+    servers = [tomllib.loads("\n".join(block.lines))["mcp_servers"]["handrail"] for block in blocks]
+
+    assert [server["args"][-2:] for server in servers] == [["handrail", "mcp"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "trouble"),
+    [
+        ("handrail run continue --ack ACK_TOKEN --notes x", ""),
+        ("handrail run continue --akk ACK_TOKEN", "no flag --akk"),
+        ("handrail run go", "no such command"),
+        ("handrail workflow", ""),
+        ("handrail session list --limit=3", ""),
+        ("handrail --version", ""),
+    ],
+)
+def test_a_command_line_that_does_not_exist_is_known(line: str, trouble: str) -> None:
+    assert trouble_of(line.split()) == trouble
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```sh\nx=$(handrail workflow lst)\necho $x\n```\n", "no such command"),
+        ("```sh\necho x | handrail mcp --loud\n```\n", "no flag --loud"),
+        ("Call `handrail doktor` first.\n", "no such command"),
+        ("```sh\nhandrail doctor --human\n```\n", ""),
+    ],
+)
+def test_an_unknown_command_in_a_page_is_reported(text: str, expected: str) -> None:
+    check_planted(unknown_commands, plant("docs/how-to/x.md", text), expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```console\n$ handrail doctor\n```\n", "is not filled"),
+        ("```\nhandrail doctor\n```\n", "is a command"),
+        ("```yaml\na: b\n```\n", "nothing reads yaml"),
+        ("```text\nses_\n```\n", ""),
+    ],
+)
+def test_a_stray_block_is_reported(text: str, expected: str) -> None:
+    check_planted(stray_blocks, plant("docs/how-to/x.md", text), expected)
+
+
+def test_commands_that_need_their_next_lines_stay_together() -> None:
+    text = "```sh\nfor x in 1 2; do\n  echo $x\ndone\na=$(echo 1)\necho $a\necho z\n```\n"
+
+    (block,) = fenced_blocks(text)
+
+    assert scripts_of(block) == ["for x in 1 2; do\n  echo $x\ndone", "a=$(echo 1)\necho $a", "echo z"]
+
+
+def test_words_in_capitals_are_replaced_whole() -> None:
+    assert spelt("x ACK_TOKEN ACK_TOKENS $PATH", {"ACK_TOKEN": "ak1"}) == "x ak1 ACK_TOKENS $PATH"
