@@ -72,6 +72,16 @@ def test_the_verbs_of_the_justfile_are_the_documented_ones() -> None:
     assert {"setup", "check", "test", "docs", "bench", "release"} <= set(verbs)
 
 
+def test_the_map_in_agents_md_is_the_order_of_the_import_rules() -> None:
+    contracts = tomllib.loads(page("pyproject.toml").text)["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    drawn = [block for block in fenced_blocks(page("AGENTS.md").text) if block.language == ""]
+
+    rows = [line.partition("   ")[0].strip() for line in drawn[0].lines]
+
+    assert rows == layers
+
+
 def test_claude_md_only_includes_agents_md() -> None:
     assert page("CLAUDE.md").text == "@AGENTS.md\n"
 
