@@ -62,7 +62,7 @@ READING: Rows = (
     ("projections.resuming", "MOST_FOUND", "Candidates in one answer."),
     ("projections.resuming", "MOST_RUNS", "Runs of one session that are candidates."),
     ("projections.resuming", "SNIPPET_BYTES", "The snippet of a candidate."),
-    ("projections.resuming", "OUTPUT_BYTES", "All candidates together."),
+    ("projections.resuming", "OUTPUT_BYTES", "Notes and artifacts of a run that a search reads."),
     ("runtime.session_replies", "MOST_RUNS", "Runs in the reply of a session without a pending step."),
     ("runtime.show_session", "MOST_NODES", "Nodes of a run in `session show`."),
     ("runtime.show_session", "MOST_FACTS", "Gaps and artifacts of a run in `session show`."),
