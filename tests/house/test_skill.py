@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from skills_ref import validate  # type: ignore[import-untyped]  # it ships no types
 
 from handrail import __version__
 from tests.house.markdown import fenced_blocks
@@ -47,6 +50,14 @@ def front_matter(text: str) -> dict[str, Any]:
 @pytest.fixture
 def matter() -> dict[str, Any]:
     return front_matter(page(SKILL).text)
+
+
+def test_the_public_validator_accepts_the_skill_and_its_packed_copy(tmp_path: Path) -> None:
+    packed = tmp_path / "handrail"  # it wants the folder to have the name of the skill
+    shutil.copytree(os.path.join(ROOT, "src", "handrail", "packed", "skill"), packed)
+
+    assert validate(Path(ROOT, "skills", "handrail")) == []
+    assert validate(packed) == []
 
 
 def test_the_front_matter_has_only_known_keys_of_the_right_size(matter: dict[str, Any]) -> None:

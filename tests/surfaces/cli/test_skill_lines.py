@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import Any
 
@@ -27,6 +28,10 @@ def seeded(tool: Tool) -> dict[str, str]:
     started: Any = tool.data("run", "start", "wr.small_change", *goal, "--request-id", "seed")
     with open(f"{tool.project}/my_check.json", "wb") as file:
         file.write(THREE_STEPS)
+    with open(f"{tool.project}/artifacts.json", "wb") as file:
+        file.write(b"[]")
+    with open(f"{tool.project}/notes.md", "wb") as file:
+        file.write(b"Looked at it.\n")
     return {
         "ACK_TOKEN": started["ackToken"],
         "STATE_TOKEN": started["stateToken"],
@@ -47,4 +52,23 @@ def test_every_line_of_a_page_runs(fresh_tool: Tool, name: str) -> None:
         assert (ran.status, ran.err) == (0, b""), (line, ran.out)
         if "--dry-run" in words:
             previewed = fresh_tool.data(*words[1:])
-            names["CONFIRM_TOKEN"] = previewed["confirm_token"]
+            names["CONFIRM_TOKEN"] = previewed.get("confirm_token", "")
+
+
+def test_a_whole_run_needs_nothing_but_what_the_skill_says(fresh_tool: Tool) -> None:
+    """Start, continue, artifacts as a file, the token of a blocked answer: the loop as it is told."""
+    replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", "whole", "--compact")]
+
+    while not replies[-1]["isComplete"] and len(replies) < 20:
+        newest = replies[-1]
+        token = newest.get("retryAckToken") or newest["ackToken"]
+        line = ["run", "continue", "--ack", token, "--notes", "Did what the prompt says."]
+        if newest["kind"] == "blocked":
+            with open(f"{fresh_tool.project}/artifacts.json", "w", encoding="utf-8") as file:
+                json.dump([newest["example"]], file)
+            line += ["--artifacts", "@artifacts.json"]
+        replies.append(fresh_tool.data(*line))
+
+    assert [reply["kind"] for reply in replies].count("blocked") == 2
+    assert replies[-1]["isComplete"] is True
+    assert replies[-1]["nextIntent"] == "complete"
