@@ -471,3 +471,13 @@ def test_asking_for_one_field_is_not_bound_to_the_level() -> None:
     outcome = shown(listing(row(1)), LISTING, Ask(mvi="minimal", field="body"))
 
     assert select_field(outcome, LISTING, "body") == "long"
+
+
+@pytest.mark.parametrize(("source", "marked"), [("bundled", False), ("project", True), (None, True)])
+def test_text_that_came_with_the_program_is_not_called_untrusted(source: str | None, marked: bool) -> None:
+    shape = Shape(select="items", untrusted=("name",), trusted_where=("source", "bundled"))
+    item: Json = {"name": "A"} if source is None else {"name": "A", "source": source}
+
+    (told,) = shown(Success(data={}, page=Page(items=(item,), limit=5)), shape, Ask()).page.items
+
+    assert (told.get("_untrusted") == ["name"]) is marked

@@ -369,7 +369,12 @@ def test_leaving_the_instructions_on_purpose_is_recorded_and_shown(runtime: Runt
 
     assert untrue["blockers"][0]["pointer"]["contractRef"] == "wr.contracts.workflow_divergence"
     assert shown(runtime, first)["divergences"] == [
-        {"reason": "safety_stop", "step_id": "migrate", "summary": "The database is live."}
+        {
+            "reason": "safety_stop",
+            "step_id": "migrate",
+            "summary": "The database is live.",
+            "_untrusted": ["summary"],
+        }
     ]
 
 

@@ -15,7 +15,7 @@ from tests.runtime.asked import answered, refused, text, workflow
 def test_a_workflow_is_drawn_as_asked(runtime: Runtime, drawn_as: str, beginning: str) -> None:
     data = answered(runtime, "workflow.graph", workflowId="project.three_steps", **{"as": drawn_as})
 
-    assert list(data) == ["workflow_id", "workflow_hash", "as", "drawing"]
+    assert list(data) == ["workflow_id", "workflow_hash", "as", "drawing", "_untrusted"]
     assert data["as"] == drawn_as
     assert data["drawing"].startswith(beginning)
 

@@ -38,7 +38,13 @@ def test_a_file_without_problems_passes(runtime: Runtime) -> None:
     assert report["skipped"] == []
     assert report["counts"] == {"error": 0, "warning": 0, "hint": 0}
     assert report["items"] == [
-        {"target": "flow.json", "workflow_id": "project.given", "ok": True, "problems": []}
+        {
+            "target": "flow.json",
+            "workflow_id": "project.given",
+            "ok": True,
+            "problems": [],
+            "_untrusted": ["target", "workflow_id", "problems"],
+        }
     ]
 
 

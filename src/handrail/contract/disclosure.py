@@ -104,7 +104,12 @@ def _without_relations(success: Success, shape: Shape | None, expanded: Sequence
 def _stamped(success: Success, shape: Shape | None) -> Success:
     if shape is None or not shape.untrusted:
         return success
-    return over_selected(success, shape, lambda holder: stamped(holder, shape.untrusted))
+    name, value = shape.trusted_where
+
+    def marked(holder: Object) -> Object:
+        return holder if name and holder.get(name) == value else stamped(holder, shape.untrusted)
+
+    return over_selected(success, shape, marked)
 
 
 def _windowed(success: Success) -> Success:

@@ -50,6 +50,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Inner lists a budget may cut, first cut first. With `items`: keys of the wrapper, without a page."""
     untrusted: tuple[str, ...] = ()
     """Fields that hold text from outside; they are listed in `_untrusted` beside them."""
+    trusted_where: tuple[str, str] = ("", "")
+    """The field and value that mark an object whose text came with the program, if there is one."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):

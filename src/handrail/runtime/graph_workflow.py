@@ -75,6 +75,7 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("workflow_id", "workflow_hash", "drawing"), "standard": None, "full": None},
         select="top",
+        untrusted=("drawing",),
     ),
     errors=(
         "VALIDATION_ERROR",

@@ -235,6 +235,8 @@ OPERATION = Operation(
         id_field="id",
         select="entity:workflow",
         drop_order=("compiled", "diff", "source", "steps", "inputs", "description"),
+        untrusted=("name", "description", "inputs.description", "steps.title", "source", "compiled", "diff"),
+        trusted_where=("sourceKind", "bundled"),
     ),
     tool="inspect_workflow",
     tool_description="Show what a workflow is for, its inputs or its step titles. Starts nothing.",

@@ -106,7 +106,11 @@ OPERATION = Operation(
     item=WorkflowRow,
     perform=list_workflows,
     shape=Shape(
-        levels={"minimal": ("id", "name"), "standard": None, "full": None}, id_field="id", select="items"
+        levels={"minimal": ("id", "name"), "standard": None, "full": None},
+        id_field="id",
+        select="items",
+        untrusted=("id", "name", "description", "problems"),
+        trusted_where=("sourceKind", "bundled"),
     ),
     default_sort="namespace, kind (workflow first), name",
     tool="list_workflows",

@@ -257,7 +257,7 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("goal", "snippet"),
+        untrusted=("goal", "snippet", "pendingTitle"),
     ),
     default_sort="match, last activity (newest first), id; at most 5, no paging",
     tool="resume_session",

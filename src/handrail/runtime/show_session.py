@@ -328,7 +328,10 @@ OPERATION = Operation(
         drop_order=("timeline", "runs", "notes", "branch", "goal"),
         windows=("timeline", "runs", "notes"),
         on_demand=("timeline",),
-        untrusted=("goal", "branch", "notes.text"),
+        untrusted=(
+            *("goal", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
+            *("runs.gaps.summary", "runs.divergences.summary"),
+        ),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND"),
 )

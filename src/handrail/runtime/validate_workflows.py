@@ -211,6 +211,7 @@ OPERATION = Operation(
         select="top",
         drop_order=("items",),
         windows=("items",),
+        untrusted=("items.target", "items.workflow_id", "items.problems", "items.error"),
     ),
     errors=(
         "VALIDATION_ERROR",

@@ -29,7 +29,7 @@ def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
         assert (param["flag"] or param["value"]) in text
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
     for flag in _catalog.GLOBALS:
-        assert (f"  {flag['name']}" in text) is (flag["name"] in command["globals"])
+        assert (f"  {flag['name']} " in text) is (flag["name"] in command["globals"])
         assert (
             not flag["environment"]
             or flag["name"] not in command["globals"]

@@ -85,7 +85,7 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     report = strict_json(run_here(runtime, line).out)["error"]["details"]["report"]
 
     assert [(item["target"], item["ok"]) for item in report["items"]] == [(sound, True), (broken, False)]
-    assert set(report["items"][1]["error"]) == {"code", "retryable", "message"}
+    assert set(report["items"][1]["error"]) == {"code", "retryable", "message", "domain_code"}
     assert report["items"][1]["error"]["code"] == "E_VALIDATION"
     assert report["summary"] == {"total": 2, "succeeded": 1, "failed": 1, "skipped": 1}
     assert report["skipped"] == ["wr.small_change"]
