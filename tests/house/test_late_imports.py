@@ -27,7 +27,7 @@ ALLOWED = {
     "src/handrail/runtime/work.py": "only a refused value pays for saying where the trouble is",
     "src/handrail/contract/disclosure.py": "few calls name fields or a budget",
     "src/handrail/engine/assess.py": "only an artifact is checked against a contract",
-    "src/handrail/engine/note_rules.py": "few rules hold a schema",
+    "src/handrail/engine/note_rules.py": "few rules hold a pattern or a schema",
     "src/handrail/surfaces/cli/call.py": "few calls ask for one field or for a file",
     "src/handrail/surfaces/cli/render.py": "text and the LAFS dialect: only who asks for them pays",
     "src/handrail/surfaces/cli/values.py": "most command lines carry no JSON",
@@ -35,6 +35,7 @@ ALLOWED = {
     "src/handrail/host/installation.py": "locks and a server are tried only by the checks that ask for them",
     "src/handrail/surfaces/cli/own_operations.py": "a command line pays for one operation",
     "src/handrail/workflows/contract_check.py": "jsonschema_rs is needed only where an artifact is checked",
+    "src/handrail/workflows/patterns.py": "jsonschema_rs is needed only where a pattern is matched",
 }
 
 

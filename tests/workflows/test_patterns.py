@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.patterns import compiled_pattern, pattern_trouble
+from handrail.workflows.patterns import is_found, pattern_trouble
 
 SLOW = "can itself match in several ways"
 
@@ -34,7 +35,6 @@ SLOW = "can itself match in several ways"
         r"x{2}y{3,}z{,4}",
         r"{not a repetition}+",
         r"\(a+\)+",
-        r"a++b",
         "(a{3}b)*",
         "(a+)?b",
         "(a{2}b|c)*",
@@ -106,16 +106,90 @@ def test_what_is_not_accepted_says_why(pattern: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "text", "is_found"),
+    ("flags", "text", "expected"),
     [("", "DONE", False), ("i", "DONE", True), ("m", "x\ndone", True), ("", "x\ndone", False)],
 )
-def test_flags_mean_what_the_language_says(flags: str, text: str, is_found: bool) -> None:
-    assert bool(compiled_pattern("^done", flags).search(text)) is is_found
+def test_flags_mean_what_the_language_says(flags: str, text: str, expected: bool) -> None:
+    assert is_found("^done", flags, text) is expected
 
 
 def test_the_dot_matches_line_ends_only_when_asked() -> None:
-    assert compiled_pattern("a.b", "s").search("a\nb")
-    assert not compiled_pattern("a.b", "im").search("a\nb")
+    assert is_found("a.b", "s", "a\nb")
+    assert not is_found("a.b", "im", "a\nb")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (".*" * 12 + "=x", "a" * 65_536),
+        (r"\w+\w+\w+@", "a" * 65_536),
+        (r"\s+$", " " * 65_535 + "q"),
+        ("a*" * 10 + "b", "a" * 65_536),
+        (r"\A(?![\s\S]*(?:a+a+a+@|q))", "a" * 65_535 + "q"),
+        (r"(?=q)q{0,9}q{0,9}q{0,9}z", "q" * 65_536),
+        (r"(['\"])x{1,500}\1", "'" + "x" * 65_535),
+    ],
+)
+def test_an_accepted_pattern_is_quick_on_the_longest_notes(pattern: str, text: str) -> None:
+    assert pattern_trouble(pattern) == ""
+
+    before = process_time()
+    assert not is_found(pattern, "", text)
+    assert process_time() - before < 5  # trying every way takes minutes to years
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?=a)a*a*a*b",
+        r"(x)a{0,99}a{0,99}\1",
+        "(?<!no )evidence.*(?=:)",
+        "a++b",
+        r"[^\W]+x*",
+        r"\w{1,900}\s{1,9}",
+    ],
+)
+def test_what_only_trying_can_match_may_not_have_many_ways(pattern: str) -> None:
+    assert "in more than 1000 ways" in pattern_trouble(pattern)
+
+
+@pytest.mark.parametrize("pattern", ["a{1,1001}", "a{1001}", "a{1001,}"])
+def test_a_pattern_does_not_count_far(pattern: str) -> None:
+    assert pattern_trouble(pattern) == "The pattern counts to 1001; the limit is 1000."
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        (r"\A(?![\s\S]*draft)", "a\nfinal text", True),
+        (r"\A(?![\s\S]*draft)", "a\nDraft", False),
+        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all done", True),
+        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all", False),
+        (r"\A(?![\s\S]*a)(?!b)", "c", True),
+        (r"\A(?![\s\S]*a)(?!b)", "ba", False),
+    ],
+)
+def test_what_may_stand_nowhere_is_looked_for_everywhere(pattern: str, text: str, expected: bool) -> None:
+    assert is_found(pattern, "i", text) is expected
+
+
+TEXTS = ["", "a", "ab", "aé", "1٣", "x y", "a\n", "\n", "b\na\n", "[]{}", "-&~<", "A1_", "a\nb", "ÀB"]
+CLASSES = [r"\w", r"\W", r"\d", r"\D", r"\s", r"\b", r"\Z", r"\.", r"\<", r"[\w"]
+PIECES = [*"ab()[]{}|*+?^$.,-1x é\n&~", *CLASSES, "[^", "(?:", "(?i)", "(?m)", "{1,2}", "{,2}"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map("".join), st.sampled_from(["", "i", "ms"])
+)
+def test_a_pattern_means_what_it_means_to_the_standard_library(pattern: str, flags: str) -> None:
+    assume(pattern_trouble(pattern) == "")
+    letters = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+    compiled = re.compile(pattern, sum(letters[flag] for flag in flags))
+
+    found = [text for text in TEXTS if is_found(pattern, flags, text)]
+
+    assert found == [text for text in TEXTS if compiled.search(text)]
 
 
 @settings(max_examples=300, deadline=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import assert_never
 
 import msgspec
@@ -16,8 +15,6 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
 )
-
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
 def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
@@ -37,7 +34,7 @@ def _broken(rule: Rule, notes: str) -> list[str]:
         case ContainsRule(value=value, message=message):
             return [] if value.lower() in notes.lower() else [message]
         case PatternRule(pattern=pattern, flags=flags, message=message):
-            return [] if re.search(pattern, notes, _flags(flags)) else [message]
+            return [] if _is_matched(pattern, flags, notes) else [message]
         case LengthRule(minimum=minimum, maximum=maximum, message=message):
             is_long_enough = len(notes) >= minimum
             return [] if is_long_enough and (maximum is None or len(notes) <= maximum) else [message]
@@ -47,11 +44,10 @@ def _broken(rule: Rule, notes: str) -> list[str]:
             assert_never(never)
 
 
-def _flags(letters: str) -> re.RegexFlag:
-    flags = re.RegexFlag(0)
-    for letter in letters:
-        flags |= _FLAGS.get(letter, re.RegexFlag(0))
-    return flags
+def _is_matched(pattern: str, flags: str, notes: str) -> bool:
+    from handrail.workflows.patterns import is_found  # noqa: PLC0415 - few rules hold a pattern
+
+    return is_found(pattern, flags, notes)
 
 
 def _is_document_of(schema: dict[str, object], notes: str) -> bool:

@@ -15,7 +15,7 @@ from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES
+from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_PATTERN_SIZE
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.schema_documents import sample_of, spoiled
 from handrail.workflows.schema_subset import Schema, Trouble, inner_schemas, member, outside_subset, resolved
@@ -136,7 +136,7 @@ def _validator(schema: Schema) -> Draft202012Validator:
         schema,
         offline=True,  # no $ref makes us fetch anything
         validate_formats=False,  # formats differ between implementations; the subset has none
-        pattern_options=RegexOptions(),  # linear time, whatever the pattern
+        pattern_options=RegexOptions(size_limit=MAX_PATTERN_SIZE),  # linear time, whatever the pattern
     )
 
 

@@ -39,5 +39,11 @@ MAX_LIST_ITEMS = 200
 
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERN_REPETITIONS = 20
+MAX_PATTERN_COUNT = 1_000
+"""In braces: the compiled pattern grows with it."""
+MAX_PATTERN_SIZE = 1_048_576
+"""Bytes of a compiled pattern; the time of a match grows with it."""
+MAX_PATTERN_WAYS = 1_000
+"""Of the repetitions of a pattern that is matched by trying."""
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""

@@ -1,7 +1,9 @@
-"""Regular expressions an author may use: short, valid, and without what takes exponential time. Pure.
+"""Regular expressions an author may use: short, valid, and never slow, whatever the text. Pure.
 
-A pattern runs over notes that somebody else wrote. A repetition inside a repetition, or alternatives that
-begin alike inside one, can be matched in exponentially many ways, so neither is accepted.
+A pattern runs over notes that somebody else wrote, and `re` tries every way in which it can match: two
+repetitions beside each other are enough to keep a server busy for hours. So a pattern is matched by an
+engine whose time grows only with the text. Look-around and back references are beyond that engine; a
+pattern with them is accepted only while the ways that `re` could try are few.
 """
 
 from __future__ import annotations
@@ -10,9 +12,15 @@ import re
 from math import inf
 
 from handrail.contract.wording import quoted
-from handrail.workflows.limits import MAX_PATTERN_CHARACTERS, MAX_PATTERN_REPETITIONS
+from handrail.workflows.limits import (
+    MAX_PATTERN_CHARACTERS,
+    MAX_PATTERN_COUNT,
+    MAX_PATTERN_REPETITIONS,
+    MAX_PATTERN_SIZE,
+    MAX_PATTERN_WAYS,
+)
 
-FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 _MOST_WAYS = 20
 """Of one repeated group: how many lengths its inside can have, times how often it is repeated."""
@@ -34,9 +42,35 @@ _SET_OF_THE_FUTURE = r"\[\^?\[|--|&&|~~|\|\|"
 _VERBOSE = r"\(\?[aiLmsu]*x"
 
 
-def compiled_pattern(pattern: str, flags: str) -> re.Pattern[str]:
-    """The pattern of a rule, ready to search with. The reader has refused those that do not compile."""
-    return re.compile(pattern, sum(FLAGS[flag] for flag in flags))
+# What these mean to `re`, in the words of the linear engine, which reads them as ASCII.
+_ESCAPES = {
+    r"\w": r"[\p{L}\p{N}_]",
+    r"\W": r"[^\p{L}\p{N}_]",
+    r"\d": r"\p{Nd}",
+    r"\D": r"\P{Nd}",
+    r"\Z": r"\z",
+    r"\<": "<",
+    r"\>": ">",
+}
+_IN_SETS = {
+    r"\w": r"\p{L}\p{N}_",
+    r"\d": r"\p{Nd}",
+    r"\D": r"\P{Nd}",
+    "[": r"\[",
+    "&": r"\&",
+    "~": r"\~",
+}
+_MULTILINE = r"\(\?[aiLsu]*m"
+_NOWHERE = r"\A(?![\s\S]*"
+
+
+def is_found(pattern: str, flags: str, text: str) -> bool:
+    """Whether a pattern that was accepted matches somewhere in the text."""
+    letters = "".join(flag for flag in flags if flag in _FLAGS)
+    linear = _in_linear_time(pattern, letters, text)
+    if linear is not None:
+        return linear
+    return re.search(pattern, text, sum(_FLAGS[letter] for letter in letters)) is not None
 
 
 def pattern_trouble(pattern: str) -> str:
@@ -54,7 +88,96 @@ def pattern_trouble(pattern: str) -> str:
         return f"The pattern is not a regular expression: {error.msg}."
     except (RecursionError, OverflowError):
         return "The pattern is nested too deep or repeats too often."
-    return _slow_part(pattern)
+    return _slow_part(pattern) or _slow_whole(pattern)
+
+
+def _in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
+    """The same in time that grows only with the text; None when the pattern cannot be matched like that."""
+    if (unwanted := _unwanted(pattern)) is not None:
+        inner = _in_linear_time(unwanted, flags, text)
+        return None if inner is None else not inner
+    translated = _translated(pattern, flags)
+    if translated is None:
+        return None
+    from jsonschema_rs import Draft202012Validator, RegexOptions  # noqa: PLC0415 - few steps have patterns
+
+    options = RegexOptions(size_limit=MAX_PATTERN_SIZE)
+    try:
+        validator = Draft202012Validator({"pattern": translated}, pattern_options=options)
+    except ValueError:
+        return None
+    return validator.is_valid(text)
+
+
+def _unwanted(pattern: str) -> str | None:
+    """What may not be found, where that is all the pattern says; None where it says anything else."""
+    if pattern.startswith("(?:" + _NOWHERE) and _is_one(pattern[3:-1]):
+        pattern = pattern[3:-1]
+    inner = pattern[len(_NOWHERE) : -1]
+    return inner if pattern.startswith(_NOWHERE) and pattern.endswith(")") and _is_one(inner) else None
+
+
+def _is_one(part: str) -> bool:
+    """Whether a part of a pattern stands alone: no group is closed that it did not open, nor left open."""
+    depth = 0
+    for token in re.finditer(_PART, part):
+        depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if depth < 0 or (depth == 0 and token.lastgroup == "bar"):
+            return False
+    return depth == 0
+
+
+def _translated(pattern: str, flags: str) -> str | None:
+    """The pattern in the dialect of the linear engine; None, or what it refuses, where that has no word."""
+    is_multiline = "m" in flags or re.search(_MULTILINE, pattern) is not None
+    parts = [f"(?{flags})" if flags else ""]
+    for token in re.finditer(_PART, pattern):
+        part = _translated_part(token, is_multiline)
+        if part is None:
+            return None
+        parts.append(part)
+    return "".join(parts)
+
+
+def _translated_part(token: re.Match[str], is_multiline: bool) -> str | None:
+    text = token.group()
+    match token.lastgroup:
+        case "escape":
+            return _ESCAPES.get(text, text)
+        case "set":
+            inside = re.sub(r"\\.|[\[&~]", lambda found: _IN_SETS.get(found.group(), found.group()), text[1:])
+            return None if r"\W" in inside else "[" + inside
+        case "remark" if text.startswith("(?#"):
+            return ""
+        case "repeat" if len(text) > 1 and text.endswith("+"):
+            return None  # it never gives back what it took, and only `re` knows that
+        case "repeat" if text.startswith("{,"):
+            return "{0" + text[1:]
+        case "plain" if text in "{}":
+            return "\\" + text
+        case "plain" if text == "$" and not is_multiline:
+            # Here the line end is taken, which `re` only looks at: nothing may come after it.
+            return r"(?:\n?\z)" if token.string[token.end() :][:1] in ("", ")", "|") else None
+        case _:
+            return text
+
+
+def _slow_whole(pattern: str) -> str:
+    """Why `re` could be slow with a pattern that only `re` can match; empty when it is not needed."""
+    repeats = [token for token in re.finditer(_PART, pattern) if token.lastgroup == "repeat"]
+    counts = [count for token in repeats for count in _bounds(token) if count != inf]
+    if max(counts, default=0) > MAX_PATTERN_COUNT:
+        return f"The pattern counts to {max(counts):.0f}; the limit is {MAX_PATTERN_COUNT}."
+    ways = 1.0
+    for token in repeats:
+        least, most = _bounds(token)
+        ways *= most - least + 1
+    if ways <= MAX_PATTERN_WAYS or _in_linear_time(pattern, "", "") is not None:
+        return ""
+    return (
+        "The pattern has look-around, a back reference or another form that is matched by trying, and its "
+        f"repetitions can match in more than {MAX_PATTERN_WAYS} ways."
+    )
 
 
 class _Group:

@@ -80,7 +80,10 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
         return
     trouble = pattern_trouble(pattern)
     if trouble:
-        fix = "Write a Python regular expression without a repetition inside a repetition."
+        fix = (
+            "Write a plainer Python regular expression: no repetition inside a repetition, and only short "
+            "ones beside look-around or a back reference."
+        )
         found.report("bad_pattern", child(pointer, "pattern"), trouble, fix)
 
 
