@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -35,7 +36,10 @@ RUN_ELSEWHERE = {
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
     "src/handrail/packed/": "a copy of the skill and the changelog",
 }
+RUNNABLE = ("handrail", "your-tool", "echo", "for")
+"""What a script of a page may begin with, after an assignment; anything else could touch the machine."""
 NOT_RUN = {
+    "uv tool install": "changes the machine",
     "pip install uv": "CI takes its own commands from here",
     "uv sync": "makes the environment that runs this",
     ".ci/run": "runs this",
@@ -114,6 +118,11 @@ def stray_blocks(sources: Sequence[Source]) -> list[str]:
     return problems
 
 
+def is_harmless(script: str) -> bool:
+    first = re.sub(r"^[a-z]+=\$\(", "", script).split()[0]
+    return first in RUNNABLE
+
+
 def kind_of(document: Any) -> str:
     """What a JSON document of a page is, by its keys; empty when nobody could check it."""
     if not isinstance(document, dict):
@@ -141,6 +150,7 @@ def test_the_commands_of_a_page_run_in_their_order(path: str, tmp_path: Path) ->
         if isinstance(doing, Saved):
             shell.save(doing.path, doing.content)
         elif not doing.startswith(tuple(NOT_RUN)):
+            assert is_harmless(doing), f"say in NOT_RUN why this is not run: {doing}"
             ran = shell.ran(doing)
             assert ran.returncode == 0, (doing, ran.stdout[-2000:], ran.stderr[-2000:])
 
@@ -241,6 +251,19 @@ def test_commands_that_need_their_next_lines_stay_together() -> None:
     (block,) = fenced_blocks(text)
 
     assert scripts_of(block) == ["for x in 1 2; do\n  echo $x\ndone", "a=$(echo 1)\necho $a", "echo z"]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("handrail doctor", True),
+        ("x=$(handrail context)\necho $x", True),
+        ("rm -r x", False),
+        ("x=$(curl y)", False),
+    ],
+)
+def test_only_known_programs_are_run(script: str, expected: bool) -> None:
+    assert is_harmless(script) is expected
 
 
 def test_words_in_capitals_are_replaced_whole() -> None:
