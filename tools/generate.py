@@ -16,6 +16,7 @@ from handrail.contract.cli_contract import cli_contract, cli_contract_extension 
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
+from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
 from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
@@ -48,6 +49,7 @@ def generated_files() -> dict[str, str]:
     return {
         "src/handrail/surfaces/cli/_table.py": _table_module(),
         "src/handrail/surfaces/cli/_catalog.py": _catalog_module(),
+        "docs/reference/answers.md": answers_page(),
         "docs/reference/cli.md": reference_pages.cli_page(),
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),

@@ -146,6 +146,12 @@ PLACES = (
         after="No notice is shown until the next look.",
     ),
     Place(
+        path="data/cache/update-check.json",
+        holds="When the index was asked last, and what it offered.",
+        loss="nothing",
+        after="The next `doctor` asks again.",
+    ),
+    Place(
         path="data/git/<digest>/*",
         holds="A repository of workflows that you fetched; Handrail itself never fetches.",
         loss="yours",

@@ -95,6 +95,9 @@ CHANGES: Rows = (
     ("host.audit", "MOST_LINE_BYTES", "An audit line; longer arguments are told by their size."),
     ("host.incidents", "MOST_INCIDENT_BYTES", "A kept traceback."),
     ("contract.package_index", "MOST_FILES", "Files in the listing of a package index."),
+    ("host.fetching", "FETCH_SECONDS", "How long an index may take for one answer."),
+    ("host.fetching", "MOST_BYTES", "One answer of an index."),
+    ("runtime.update_notice", "FRESH_SECONDS", "How long a look at the index is good for."),
     ("contract.attestations", "MOST_BYTES", "The provenance of a release."),
     ("contract.attestations", "MOST_ATTESTATIONS", "Attestations in it."),
 )  # fmt: skip
@@ -127,6 +130,7 @@ COMMAND_LINE: Rows = (
     ("runtime.self_checks.storage_checks", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("runtime.self_checks.storage_checks", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
     ("runtime.self_checks.storage_checks", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
+    ("runtime.self_checks.update_checks", "NETWORK_MS", "How long `doctor` waits for an index."),
     ("host.mcp_handshake", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
 )
 MCP: Rows = (
@@ -174,6 +178,9 @@ WORKFLOWS: Rows = (
     ("workflows.limits", "MAX_LIST_ITEMS", "Items of every other list and map."),
     ("workflows.limits", "MAX_PATTERN_CHARACTERS", "Characters of a pattern."),
     ("workflows.limits", "MAX_PATTERN_REPETITIONS", "Repetitions in a pattern."),
+    ("workflows.limits", "MAX_PATTERN_COUNT", "The largest number in braces in a pattern."),
+    ("workflows.limits", "MAX_PATTERN_SIZE", "Bytes of a compiled pattern."),
+    ("workflows.limits", "MAX_PATTERN_WAYS", "Ways to match a pattern that is matched by trying."),
     ("workflows.limits", "MAX_NOTES_CHARACTERS", "The most notes that a rule can ask for."),
     ("workflows.limits", "MAX_PROBLEMS", "Problems listed for one file."),
     ("workflows.contract_check", "MAX_VIOLATIONS", "Violations of one artifact that are told."),

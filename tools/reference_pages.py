@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import msgspec
@@ -13,7 +14,8 @@ from handrail.contract.kinds.exits import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.surfaces.cli.rows import CommandHelp, ParamHelp
 from tools import cli_tables
-from tools.page_parts import page, table
+from tools.cli_reference import cli_reference
+from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
     "read": "changes nothing.",
@@ -25,6 +27,15 @@ _EFFECTS = {
     "server": "serves until its input closes; stdout belongs to the protocol.",
     "scratch": "works in a scratch directory only.",
 }
+
+
+_UNTOLD = {
+    "project": "The project directory; without it the one in which the server was started.",
+    "output": "What the step is acknowledged with.",
+    "autonomy": "How far to go without the user.",
+    "riskPolicy": "How much risk to take.",
+}
+"""What tool definitions leave out, because every word of them is paid for in every chat."""
 
 
 def cli_page() -> str:
@@ -136,11 +147,16 @@ def _exit_rows() -> list[list[str]]:
 def events_page() -> str:
     """docs/reference/events.md"""
     schemas = msgspec.json.schema_components(list(get_args(Event)), ref_template="{name}")[1]
+    kinds = {fact.__name__ for fact in get_args(Event)}
+    parts = {name: schema for name, schema in schemas.items() if name not in kinds}
     return page(
         "# Events",
         "The closed set of facts in a session log.\n"
         "An event is written once and never changed; a kind outside this set is refused.",
         *(_event_section(fact, schemas) for fact in get_args(Event)),
+        "## Parts",
+        "What the fields above are made of; where there are several, `kind` says which.",
+        *(_part_section(name, schema) for name, schema in sorted(parts.items())),
     )
 
 
@@ -149,7 +165,9 @@ def mcp_tools_page(definitions: Sequence[dict[str, Any]]) -> str:
     return page(
         "# MCP tools",
         "`handrail mcp` offers this closed set, in this order.\n"
-        "The definitions as clients receive them are in `schemas/mcp-tools.json`.",
+        "The definitions as clients receive them are in `schemas/mcp-tools.json`.\n"
+        "[The MCP server](mcp.md) tells what replies look like.\n"
+        "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
         *(_tool_section(definition) for definition in definitions),
     )
 
@@ -165,10 +183,23 @@ def _command_section(entry: CommandHelp) -> str:
     if entry["params"]:
         parts.append(_params_table(entry["params"], has_environment=False))
     parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
+    parts.append(_answers(entry["path"]))
     own = [code for code in entry["errors"] if code not in cli_tables.SHARED_ERRORS]
     if own:
         parts.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
     return "\n\n".join(parts)
+
+
+def _answers(path: str) -> str:
+    told = _catalogue()[path]
+    labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
+    links = [f"[{label}](answers.md#{label})" for label in labels]
+    return f"Answers: {', with `--dry-run` '.join(links)}."
+
+
+@cache
+def _catalogue() -> dict[str, dict[str, Any]]:
+    return {one["path"]: one for one in cli_reference()["commands"]}
 
 
 def _error_section(kind: Kind) -> str:
@@ -195,32 +226,28 @@ def _retry(kind: Kind) -> str:
 
 def _event_section(fact: type[Fact], schemas: dict[str, Any]) -> str:
     kind = str(fact.__struct_config__.tag)
-    rows = [
-        [
-            f"`{name}`",
-            _type_text(schema),
-            "yes" if name in schemas[fact.__name__].get("required", ()) else "no",
-        ]
-        for name, schema in schemas[fact.__name__]["properties"].items()
-        if name != "kind"
-    ]
-    parts = [f"## {kind}", inspect.getdoc(fact) or ""]
+    parts = [f"## {kind}", _one_per_line(inspect.getdoc(fact) or "")]
+    rows = [row for row in _field_rows(schemas[fact.__name__]) if row[0] != "`kind`"]
     if rows:
         parts.append(table(("field", "type", "always there"), rows))
     return "\n\n".join(parts)
 
 
-def _tool_section(definition: dict[str, Any]) -> str:
-    schema = definition["inputSchema"]
-    rows = [
-        [
-            f"`{name}`",
-            _type_text(field),
-            "yes" if name in schema.get("required", ()) else "no",
-            field.get("description", ""),
-        ]
+def _part_section(name: str, schema: dict[str, Any]) -> str:
+    text = [_one_per_line(schema["description"])] if "description" in schema else []
+    rows = table(("field", "type", "always there"), _field_rows(schema))
+    return "\n\n".join([f"### {name}", *text, rows])
+
+
+def _field_rows(schema: dict[str, Any]) -> list[list[str]]:
+    return [
+        [f"`{name}`", type_text(field), "yes" if name in schema.get("required", ()) else "no"]
         for name, field in schema["properties"].items()
     ]
+
+
+def _tool_section(definition: dict[str, Any]) -> str:
+    rows = list(_argument_rows(definition["inputSchema"], ""))
     hints = ", ".join(
         f"`{name}` {'yes' if value else 'no'}" for name, value in definition["annotations"].items()
     )
@@ -234,20 +261,14 @@ def _tool_section(definition: dict[str, Any]) -> str:
     )
 
 
-def _type_text(schema: dict[str, Any]) -> str:
-    """A JSON Schema in a few words."""
-    if "$ref" in schema:
-        return f"`{schema['$ref']}`"
-    if "const" in schema:
-        return f"`{schema['const']}`"
-    if "enum" in schema:
-        return " or ".join(f"`{value}`" for value in schema["enum"])
-    for key in ("anyOf", "oneOf"):
-        if key in schema:
-            return " or ".join(_type_text(one) for one in schema[key])
-    if schema.get("type") == "array":
-        return "list of " + _type_text(schema.get("items", {}))
-    return str(schema.get("type", "any"))
+def _argument_rows(schema: dict[str, Any], prefix: str) -> Iterator[list[str]]:
+    """Arguments, and those inside them by their path."""
+    for name, field in schema["properties"].items():
+        is_required = "yes" if name in schema.get("required", ()) else "no"
+        text = field.get("description") or _UNTOLD.get(name, "")
+        yield [f"`{prefix}{name}`", type_text(field), is_required, text]
+        if "properties" in field:
+            yield from _argument_rows(field, f"{prefix}{name}.")
 
 
 def _params_table(params: Iterable[ParamHelp], *, has_environment: bool) -> str:

@@ -42,6 +42,7 @@ NOT_OURS = {
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code and Zed keep theirs, for `setup`; `~/.config` by default.",
     "APPDATA": "The same on Windows.",
+    "XDG_CONFIG_DIRS": "Where uv and pip keep the settings of the machine, for `update`.",
     "UV_*": "Of uv: which index `update` asks when no setting names one.",
     "PIP_*": "Of pip: the same.",
 }
