@@ -15,6 +15,7 @@ import pytest
 import handrail
 from handrail.host.settings import LocalSettings
 from handrail.surfaces.cli._table import COMMANDS
+from handrail.workflows.compiling.project_contracts import contract_trouble, read_contract
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
     FILES,
@@ -182,18 +183,32 @@ def test_a_json_block_is_what_it_claims_to_be(path: str, text: str, tmp_path: Pa
         case "settings":
             (tmp_path / "config.json").write_text(text, encoding="utf-8")
             assert LocalSettings(str(tmp_path), {}).problems() == ()
-        case "workflow" | "contract" | "input":
-            saved = [one.content for one in doings(page(path)) if isinstance(one, Saved)]
-            assert text + "\n" in saved, "say where it is saved, so that the commands below it meet it"
+        case "workflow":
+            assert_saved(path, text)
+            assert errors_in(document, tmp_path) == 0
         case "part":
             workflow = {"id": "project.x", "name": "X", "description": "X.", "steps": [document]}
-            store = handrail.Handrail(home=str(tmp_path))
-            told = store.call(
-                "workflow.validate", {"documents": [{"source": "x", "text": json.dumps(workflow)}]}
-            )
-            assert told["counts"]["error"] == 0, told
+            assert errors_in(workflow, tmp_path) == 0
+        case "contract":
+            assert_saved(path, text)
+            contract = read_contract(text.encode(), "project.contracts.x.json").contract
+            assert contract is not None
+            assert contract_trouble(contract) == []
+        case "input":
+            assert_saved(path, text)
         case kind:
             assert kind == "record", f"{path}: say in kind_of what this is, and check it"
+
+
+def assert_saved(path: str, text: str) -> None:
+    saved = [one.content for one in doings(page(path)) if isinstance(one, Saved)]
+    assert text + "\n" in saved, "say where it is saved, so that the commands below it meet it"
+
+
+def errors_in(workflow: dict[str, Any], home: Path) -> int:
+    store = handrail.Handrail(home=str(home))
+    told = store.call("workflow.validate", {"documents": [{"source": "x", "text": json.dumps(workflow)}]})
+    return int(told["counts"]["error"])
 
 
 def test_toml_for_codex_names_the_command() -> None:
