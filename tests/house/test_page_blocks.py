@@ -184,25 +184,25 @@ def test_a_json_block_is_what_it_claims_to_be(path: str, text: str, tmp_path: Pa
             (tmp_path / "config.json").write_text(text, encoding="utf-8")
             assert LocalSettings(str(tmp_path), {}).problems() == ()
         case "workflow":
-            assert_saved(path, text)
+            assert saved_as(path, text)
             assert errors_in(document, tmp_path) == 0
         case "part":
             workflow = {"id": "project.x", "name": "X", "description": "X.", "steps": [document]}
             assert errors_in(workflow, tmp_path) == 0
         case "contract":
-            assert_saved(path, text)
-            contract = read_contract(text.encode(), "project.contracts.x.json").contract
+            contract = read_contract(text.encode(), saved_as(path, text)).contract
             assert contract is not None
             assert contract_trouble(contract) == []
         case "input":
-            assert_saved(path, text)
+            assert saved_as(path, text)
         case kind:
             assert kind == "record", f"{path}: say in kind_of what this is, and check it"
 
 
-def assert_saved(path: str, text: str) -> None:
-    saved = [one.content for one in doings(page(path)) if isinstance(one, Saved)]
-    assert text + "\n" in saved, "say where it is saved, so that the commands below it meet it"
+def saved_as(path: str, text: str) -> str:
+    """The file that the page asks its reader to save it as, so that the commands below meet it."""
+    saved = [one for one in doings(page(path)) if isinstance(one, Saved)]
+    return next((one.path for one in saved if one.content == text + "\n"), "")
 
 
 def errors_in(workflow: dict[str, Any], home: Path) -> int:
