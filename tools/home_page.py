@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.ports import AuditLine
 from tools.page_parts import page, table
 
 Loss: TypeAlias = Literal["nothing", "record", "yours", "tokens", "history"]
@@ -160,6 +161,25 @@ PLACES = (
 )
 
 
+AUDIT_FIELDS = {
+    "at": "When, in UTC.",
+    "tool": "Through which door: the command line, MCP, a hook, Python.",
+    "version": "Of Handrail.",
+    "command": "What was asked for.",
+    "args": "With what; texts of people and agents as their size and digest, tokens not at all.",
+    "account": "By whom.",
+    "workspace": "In which project.",
+    "effect": "What the command may do: create, ack, gated, dangerous, update.",
+    "dry_run": "Whether it was only a preview.",
+    "code": "Of the trouble; null when there was none.",
+    "exit": "The exit status, also where no process ended.",
+    "duration_ms": "How long it took.",
+    "targets_count": "How many things it was about.",
+    "token_fingerprint": "Of the token that allowed it.",
+    "request_id": "The caller's own key.",
+}
+
+
 def home_page() -> str:
     """The whole page."""
     return page(
@@ -177,6 +197,14 @@ def home_page() -> str:
         ),
         "## What the losses mean",
         table(("loss", "what it means"), ([name, text] for name, text in LOSSES.items())),
+        "## A line of the audit",
+        table(("field", "what"), _audit_rows()),
         "[Keep the store](../how-to/keep-the-store.md) says what to back up, and how.\n"
         "[The log on disk](../explanation/log-format.md) tells the format byte by byte.",
     )
+
+
+def _audit_rows() -> list[list[str]]:
+    names = [field.encode_name for field in msgspec.structs.fields(AuditLine)]
+    assert names == list(AUDIT_FIELDS), "say in AUDIT_FIELDS what a new field of the audit is"
+    return [[f"`{name}`", text] for name, text in AUDIT_FIELDS.items()]
