@@ -148,9 +148,9 @@ PLACES = (
     ),
     Place(
         path="data/cache/update-check.json",
-        holds="When the index was asked last, and what it offered.",
+        holds="When somebody last looked for a newer release, and which was the newest.",
         loss="nothing",
-        after="The next `doctor` asks again.",
+        after="The next `doctor` looks again.",
     ),
     Place(
         path="data/git/<digest>/*",

@@ -95,9 +95,10 @@ CHANGES: Rows = (
     ("host.audit", "MOST_LINE_BYTES", "An audit line; longer arguments are told by their size."),
     ("host.incidents", "MOST_INCIDENT_BYTES", "A kept traceback."),
     ("contract.package_index", "MOST_FILES", "Files in the listing of a package index."),
-    ("host.fetching", "FETCH_SECONDS", "How long an index may take for one answer."),
-    ("host.fetching", "MOST_BYTES", "One answer of an index."),
-    ("runtime.update_notice", "FRESH_SECONDS", "How long a look at the index is good for."),
+    ("host.fetching", "MOST_BYTES", "What one address of a package index may give."),
+    ("host.fetching", "FETCH_SECONDS", "How long it may take."),
+    ("runtime.update_notice", "FRESH_SECONDS", "Age at which `doctor` looks again for a newer release."),
+    ("runtime.self_checks.update_checks", "NETWORK_MS", "How long that look may take in all."),
     ("contract.attestations", "MOST_BYTES", "The provenance of a release."),
     ("contract.attestations", "MOST_ATTESTATIONS", "Attestations in it."),
 )  # fmt: skip

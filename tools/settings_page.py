@@ -40,10 +40,10 @@ NOT_OURS = {
     "USERNAME": "As `USER`.",
     "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
-    "XDG_CONFIG_HOME": "Where VS Code and Zed keep theirs, for `setup`; `~/.config` by default.",
+    "XDG_CONFIG_HOME": "Where VS Code, Zed, uv and pip keep their files, for `setup` and `update`.",
+    "XDG_CONFIG_DIRS": "Where uv and pip keep those of the machine, for `update`.",
     "APPDATA": "The same on Windows.",
-    "XDG_CONFIG_DIRS": "Where uv and pip keep the settings of the machine, for `update`.",
-    "UV_*": "Of uv: which index `update` asks when no setting names one.",
+    "UV_*": "Of uv: which index `update` asks; [in which order](../how-to/update.md#which-index-is-asked).",
     "PIP_*": "Of pip: the same.",
 }
 """Read, but set by others for their own purposes; a star stands for the rest of a name."""

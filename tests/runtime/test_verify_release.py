@@ -65,7 +65,9 @@ def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFac
         programs={},
         has_pip=has_pip,
         is_pinned=False,
-        index="",
+        sources=(),
+        takes_first=True,
+        speaks_uv=True,
         can_verify=can_verify,
     )
 

@@ -76,8 +76,10 @@ def test_a_setting_of_pip_names_the_index(pip: Installation, index: Index, tmp_p
     assert told_at(pip, {**others, name: values[name]}, "PIP_INDEX_URL") == NEW
 
 
-def test_pip_takes_the_release_from_a_directory(pip: Installation, index: Index) -> None:
-    links = {"PIP_FIND_LINKS": str(index.folder), "PIP_NO_INDEX": "1"}
+def test_pip_takes_the_release_from_a_directory(pip: Installation, index: Index, tmp_path: Path) -> None:
+    for file in index.wheels.values():
+        os.link(file, tmp_path / file.name)
+    links = {"PIP_FIND_LINKS": str(tmp_path), "PIP_NO_INDEX": "1"}
 
     assert data(pip.run("update", environment=links))["current_version"] == NEW
 

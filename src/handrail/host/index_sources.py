@@ -135,7 +135,7 @@ def _uv_paths(environment: Mapping[str, str]) -> list[str]:
         return []
     if environment.get("UV_CONFIG_FILE"):
         return [environment["UV_CONFIG_FILE"]]
-    user = environment.get("XDG_CONFIG_HOME") or os.path.join(_home(environment), ".config")
+    user = environment.get("XDG_CONFIG_HOME") or os.path.join(_user(environment), ".config")
     machine = [*environment.get("XDG_CONFIG_DIRS", "/etc/xdg").split(os.pathsep), "/etc"]
     shared = [os.path.join(folder, "uv", "uv.toml") for folder in machine if folder]
     return [os.path.join(user, "uv", "uv.toml"), *[path for path in shared if os.path.isfile(path)][:1]]
@@ -194,26 +194,26 @@ def _pip_paths(environment: Mapping[str, str], prefix: str) -> list[str]:
     named = environment.get("PIP_CONFIG_FILE", "")
     if named == os.devnull:
         return []
-    home = _home(environment)
+    user = _user(environment)
     shared = environment.get("XDG_CONFIG_DIRS") or "/etc/xdg"
     paths = [os.path.join(folder, "pip", _PIP_FILE) for folder in shared.split(os.pathsep) if folder]
     paths.append(os.path.join("/etc", _PIP_FILE))
     if sys.platform == "darwin":
         paths.append(os.path.join("/Library/Application Support/pip", _PIP_FILE))
     if not (named and os.path.exists(named)):
-        paths.append(os.path.join(home, ".pip", _PIP_FILE))
-        paths.append(os.path.join(_pip_user_folder(environment, home), _PIP_FILE))
+        paths.append(os.path.join(user, ".pip", _PIP_FILE))
+        paths.append(os.path.join(_pip_user_folder(environment, user), _PIP_FILE))
     paths.append(os.path.join(prefix, _PIP_FILE))
     return [*paths, named] if named else paths
 
 
-def _pip_user_folder(environment: Mapping[str, str], home: str) -> str:
+def _pip_user_folder(environment: Mapping[str, str], user: str) -> str:
     if sys.platform == "win32":
-        return os.path.join(environment.get("APPDATA", home), "pip")
-    apple = os.path.join(home, "Library", "Application Support", "pip")
+        return os.path.join(environment.get("APPDATA", user), "pip")
+    apple = os.path.join(user, "Library", "Application Support", "pip")
     if sys.platform == "darwin" and os.path.isdir(apple):
         return apple
-    return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip")
+    return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(user, ".config"), "pip")
 
 
 def _pip_file(path: str) -> configparser.RawConfigParser:
@@ -244,5 +244,5 @@ def _given_layer(arguments: Sequence[str]) -> _Layer:
     )
 
 
-def _home(environment: Mapping[str, str]) -> str:
+def _user(environment: Mapping[str, str]) -> str:
     return environment.get("HOME") or os.path.expanduser("~")
