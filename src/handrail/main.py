@@ -153,7 +153,7 @@ def _load_the_rest() -> None:
     import handrail.host.incidents
     import handrail.host.notices
     import handrail.surfaces.cli.human
-    import handrail.surfaces.cli.text  # noqa: F401 - loaded for later, all of them
+    import handrail.surfaces.cli.looks.failures  # noqa: F401 - loaded for later, all of them
 
 
 def _notices(operation: str) -> "Sequence[Notice]":

@@ -207,7 +207,15 @@ RULES = (
         f"{CLI}/test_self_description.py::test_every_place_tells_the_same_version",
         f"{CLI}/test_changelog.py::test_since_is_strictly_newer_and_by_number",
     ),
-    rule(35, "update", "tests/updates/test_update.py"),
+    rule(
+        35,
+        "update",
+        "tests/updates/test_update.py",
+        "tests/updates/test_discovery.py",
+        "tests/updates/test_managers.py",
+        "tests/updates/test_notices.py",
+        "tests/updates/test_signals.py",
+    ),
     rule(
         36,
         "imports and cold start",

@@ -83,6 +83,17 @@ def test_the_old_program_tells_of_the_new_one_without_loading_any_of_it(
     assert venv.version() == NEW
 
 
+@pytest.mark.parametrize("shown", ["--human", "--json"])
+def test_nor_when_it_tells_of_half_an_update(venv: Installation, tmp_path: Path, shown: str) -> None:
+    foreign = tmp_path / ".agents/skills/handrail"
+    foreign.mkdir(parents=True)
+
+    ran = venv.run("update", shown, environment={"HOME": str(tmp_path)})
+
+    assert (ran.status, venv.version()) == (7, NEW)
+    assert f"Handrail is at {NEW}, but its skill is not" in (ran.out + ran.err).decode()
+
+
 def test_a_checkout_cannot_lead_an_update_astray(pip: Installation, index: Index, tmp_path: Path) -> None:
     """Managers take settings, and Python takes modules, from the directory they are started in."""
     (tmp_path / "pip.py").write_text("raise SystemExit('a module of the checkout ran')", encoding="utf-8")
