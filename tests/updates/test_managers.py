@@ -13,7 +13,7 @@ import pytest
 
 from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, Index, Installation
+from tests.updates.releases import NEW, OLD, Index, Installation, wheel
 
 NOWHERE = "http://127.0.0.1:9/simple"
 
@@ -126,18 +126,45 @@ def test_a_password_in_an_address_reaches_the_index_and_no_output(venv: Installa
     assert {held for _, held in index.seen if held} == {"agent:pw!9x"}
 
 
+def stand_in(folder: Path, installed: Installation, script: str) -> dict[str, str]:
+    """An environment in which this shell script is called uv."""
+    (folder / "uv").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / "uv").chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{installed.environment['PATH']}"}
+
+
+def test_a_release_that_came_out_meanwhile_is_as_good(
+    venv: Installation, index: Index, tmp_path: Path
+) -> None:
+    """Unless one was named: then only that one is."""
+    index.rows = {NEW: {"yanked": True}}
+    between = wheel(tmp_path, "0.2.0")
+    index.wheels[between.name] = between
+    real = f'PATH="{venv.environment["PATH"]}" uv pip install --python {venv.python} handrail=={NEW}'
+    environment = stand_in(tmp_path, venv, real)
+
+    newest = venv.run("update", environment=environment)
+    named = venv.as_before().run("update", "--target-version", "0.2.0", environment=environment)
+    del index.wheels[between.name]
+
+    assert (data(newest)["status"], data(newest)["current_version"]) == ("updated", NEW)
+    details = error(named, "E_IO")
+    assert (details["current_version"], details["target_version"]) == (NEW, "0.2.0")
+    assert details["binary_replaced"] is True
+
+
 def test_a_failed_manager_is_told_without_the_passwords_it_prints(
     installation: Installation, index: Index, tmp_path: Path
 ) -> None:
-    manager = tmp_path / "uv"
-    line = "cannot reach https://agent:s3cr3t@example.org/simple"
-    manager.write_text(f'#!/bin/sh\necho "{line}"\nexit 2\n', encoding="utf-8")
-    manager.chmod(0o755)
-    path = f"{tmp_path}{os.pathsep}{installation.environment['PATH']}"
+    index.credentials = "agent:open-sesame"
+    lines = 'echo "cannot reach https://agent:s3cr3t@example.org/simple"; echo "tried open-sesame"; exit 2'
+    environment = stand_in(tmp_path, installation, lines)
+    address = index.url.replace("://", "://agent:open-sesame@")
 
-    ran = installation.run("update", environment={"PATH": path})
+    ran = installation.run("update", environment={**environment, "UV_DEFAULT_INDEX": address})
 
     assert error(ran, "E_IO")["cause"] == "exit 2"
-    assert b"https://[redacted]@example.org/simple" in ran.err
+    assert b"https://[redacted]@example.org/simple\ntried [redacted]\n" in ran.err
     assert b"s3cr3t" not in ran.out + ran.err
+    manager = tmp_path / "uv"
     assert strict_json(ran.out)["error"]["details"]["command"][0] == str(manager)
