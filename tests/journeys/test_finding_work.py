@@ -86,7 +86,7 @@ def test_a_session_or_run_id_leads_back_to_the_pending_step(runtime: Runtime) ->
 
         assert len(found) == 1
         assert (found[0]["goal"], found[0]["pendingTitle"]) == ("mend it", "Second")
-        assert found[0]["_untrusted"] == ["goal", "snippet"]
+        assert found[0]["_untrusted"] == ["goal", "snippet", "pendingTitle"]
         assert second["pending"].items() <= back["pending"].items()
 
 

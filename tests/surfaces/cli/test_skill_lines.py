@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import THREE_STEPS
 from tests.house.markdown import fenced_blocks
-from tests.house.tree import ROOT, page
+from tests.house.tree import ROOT, markdown_files, page
 from tests.surfaces.cli.tool import Tool
 from tools.packed_files import skill_files
 
@@ -72,3 +72,18 @@ def test_a_whole_run_needs_nothing_but_what_the_skill_says(fresh_tool: Tool) -> 
     assert [reply["kind"] for reply in replies].count("blocked") == 2
     assert replies[-1]["isComplete"] is True
     assert replies[-1]["nextIntent"] == "complete"
+
+
+def test_no_page_recommends_a_compatibility_spelling() -> None:
+    """CLI 14: aliases may exist, but new pages show the one way."""
+    texts = {source.path: source.text for source in markdown_files() if "/reference/" not in source.path}
+    shown = [
+        (path, line)
+        for path, text in texts.items()
+        for block in fenced_blocks(text)
+        for line in block.lines
+        if line.lstrip("$ ").startswith("handrail ") and "--json" in line.split()
+    ]
+
+    assert len(texts) > 20
+    assert shown == []
