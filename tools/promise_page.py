@@ -7,11 +7,13 @@ from collections import defaultdict
 from tests.house.promise_marks import marks
 from tests.house.tree import python_files
 from tests.journeys.promises import design, execution, response_contract, resumption_pack
+from tests.journeys.promises.manifest import COMMAND_LINE
 from tests.journeys.promises.promise import Promise
 
 _CHAPTERS: tuple[tuple[str, tuple[Promise, ...]], ...] = (
     ("EXEC: how runs behave", execution.PROMISES),
     ("PACK: what was locked", resumption_pack.PROMISES),
+    ("CLI: how the command line answers", COMMAND_LINE),
     ("CLI and LAFS: how answers look", response_contract.PROMISES),
     ("Our own design", design.PROMISES),
 )

@@ -139,8 +139,7 @@ RULES = (
         21,
         "crash after the claim; claim not storable",
         f"{CLI}/test_signals_at_stages.py::test_before_the_write_nothing_is_changed_and_a_claim_is_never_torn",
-        "tests/host/test_confirmed_tokens.py"
-        "::test_a_disk_that_takes_no_new_claim_still_knows_the_old_ones",
+        "tests/host/test_confirmed_tokens.py::test_a_disk_that_takes_no_new_claim_still_knows_the_old_ones",
     ),
     rule(
         22,

@@ -20,6 +20,7 @@ def _adjacent(leaf: str) -> str:
     return r"[\[(,\s]" + r",\s*".join(f'"{re.escape(word)}"' for word in leaf.split())
 
 
+@pytest.mark.promise("cli.covered")
 def test_every_leaf_of_the_live_reference_is_called_somewhere(tool: Tool) -> None:
     leaves = [command["path"] for command in tool.data("reference", "--fields", "commands.path")["commands"]]
     tests = "\n".join(source.text for source in python_files("tests/"))

@@ -54,6 +54,7 @@ def data_of(called: Called, *more: str) -> Any:
     return document["data"]
 
 
+@pytest.mark.promise("cli.never-waits")
 @every_leaf
 def test_no_answer_waits_for_stdin_or_starts_a_program_for_people(called: Called, tmp_path: Path) -> None:
     marker = tmp_path / "started"
@@ -73,6 +74,7 @@ def test_no_answer_waits_for_stdin_or_starts_a_program_for_people(called: Called
     assert not marker.exists()
 
 
+@pytest.mark.promise("cli.reads-change-nothing")
 @every_read
 def test_a_read_changes_no_byte_of_sessions_settings_or_project(called: Called) -> None:
     before = state_of(called.tool)
@@ -96,6 +98,7 @@ def pairs_of(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
+@pytest.mark.promise("cli.ids-and-times")
 @every_leaf
 def test_times_are_utc_and_ids_are_strings(called: Called) -> None:
     pairs = list(pairs_of(data_of(called)))
@@ -107,6 +110,7 @@ def test_times_are_utc_and_ids_are_strings(called: Called) -> None:
     assert [(key, value) for key, value in ids if value is not None and not isinstance(value, str)] == []
 
 
+@pytest.mark.promise("cli.paging")
 @every_page
 def test_a_page_holds_what_it_says_and_its_order_is_stable(called: Called) -> None:
     line = called.spelt(called.leaf.page or called.leaf.line)
@@ -129,6 +133,7 @@ def test_a_page_holds_what_it_says_and_its_order_is_stable(called: Called) -> No
     assert called.tool.data(*line)["items"] == whole["items"]
 
 
+@pytest.mark.promise("cli.stream")
 @every_stream
 def test_a_stream_is_lines_of_four_keys_and_a_summary_that_counts_them(called: Called) -> None:
     ran = called.tool.run(*called.safe(), "--stream", plant=called.leaf.plant)

@@ -36,12 +36,14 @@ every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
 every_gated_leaf = pytest.mark.parametrize("called", WRITES, indirect=True)
 
 
+@pytest.mark.promise("cli.covered")
 def test_every_leaf_of_the_live_reference_is_in_the_table(reference: Any) -> None:
     live = {command["path"] for command in reference["commands"]}
 
     assert live == {*LEAVES, *NO_DOCUMENT}
 
 
+@pytest.mark.promise("cli.exits")
 @every_leaf
 def test_each_code_that_it_declares_comes_out(
     called: Called, reference: Any, seeded: Seeded, tmp_path: Path
@@ -65,6 +67,7 @@ def validator(called: Called, label: str) -> Draft202012Validator:
     return Draft202012Validator(schema)
 
 
+@pytest.mark.promise("cli.schemas")
 @every_leaf
 def test_its_lines_succeed_and_keep_the_declared_schema(called: Called) -> None:
     declared = called.declared
@@ -108,6 +111,7 @@ def assert_for_people(path: str, text: str) -> None:
         assert [line for line in lines if width_of(line) > 100 and line not in copied] == []
 
 
+@pytest.mark.promise("cli.text")
 @every_leaf
 def test_text_is_for_people_and_help_is_there(called: Called) -> None:
     text = called.tool.run(*called.safe(), "--human", plant=called.leaf.plant)
@@ -161,6 +165,7 @@ def global_lines(called: Called) -> list[list[str]]:
     return [[*safe, *joined], *(alone[flag] for flag in offered if flag in alone)]
 
 
+@pytest.mark.promise("cli.flags-everywhere")
 @every_leaf
 def test_each_global_flag_that_it_offers_is_taken(called: Called) -> None:
     first = checked_document(called.tool.run(*called.safe(), plant=called.leaf.plant))
@@ -172,6 +177,8 @@ def test_each_global_flag_that_it_offers_is_taken(called: Called) -> None:
         assert ran.out, line
 
 
+@pytest.mark.promise("cli.flags-everywhere")
+@pytest.mark.promise("cli.update-no-gate")
 @every_leaf
 def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any) -> None:
     offered = called.declared["global_flags"]
@@ -186,6 +193,7 @@ def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any
 SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
 
 
+@pytest.mark.promise("cli.write-needs-token")
 @every_gated_leaf
 def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
     tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]
@@ -210,6 +218,7 @@ def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Calle
     assert state_of(tool) == after
 
 
+@pytest.mark.promise("cli.create-key")
 @pytest.mark.parametrize("called", ["run start", "session start"], indirect=True)
 def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: Called) -> None:
     bare = called.tool.run(*called.bare())
@@ -231,6 +240,7 @@ def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
     assert (again.status, code_of(again)) == (6, "E_CONFLICT")
 
 
+@pytest.mark.promise("cli.stream-broken")
 @pytest.mark.parametrize("called", ["session events"], indirect=True)
 def test_followed_events_end_with_the_time_given(called: Called) -> None:
     ran = called.tool.run(*called.safe(), "--stream", "--follow", "--timeout", "1")

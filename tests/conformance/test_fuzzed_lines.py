@@ -19,6 +19,7 @@ LOTS, LINES = 20, 500
 PROCESSES = 120
 
 
+@pytest.mark.promise("cli.one-document")
 @pytest.mark.parametrize("lot", range(LOTS))
 def test_any_line_gets_one_document_and_an_exit_of_the_table(
     lot: int, seeded: Seeded, fork_server: ForkServer, tmp_path: Path

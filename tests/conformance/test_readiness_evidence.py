@@ -159,6 +159,7 @@ def test_the_table_fails_on_a_hole(tmp_path: Path, capsys: pytest.CaptureFixture
     assert coverage.main([]) == 2
 
 
+@pytest.mark.promise("cli.covered")
 def test_a_command_that_nobody_called_and_a_code_that_nobody_declared_are_gaps() -> None:
     other = {**COMMAND, "path": "session show"}
     surprise = shown("session", "list", status=1, code="E_IO")

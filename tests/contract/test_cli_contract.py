@@ -7,6 +7,8 @@ import os
 import re
 from typing import Any
 
+import pytest
+
 from handrail.contract.catalogue import KINDS
 from tests.house.tree import ROOT
 
@@ -58,12 +60,14 @@ def published(name: str) -> Any:
         return json.load(file)
 
 
+@pytest.mark.promise("cli.core-frozen")
 def test_the_core_codes_are_those_of_the_specification() -> None:
     core = published("contract.json")["error_codes"]["core"]
 
     assert {code: (row["exit"], row["retryable"]) for code, row in core.items()} == CORE
 
 
+@pytest.mark.promise("cli.contract-published")
 def test_the_envelope_is_that_of_the_specification() -> None:
     contract = published("contract.json")
 
@@ -72,12 +76,14 @@ def test_the_envelope_is_that_of_the_specification() -> None:
     assert contract["untrusted_key"] == "_untrusted"
 
 
+@pytest.mark.promise("cli.contract-published")
 def test_self_description_keys_are_those_of_the_specification() -> None:
     keys = published("contract.json")["self_description"]
 
     assert {name: set(listed) for name, listed in keys.items()} == SELF_DESCRIPTION
 
 
+@pytest.mark.promise("cli.contract-published")
 def test_pages_and_batches_are_those_of_the_specification() -> None:
     contract = published("contract.json")
 
@@ -98,6 +104,7 @@ def test_every_exit_status_in_use_has_a_meaning() -> None:
     assert {str(kind.exit_status) for kind in KINDS.values()} <= set(meanings)
 
 
+@pytest.mark.promise("cli.extension")
 def test_an_extension_never_redefines_the_core() -> None:
     """CLI 3.1: `E_`, with exit and retryable, no core code, and exit 9 only where a person must act."""
     extension = published("contract-ext.json")
@@ -109,6 +116,7 @@ def test_an_extension_never_redefines_the_core() -> None:
         assert row["exit"] != 9
 
 
+@pytest.mark.promise("cli.core-frozen")
 def test_a_domain_code_behaves_as_the_native_code_it_travels_under() -> None:
     extension = published("contract-ext.json")
     natives = CORE | {code: (row["exit"], row["retryable"]) for code, row in extension["error_codes"].items()}

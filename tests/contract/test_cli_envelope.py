@@ -118,6 +118,7 @@ def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
     assert encode_document(document, compact=True).decode() == example.cli + "\n"
 
 
+@pytest.mark.promise("cli.offset")
 @pytest.mark.parametrize(
     ("page", "data", "expected"), [p[1:] for p in PAYLOADS], ids=[p[0] for p in PAYLOADS]
 )
@@ -153,6 +154,7 @@ def test_making_the_payload_leaves_the_outcome_as_it_was() -> None:
     assert success.data == {"scope": "all"}
 
 
+@pytest.mark.promise("cli.envelope")
 def test_a_success_has_exactly_its_four_keys() -> None:
     document = rendered(Success(data={}))
 
@@ -160,6 +162,7 @@ def test_a_success_has_exactly_its_four_keys() -> None:
     assert list(document) == ["ok", "schema_version", "data", "meta"]
 
 
+@pytest.mark.promise("cli.error")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
 def test_every_kind_is_rendered_with_exact_keys_and_the_facts_of_its_row(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
@@ -181,6 +184,7 @@ def test_every_kind_is_rendered_with_exact_keys_and_the_facts_of_its_row(kind: K
     assert error["details"]["next_command"] == "handrail session resume ses_1 --compact"
 
 
+@pytest.mark.promise("cli.error")
 def test_details_are_never_left_out_and_a_missing_next_command_is_null() -> None:
     error = rendered(failure(E_NOT_FOUND, hint="Look again."))["error"]
 
@@ -215,6 +219,7 @@ def test_escalation_is_said_only_where_it_is_needed() -> None:
     assert "escalation_required" not in rendered(failure(E_NOT_FOUND))["error"]["details"]
 
 
+@pytest.mark.promise("cli.notices")
 def test_notices_keep_their_order_and_their_own_keys() -> None:
     notices = (
         Notice(type="update_available", message="1.2 is out.", extra={"latest_version": "1.2"}),
@@ -300,6 +305,7 @@ def test_a_broken_stream_says_how_far_it_came() -> None:
     )
 
 
+@pytest.mark.promise("cli.all-problems")
 def test_a_problem_of_a_call_has_all_four_keys() -> None:
     given: list[Json] = [
         {"param": "limit", "problem": "missing"},

@@ -20,6 +20,7 @@ def entry(remove_by: str = "2027-03-01", name: str = "flag.max") -> Deprecation:
     return Deprecation(id=name, what="--max", since="1.4", remove_by=remove_by, replacement="--limit")
 
 
+@pytest.mark.promise("cli.deprecated")
 def test_each_use_gives_a_notice_with_the_whole_entry() -> None:
     assert notice_of(entry()) == Notice(
         type="deprecated",
@@ -65,6 +66,7 @@ def test_an_id_that_would_not_make_a_code_is_refused(name: str) -> None:
         entry(name=name)
 
 
+@pytest.mark.promise("cli.deprecated")
 def test_nothing_that_should_be_gone_is_still_here() -> None:
     assert overdue(DEPRECATIONS, datetime.now(UTC).date().isoformat()) == []
 

@@ -200,6 +200,7 @@ def test_expansion_ends_after_three_relations() -> None:
     check_refused(listing(row(1)), LISTING, Ask(expand=("a.b.c.d",)), EXPAND_UNKNOWN)
 
 
+@pytest.mark.promise("cli.fields")
 @pytest.mark.parametrize("name", ["status", "items.status"])
 def test_fields_project_each_item_and_keep_id_and_paging(name: str) -> None:
     outcome = check(
@@ -213,6 +214,7 @@ def test_fields_project_each_item_and_keep_id_and_paging(name: str) -> None:
     assert outcome.notices == ()
 
 
+@pytest.mark.promise("cli.dotted-fields")
 def test_fields_reach_beyond_the_level_and_into_objects() -> None:
     check(
         listing(row(1)),
@@ -363,6 +365,7 @@ def test_a_declared_field_that_is_null_or_missing_here_is_known() -> None:
     )
 
 
+@pytest.mark.promise("cli.fields")
 def test_untrusted_names_stand_per_item_and_only_while_the_field_is_there() -> None:
     outcome = shown(listing(row(1), row(2)), LISTING, Ask(fields=("title",)))
 

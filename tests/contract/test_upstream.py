@@ -29,11 +29,13 @@ KIND_OF = {
 }
 
 
+@pytest.mark.promise("cli.upstream")
 @pytest.mark.parametrize("status", KIND_OF)
 def test_a_status_has_its_kind(status: int) -> None:
     assert kind_of_upstream(status).code == KIND_OF[status]
 
 
+@pytest.mark.promise("cli.upstream")
 def test_no_answer_at_all_is_a_network_trouble() -> None:
     assert kind_of_upstream(None).code == "E_NETWORK"
 

@@ -53,6 +53,7 @@ def at(month: str) -> AuditLine:
     return msgspec.structs.replace(LINE, at=f"{month}-15T08:00:00.000Z")
 
 
+@pytest.mark.promise("cli.audit")
 def test_each_record_is_one_line_with_every_field(home: str) -> None:
     audit = AuditFiles(home, Secrets())
 
@@ -100,6 +101,7 @@ def test_a_line_of_just_that_length_keeps_its_arguments(home: str) -> None:
     assert json.loads(line)["args"] == args
 
 
+@pytest.mark.promise("cli.secrets")
 def test_registered_secrets_do_not_reach_the_file(home: str) -> None:
     secrets = Secrets()
     secrets.register(b"hunter2-hunter2")

@@ -65,6 +65,7 @@ def test_a_claim_that_is_still_empty_counts(home: str) -> None:
     assert claimed(home, "a").state == "already_used"
 
 
+@pytest.mark.promise("cli.claims-pruned")
 def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(home: str) -> None:
     for number in range(70):
         claimed(home, f"old {number}", expires_at=NOW)
@@ -97,6 +98,7 @@ def test_a_disk_that_refuses_is_told_with_a_reason(home: str) -> None:
     assert (answer.state, answer.reason) == ("not_recorded", "ENOTDIR")
 
 
+@pytest.mark.promise("cli.claim-lost")
 def test_a_disk_that_takes_no_new_claim_still_knows_the_old_ones(
     home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_read_only_directory_still_knows_its_claims(home: str) -> None:
     assert claimed(home, "a").state == "already_used"
 
 
+@pytest.mark.promise("cli.single-use")
 def test_of_eight_processes_with_one_token_one_wins(home: str) -> None:
     racers = [
         subprocess.Popen(

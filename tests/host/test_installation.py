@@ -141,6 +141,7 @@ def test_the_source_of_the_keys_is_told(tmp_path: Path) -> None:
     assert LocalInstallation(str(tmp_path), {"AI_NATIVE_CLI_SECRET": "x"}).secret_source() == "environment"
 
 
+@pytest.mark.promise("cli.update-manager")
 @pytest.mark.parametrize(
     ("marks", "direct_url", "base", "expected"),
     [

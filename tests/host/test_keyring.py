@@ -71,6 +71,7 @@ def test_verifying_never_makes_a_file(home: Path, keyring: FileKeyring) -> None:
     assert not home.exists()
 
 
+@pytest.mark.promise("cli.key-private")
 def test_the_first_signing_makes_the_file_private_and_whole(home: Path, keyring: FileKeyring) -> None:
     keyring.signing_key("workflow")
 
@@ -145,6 +146,7 @@ def test_a_lost_file_ends_the_keys_and_the_next_signing_makes_new_ones(
     assert keyring.signing_key("workflow") != before
 
 
+@pytest.mark.promise("cli.key-private")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666])
 def test_a_file_that_others_can_open_is_refused_and_left_as_it_is(
     home: Path, keyring: FileKeyring, mode: int
@@ -310,6 +312,7 @@ def test_a_file_where_a_directory_should_be_is_a_named_fault(home: Path, keyring
     check_invalid(raised, "unreadable", home)
 
 
+@pytest.mark.promise("cli.secret-variable")
 def test_an_override_takes_the_place_of_the_file(home: Path) -> None:
     secret = b"a secret of at least sixteen bytes"
     keyring = FileKeyring(str(home), Dice(), setting=secret.decode())
@@ -341,6 +344,7 @@ def test_a_secret_is_plain_text_or_base64(text: str, secret: bytes) -> None:
     assert secret_of_setting(text) == secret
 
 
+@pytest.mark.promise("cli.secret-variable")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

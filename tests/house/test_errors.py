@@ -131,10 +131,12 @@ def test_exceptions_are_caught_wholesale_only_where_listed() -> None:
     check(broad_excepts(python_files("src/")))
 
 
+@pytest.mark.promise("cli.one-table")
 def test_no_code_stands_outside_the_catalogue() -> None:
     check(codes_outside_the_catalogue(python_files("src/")))
 
 
+@pytest.mark.promise("cli.one-table")
 def test_no_exit_number_or_http_status_stands_outside_the_catalogue() -> None:
     check(statuses_outside_the_catalogue(python_files("src/")))
 

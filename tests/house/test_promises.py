@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.normative_sentences import binding_sentences, headings
+from tests.house.normative_sentences import binding_sentences, command_line_sentences, headings
 from tests.house.promise_marks import marks
 from tests.house.tree import ROOT, Source, check_planted, plant, python_files
-from tests.journeys.promises import execution, resumption_pack, sentences
-from tests.journeys.promises.manifest import PROMISES
+from tests.journeys.promises import command_line_later_sentences, execution, resumption_pack, sentences
+from tests.journeys.promises.manifest import COMMAND_LINE, PROMISES
 
 PROMISED = {promise.id for promise in PROMISES}
 
@@ -66,9 +66,9 @@ def test_a_promise_is_one_sentence_in_our_words() -> None:
     assert wrong == []
 
 
-SPECIFICATIONS = {"EXEC": "001*.txt", "PACK": "002*.txt"}
-SENTENCES = {"EXEC": sentences.EXEC, "PACK": sentences.PACK}
-LEAST = {"EXEC": 50, "PACK": 50}
+SPECIFICATIONS = {"EXEC": "001*.txt", "PACK": "002*.txt", "CLI": "003*.txt"}
+SENTENCES = {"EXEC": sentences.EXEC, "PACK": sentences.PACK, "CLI": command_line_later_sentences.CLI}
+LEAST = {"EXEC": 50, "PACK": 50, "CLI": 400}
 """Fewer would mean that the reading of the sentences broke."""
 
 
@@ -81,7 +81,9 @@ def specification(name: str) -> str:
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_every_binding_sentence_is_answered(name: str) -> None:
-    bound = {sentence.key: sentence.text for sentence in binding_sentences(name, specification(name))}
+    text = specification(name)
+    found = command_line_sentences(text) if name == "CLI" else binding_sentences(name, text)
+    bound = {sentence.key: sentence.text for sentence in found}
 
     answered = SENTENCES[name]
 
@@ -109,12 +111,47 @@ def test_the_places_of_the_pack_are_its_headings() -> None:
 
 
 def test_sentences_are_answered_by_promises_that_exist() -> None:
-    answers = [*sentences.EXEC.values(), *sentences.PACK.values(), *sentences.EXEC_PLACES.values()]
+    answers = [answer for each in SENTENCES.values() for answer in each.values()]
+    answers += sentences.EXEC_PLACES.values()
 
     named = {name for answer in answers if isinstance(answer, tuple) for name in answer}
 
     assert named - PROMISED == set()
     assert all(answer for answer in answers)
+
+
+def test_every_promise_of_the_command_line_answers_a_sentence() -> None:
+    named = {name for answer in SENTENCES["CLI"].values() if isinstance(answer, tuple) for name in answer}
+
+    assert {promise.id for promise in COMMAND_LINE} - named == set()
+
+
+def test_the_places_of_the_command_line_are_its_sections() -> None:
+    places = {sentence.heading.partition(" ")[0] for sentence in command_line_sentences(specification("CLI"))}
+
+    assert {promise.source.removeprefix("CLI, ") for promise in COMMAND_LINE} <= places
+
+
+def test_a_text_without_line_ends_is_cut_into_sentences_bullets_and_rows() -> None:
+    text = (
+        "# T A must b. ## 1. Core 1. One: two; three. 2. Two. | A | B | |--|--| | c | d | "
+        "### 1.2 Deep Text e.g. this. - Bullet `x`. More. ```json no. Never. ``` ## 2. Self ### reference Says."
+    )
+
+    found = [(one.key, one.text) for one in command_line_sentences(text)]
+
+    assert found == [
+        ("0 #1", "# T A must b."),
+        ("1 #1", "Core"),
+        ("1 #2", "One: two; three."),
+        ("1 #3", "Two. | A | B |"),
+        ("1 #4", "| c | d |"),
+        ("1.2 #1", "Deep Text e.g. this."),
+        ("1.2 #2", "Bullet `x`."),
+        ("1.2 #3", "More."),
+        ("2 #1", "Self"),
+        ("2 reference #1", "reference Says."),
+    ]
 
 
 def test_examples_and_other_sections_do_not_move_the_numbers() -> None:

@@ -77,6 +77,7 @@ def test_the_description_is_quoted_and_says_when(matter: dict[str, Any]) -> None
     assert "Keywords are" in matter["description"]
 
 
+@pytest.mark.promise("cli.skill-minimum")
 def test_versions_are_those_of_the_program(matter: dict[str, Any]) -> None:
     assert matter["metadata"]["version"] == __version__
     assert matter["metadata"]["requires"] == {"bins": ["handrail"], "min_version": __version__}

@@ -36,6 +36,7 @@ def measured(text: str) -> dict[str, Any]:
     return {"bytes": len(text.encode()), "sha256": sha256(text.encode()).hexdigest()}
 
 
+@pytest.mark.promise("cli.audit")
 def test_a_start_is_one_line_with_who_and_what(runtime: Runtime) -> None:
     caller = Caller(tool="handrail cli", command="run start")
 
@@ -73,6 +74,7 @@ def test_what_an_agent_wrote_is_told_by_size_and_digest_only(runtime: Runtime) -
     assert reply["ackToken"] not in told(runtime)
 
 
+@pytest.mark.promise("cli.audit")
 def test_refusals_are_kept_with_their_code_and_exit(runtime: Runtime) -> None:
     refused(runtime, "workflow.new", workflowId="project.fresh")
     refused(runtime, "workflow.new", workflowId="project.fresh", confirm="ct_made_up")
@@ -148,6 +150,7 @@ def test_a_server_that_starts_is_kept(runtime: Runtime) -> None:
     assert (line.tool, line.command, line.effect, line.exit) == ("handrail mcp", "mcp", "server", 0)
 
 
+@pytest.mark.promise("cli.details-redacted")
 def test_details_of_a_failure_tell_nothing_under_a_telling_name(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

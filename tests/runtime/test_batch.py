@@ -56,6 +56,7 @@ def ran(
     return result, done
 
 
+@pytest.mark.promise("cli.batch-tally")
 @pytest.mark.parametrize(
     ("targets", "failing", "goes_on", "done", "tally"),
     [
@@ -78,6 +79,7 @@ def test_the_tally_adds_up_and_the_order_is_kept(
     assert "".join([item.target for item in result.items] + result.skipped) == targets
 
 
+@pytest.mark.promise("cli.batch-items")
 def test_a_failed_item_says_why_and_whether_to_try_again(runtime: Runtime) -> None:
     result, _ = ran(runtime, "aB", "aB")
 
@@ -135,6 +137,7 @@ def test_a_signal_during_the_last_target_changes_nothing_about_the_answer(runtim
     assert result.summary.succeeded == 2
 
 
+@pytest.mark.promise("cli.batch-inputs")
 def test_doubles_go_and_the_order_stays() -> None:
     assert targets_of(["b", "a", "b", "c", "a"], "ids") == ("b", "a", "c")
 
@@ -158,6 +161,7 @@ def test_each_target_is_told_as_progress(runtime: Runtime) -> None:
     assert told == [(1, 3, "letters"), (2, 3, "letters"), (3, 3, "letters")]
 
 
+@pytest.mark.promise("cli.batch-empty")
 @pytest.mark.parametrize("asked", [[], [str(number) for number in range(MOST_TARGETS + 1)]])
 def test_no_target_and_too_many_are_refused(asked: list[str]) -> None:
     with pytest.raises(Fault) as raised:

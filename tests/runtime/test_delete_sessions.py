@@ -35,6 +35,7 @@ def token_of(rt: Runtime, *ids: str, **more: Any) -> str:
     return token
 
 
+@pytest.mark.promise("cli.batch-preview")
 def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
 
@@ -46,6 +47,7 @@ def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime)
     assert stored(rt) == {first, second}
 
 
+@pytest.mark.promise("cli.batch-token")
 def test_the_token_and_the_word_remove_exactly_what_was_shown(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
 
@@ -65,6 +67,7 @@ def test_a_token_of_a_removed_session_is_answered_as_unknown(rt: Runtime) -> Non
     assert refused(rt, "run.continue", ackToken=reply["ackToken"]).kind.code == "TOKEN_UNKNOWN_NODE"
 
 
+@pytest.mark.promise("cli.dangerous")
 @pytest.mark.parametrize("given", [{"dryRun": True}, {}, {"dangerous": False}])
 def test_without_the_word_nothing_is_shown_or_removed(rt: Runtime, given: dict[str, Any]) -> None:
     name = session(rt, "a")
@@ -76,6 +79,7 @@ def test_without_the_word_nothing_is_shown_or_removed(rt: Runtime, given: dict[s
     assert failure.next_call.params == {"ids": [name], "dangerous": True, "dryRun": True}
 
 
+@pytest.mark.promise("cli.dangerous")
 def test_a_token_without_the_word_stays_good(rt: Runtime) -> None:
     name = session(rt, "a")
     token = token_of(rt, name)
@@ -86,6 +90,7 @@ def test_a_token_without_the_word_stays_good(rt: Runtime) -> None:
     assert stored(rt) == set()
 
 
+@pytest.mark.promise("cli.token-version")
 def test_a_session_that_grew_since_the_preview_stays(rt: Runtime) -> None:
     reply = started(rt, "a")
     name = reply["session"]["sessionId"]
@@ -98,6 +103,7 @@ def test_a_session_that_grew_since_the_preview_stays(rt: Runtime) -> None:
     assert stored(rt) == {name}
 
 
+@pytest.mark.promise("cli.batch-preview")
 def test_another_set_of_targets_needs_another_token(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
 
@@ -106,6 +112,7 @@ def test_another_set_of_targets_needs_another_token(rt: Runtime) -> None:
     assert failure.details["reason"] == "arguments_changed"
 
 
+@pytest.mark.promise("cli.batch-items")
 def test_unknown_ids_among_known_ones_are_shown_as_none_and_fail_alone(rt: Runtime) -> None:
     name = session(rt, "a")
     ids = ["ses_000000000000", "nonsense", name]
@@ -119,6 +126,7 @@ def test_unknown_ids_among_known_ones_are_shown_as_none_and_fail_alone(rt: Runti
     assert done["items"][0]["error"]["code"] == "E_NOT_FOUND"
 
 
+@pytest.mark.promise("cli.batch-stops")
 def test_a_dangerous_batch_stops_at_the_first_failure_by_default(rt: Runtime) -> None:
     name = session(rt, "a")
     ids = ["ses_000000000000", name]
@@ -129,6 +137,7 @@ def test_a_dangerous_batch_stops_at_the_first_failure_by_default(rt: Runtime) ->
     assert stored(rt) == {name}
 
 
+@pytest.mark.promise("cli.batch-none")
 def test_only_unknown_ids_are_not_found_and_none_is_invalid(rt: Runtime) -> None:
     unknown = refused(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
     none = refused(rt, "session.delete", ids=[], dangerous=True, dryRun=True)

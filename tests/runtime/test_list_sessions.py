@@ -60,6 +60,7 @@ def test_filters_keep_what_they_say(stored: Runtime, filters: dict[str, Any], go
     assert {row["goal"] for row in listed["items"]} == goals
 
 
+@pytest.mark.promise("cli.strict-values")
 @pytest.mark.parametrize(
     "time",
     [
@@ -75,6 +76,7 @@ def test_a_time_is_utc_to_the_letter_or_refused(stored: Runtime, time: str) -> N
     assert failure.details["problems"][0]["param"] == "since"
 
 
+@pytest.mark.promise("cli.fan-out")
 @pytest.mark.parametrize("filters", [{}, {"since": "2099-01-01T00:00:00Z"}, {"status": "unreadable"}])
 def test_a_session_that_nobody_can_read_is_listed_with_its_health(home: str, filters: dict[str, str]) -> None:
     runtime = build_runtime({"HANDRAIL_HOME": home})

@@ -88,6 +88,7 @@ def test_the_token_of_the_dry_run_makes_the_file(runtime: Runtime) -> None:
     assert len(files_of(runtime)[PATH]) == data["size_bytes"]
 
 
+@pytest.mark.promise("cli.single-use")
 def test_a_token_works_once(runtime: Runtime) -> None:
     token = token_of(runtime)
     answered(runtime, "workflow.new", **NEW, confirm=token)
@@ -95,6 +96,7 @@ def test_a_token_works_once(runtime: Runtime) -> None:
     check_conflict(runtime, "already_used", **NEW, confirm=token)
 
 
+@pytest.mark.promise("cli.claim-first")
 def test_a_token_that_another_process_claimed_is_refused_even_if_nothing_was_written(
     runtime: Runtime,
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_token_that_another_process_claimed_is_refused_even_if_nothing_was_wri
     check_conflict(runtime, "already_used", **NEW, confirm=token)
 
 
+@pytest.mark.promise("cli.what-is-left")
 def test_after_the_change_a_dry_run_shows_that_nothing_is_left(runtime: Runtime) -> None:
     answered(runtime, "workflow.new", **NEW, confirm=token_of(runtime))
 
@@ -115,6 +118,7 @@ def test_after_the_change_a_dry_run_shows_that_nothing_is_left(runtime: Runtime)
     assert again["is_created"] is False
 
 
+@pytest.mark.promise("cli.token-reasons")
 @pytest.mark.parametrize(
     "changed",
     [{"workflowId": "project.other"}, {"template": "loop"}, {"to": "/elsewhere"}, {"project": "/else"}],
@@ -123,6 +127,7 @@ def test_a_token_is_bound_to_the_arguments(runtime: Runtime, changed: dict[str, 
     check_conflict(runtime, "arguments_changed", **{**NEW, **changed, "confirm": token_of(runtime)})
 
 
+@pytest.mark.promise("cli.token-binds")
 def test_a_token_is_bound_to_the_account(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     token = token_of(runtime)
     monkeypatch.setattr(GivenWorkspace, "account", lambda _: "somebody")
@@ -130,6 +135,7 @@ def test_a_token_is_bound_to_the_account(runtime: Runtime, monkeypatch: pytest.M
     check_conflict(runtime, "arguments_changed", **NEW, confirm=token)
 
 
+@pytest.mark.promise("cli.token-version")
 def test_a_token_is_bound_to_what_it_found(runtime: Runtime) -> None:
     token = token_of(runtime)
     files_of(runtime)[PATH] = b"somebody was faster"
@@ -149,6 +155,7 @@ def test_a_file_that_appears_at_the_last_moment_is_not_overwritten(
     assert len(claims_of(runtime).claimed) == 1  # the token stays used
 
 
+@pytest.mark.promise("cli.token-expires")
 def test_a_token_expires(runtime: Runtime) -> None:
     token = token_of(runtime)
     assert isinstance(runtime.clock, FixedClock)
@@ -180,6 +187,7 @@ def test_a_made_up_token_is_refused(runtime: Runtime, token: str) -> None:
     check_conflict(runtime, "not_from_this_machine", **NEW, confirm=token)
 
 
+@pytest.mark.promise("cli.token-keyed")
 def test_a_token_of_another_machine_is_refused(runtime: Runtime) -> None:
     token = token_of(runtime)
     assert isinstance(runtime.keys, FixedKeys)
@@ -200,6 +208,7 @@ def test_two_dry_runs_in_one_second_give_two_tokens(runtime: Runtime) -> None:
     assert token_of(runtime) != token_of(runtime)
 
 
+@pytest.mark.promise("cli.claim-lost")
 def test_a_claim_that_cannot_be_kept_is_told_and_the_file_is_made(runtime: Runtime) -> None:
     claims_of(runtime).refuses = "EROFS"
 

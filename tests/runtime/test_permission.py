@@ -29,6 +29,7 @@ def sessions(rt: Runtime) -> int:
     return len(rt.log.list_sessions())
 
 
+@pytest.mark.promise("cli.ceiling")
 @pytest.mark.parametrize(
     ("name", "params"),
     [
@@ -107,6 +108,7 @@ def test_the_ceiling_is_part_of_what_a_token_is_bound_to(runtime: Runtime) -> No
     assert refused(runtime, "run.start", **START, confirm=token).details["reason"] == "arguments_changed"
 
 
+@pytest.mark.promise("cli.key-in-scope")
 def test_a_request_id_is_part_of_what_a_token_is_bound_to(runtime: Runtime) -> None:
     token = answered(runtime, "run.start", **START, requestId="one", dryRun=True)["confirm_token"]
 

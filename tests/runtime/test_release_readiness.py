@@ -26,6 +26,7 @@ def level(record: dict[str, Any] | bytes | None) -> tuple[str, str, str, str]:
     return found.level, found.fcc_status, found.mock_upstream_status, found.live_smoke_status
 
 
+@pytest.mark.promise("cli.readiness")
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -41,6 +42,7 @@ def test_the_level_is_what_the_evidence_allows(changes: dict[str, Any], expected
     assert level(RECORD | changes) == expected
 
 
+@pytest.mark.promise("cli.readiness")
 @pytest.mark.parametrize(
     "record",
     [

@@ -93,6 +93,8 @@ def test_damage_is_in_the_report_with_its_place_and_reason(store: Runtime, home:
     assert home not in str(report), "a report tells no path of the machine"
 
 
+@pytest.mark.promise("cli.integrity")
+@pytest.mark.promise("cli.verdict")
 def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked_for(
     store: Runtime, home: str
 ) -> None:
@@ -130,6 +132,7 @@ def test_each_named_session_has_a_result_of_its_own(store: Runtime, home: str) -
     assert report["summary"] == {"total": 3, "succeeded": 1, "failed": 2, "skipped": 0}
 
 
+@pytest.mark.promise("cli.batch-stops")
 @pytest.mark.parametrize("first", ["damaged", "unknown"])
 def test_the_first_failure_may_end_the_look_and_the_rest_is_named(
     store: Runtime, home: str, first: str

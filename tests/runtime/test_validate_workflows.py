@@ -64,6 +64,7 @@ def test_ten_planted_mistakes_are_ten_problems_with_place_code_and_fix(runtime: 
         assert problem["fix"].endswith((".", "?"))
 
 
+@pytest.mark.promise("cli.verdict")
 def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
     report = answered(runtime, "workflow.validate", documents=[text(TEN_MISTAKES)], reportOnly=True)
 
@@ -144,6 +145,7 @@ def test_an_unknown_id_is_not_found_and_the_nearest_is_named(runtime: Runtime) -
     assert failure.details["did_you_mean"] == ["project.three_steps"]
 
 
+@pytest.mark.promise("cli.fan-out")
 def test_an_unknown_id_among_others_is_an_item_of_its_own_and_hides_none(runtime: Runtime) -> None:
     ids = ["project.three_stops", "project.three_steps", "project.three_stops"]
 

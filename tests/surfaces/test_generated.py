@@ -35,6 +35,8 @@ def copy(tmp_path: Path, contents: dict[str, str]) -> str:
     return str(tmp_path)
 
 
+@pytest.mark.promise("cli.contract-published")
+@pytest.mark.promise("cli.changelog")
 def test_every_generated_file_is_current() -> None:
     assert stale_files() == [], "run python tools/generate.py"
 

@@ -77,6 +77,7 @@ def error(ran: Ran, code: str) -> Any:
     return details
 
 
+@pytest.mark.promise("cli.update-signature")
 def test_a_release_whose_provenance_holds_is_installed_and_said_to_be_verified(
     tmp_path: Path, index: AttestedIndex
 ) -> None:
@@ -119,6 +120,7 @@ def changed(index: AttestedIndex) -> None:
     index.is_tampered = True
 
 
+@pytest.mark.promise("cli.update-signature")
 @pytest.mark.parametrize(
     ("break_it", "reason", "mismatch"),
     [

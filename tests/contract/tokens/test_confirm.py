@@ -93,6 +93,7 @@ def _with_stray_bit(text: str) -> str:
     return text[:-1] + alphabet[alphabet.index(text[-1]) ^ 1]
 
 
+@pytest.mark.promise("cli.token-keyed")
 @pytest.mark.parametrize(
     "text",
     [
@@ -154,6 +155,7 @@ def test_what_surrounds_a_token_is_passed_over_up_to_twice_its_longest_length() 
     check_reason(raised, "not_from_this_machine")
 
 
+@pytest.mark.promise("cli.token-keyed")
 @pytest.mark.parametrize("keys", [[], [OTHER_KEY]])
 def test_without_its_key_a_token_is_not_from_this_machine(keys: list[bytes]) -> None:
     with pytest.raises(Fault) as raised:
@@ -176,6 +178,7 @@ def test_an_expiry_that_is_no_integer_is_not_ours_even_when_signed(expires_at: s
     check_reason(raised, "not_from_this_machine")
 
 
+@pytest.mark.promise("cli.token-expires")
 def test_a_token_expires_after_15_minutes() -> None:
     read_confirm([KEY], TOKEN, now=NOW + 899)
 
@@ -185,6 +188,7 @@ def test_a_token_expires_after_15_minutes() -> None:
     check_reason(raised, "expired")
 
 
+@pytest.mark.promise("cli.token-binds")
 @pytest.mark.parametrize(
     "change",
     [
@@ -205,12 +209,14 @@ def test_another_call_has_other_arguments(change: dict[str, Any]) -> None:
     check_reason(raised, "arguments_changed")
 
 
+@pytest.mark.promise("cli.spelling-no-scope")
 def test_the_order_in_which_arguments_were_given_is_not_bound() -> None:
     swapped = msgspec.structs.replace(SCOPE, arguments={"older_than": None, "ids": ["ses_a", "ses_b"]})
 
     check_arguments(CLAIMS, swapped)
 
 
+@pytest.mark.promise("cli.token-version")
 @pytest.mark.parametrize(
     ("targets", "versions"),
     [
@@ -235,6 +241,7 @@ def test_a_nonce_makes_two_dry_runs_of_one_second_two_tokens() -> None:
     assert fingerprint(other) != fingerprint(TOKEN)
 
 
+@pytest.mark.promise("cli.token-reasons")
 def test_use_is_refused_in_the_words_of_the_gate() -> None:
     fault = refusal("already_used")
 

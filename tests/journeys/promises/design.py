@@ -68,4 +68,64 @@ PROMISES = (
         "execution, must hold 5",
         "Every error, blocker, reason, warning and event kind that exists can come out of a surface.",
     ),
+    Promise(
+        "cli.exact-names",
+        "agent-cli 4",
+        "Names are exact: no prefix, no other case; the nearest is told and never run.",
+    ),
+    Promise(
+        "cli.flags-anywhere",
+        "agent-cli 4",
+        "Global flags stand anywhere; equal repeats pass and different ones are refused.",
+    ),
+    Promise("cli.strict-integers", "agent-cli 4", "An integer is ASCII digits within its range."),
+    Promise(
+        "cli.strict-values",
+        "agent-cli 4",
+        "Ids are 1 to 128 printable ASCII characters, times end in Z, and control characters are refused.",
+    ),
+    Promise(
+        "cli.all-problems",
+        "agent-cli 4",
+        "Every problem of a line is told at once, each once, with the same four keys.",
+    ),
+    Promise("cli.next-command", "agent-cli 1", "A refusal carries a line that runs as it stands."),
+    Promise(
+        "cli.input",
+        "agent-cli 4",
+        "`--input` takes what `nextCall` of a reply gives; a field given twice differently is refused.",
+    ),
+    Promise("cli.one-field", "agent-cli 4", "`--field` is one bare value, and not beside `--fields`."),
+    Promise(
+        "cli.budget",
+        "agent-cli 4",
+        "Every budget holds for the whole document, and a cut list goes on where it was cut.",
+    ),
+    Promise(
+        "cli.verdict",
+        "agent-cli 4",
+        "A negative verdict is a failure with the report, and an answer with `--report-only`.",
+    ),
+    Promise("cli.timeout", "agent-cli 4", "`--timeout` covers stdin and waiting for a lock."),
+    Promise(
+        "cli.precedence", "agent-cli 4", "A flag beats the environment, that the project, that the user."
+    ),
+    Promise(
+        "cli.project-settings",
+        "agent-cli 4",
+        "Settings of a project say how answers look, and set neither store, keys, update nor permissions.",
+    ),
+    Promise("cli.ceiling", "agent-cli 6", "`max_effect` is a ceiling that the environment can only lower."),
+    Promise(
+        "cli.secret-variable",
+        "agent-cli 4",
+        "`AI_NATIVE_CLI_SECRET` stands in for the key file, and one that is too short is refused unseen.",
+    ),
+    Promise(
+        "cli.ack-dry-run",
+        "agent-cli 3",
+        "A dry run of an acknowledgement tells the verdict and nothing that would go on.",
+    ),
+    Promise("cli.hook", "agent-cli 3", "A hook never fails its host, whatever its line is."),
+    Promise("cli.cold-start", "agent-cli 2", "A command loads what it needs and nothing heavy."),
 )

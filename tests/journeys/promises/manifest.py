@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from tests.journeys.promises import design, execution, response_contract, resumption_pack
+from tests.journeys.promises import (
+    command_line_answers,
+    command_line_gate,
+    command_line_queries,
+    command_line_self,
+    command_line_update,
+    design,
+    execution,
+    response_contract,
+    resumption_pack,
+)
 from tests.journeys.promises.promise import Promise
 
+COMMAND_LINE: tuple[Promise, ...] = (
+    *command_line_answers.PROMISES,
+    *command_line_gate.PROMISES,
+    *command_line_queries.PROMISES,
+    *command_line_self.PROMISES,
+    *command_line_update.PROMISES,
+)
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,
     *resumption_pack.PROMISES,
+    *COMMAND_LINE,
     *response_contract.PROMISES,
     *design.PROMISES,
 )

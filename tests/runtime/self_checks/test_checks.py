@@ -125,6 +125,7 @@ CASES: list[tuple[str, Spoil, str, str]] = [
 ]
 
 
+@pytest.mark.promise("cli.skill-minimum")
 @pytest.mark.parametrize(("name", "spoil", "status", "fix"), CASES)
 def test_a_check_sees_what_it_is_for(
     runtime: Runtime, name: str, spoil: Spoil, status: str, fix: str
@@ -137,6 +138,7 @@ def test_a_check_sees_what_it_is_for(
     assert fix in (check.fix or "")
 
 
+@pytest.mark.promise("cli.readiness-told")
 @pytest.mark.parametrize(
     ("level", "status"),
     [("verified", "pass"), ("missing", "warn")],

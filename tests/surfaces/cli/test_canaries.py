@@ -176,6 +176,7 @@ def test_every_command_ran_in_every_mode(place: Place) -> None:
     assert any(b"E_INTERRUPTED" in content for content in place.outputs.values())
 
 
+@pytest.mark.promise("cli.secrets")
 def test_no_key_of_the_ring_and_no_secret_of_the_environment_comes_out(place: Place) -> None:
     secrets = [ENVIRONMENT.encode()]
     ring = Path(place.home, "data", "keys", "keyring.json")
@@ -186,12 +187,14 @@ def test_no_key_of_the_ring_and_no_secret_of_the_environment_comes_out(place: Pl
     assert {str(secret): found_in(place, secret) for secret in secrets if found_in(place, secret)} == {}
 
 
+@pytest.mark.promise("cli.secrets")
 def test_no_token_of_a_command_line_and_no_setting_comes_out(place: Place) -> None:
     assert found_in(place, TOKEN.encode()) == []
     assert found_in(place, b"canary-argv-91be77") == []
     assert found_in(place, SETTING.encode()) == []
 
 
+@pytest.mark.promise("cli.details-redacted")
 def test_a_secret_in_the_context_of_a_refused_start_is_not_told_back(place: Place) -> None:
     line = ["run", "start", "wr.small_change", "--context", f'{{"dbPassword":"{CONTEXT}","scope":"src"}}']
 

@@ -63,6 +63,7 @@ def since(runtime: Runtime, version: str) -> list[str]:
     return [one.version for one in show_changelog(given, ShowChangelog(since=version)).entries]
 
 
+@pytest.mark.promise("cli.changelog")
 def test_releases_are_read_with_dates_categories_and_whole_items() -> None:
     found = releases(TEXT)
 
@@ -77,6 +78,7 @@ def test_releases_are_read_with_dates_categories_and_whole_items() -> None:
     assert found[2].changes.changed == ["A try."]
 
 
+@pytest.mark.promise("cli.changelog-since")
 @pytest.mark.parametrize(
     ("version", "expected"),
     [

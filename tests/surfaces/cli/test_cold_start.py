@@ -94,6 +94,7 @@ def test_the_version_loads_nothing_but_the_front_door(tool: Tool) -> None:
     assert loaded(tool, "--version") == {"handrail", "handrail.main"}
 
 
+@pytest.mark.promise("cli.cold-start")
 @pytest.mark.parametrize("line", [["nope"], [], ["session", "list", "--limit", "x"]])
 def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str]) -> None:
     modules = loaded(tool, *line)
@@ -105,6 +106,7 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
     assert "handrail.surfaces.cli._catalog" not in modules
 
 
+@pytest.mark.promise("cli.cold-start")
 def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) -> None:
     check_light(loaded(tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x"))
     check_light(loaded(tool, "run", "checkpoint", "--checkpoint", started["checkpointToken"], "--notes", "x"))

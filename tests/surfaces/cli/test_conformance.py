@@ -238,6 +238,7 @@ def label(case: Any) -> str:
     return " ".join(case)[:60] if isinstance(case, list) else ""
 
 
+@pytest.mark.promise("cli.one-document")
 @pytest.mark.parametrize(("line", "code", "domain_code"), CASES, ids=label)
 def test_the_document_keeps_the_contract(
     tool: Tool, names: dict[str, str], line: list[str], code: str, domain_code: str

@@ -40,6 +40,7 @@ def checkout(fresh_tool: Tool) -> Tool:
     return fresh_tool
 
 
+@pytest.mark.promise("cli.project-settings")
 def test_a_project_changes_neither_store_nor_keys_nor_permission(checkout: Tool) -> None:
     context = checkout.data("context")
 
@@ -51,6 +52,7 @@ def test_a_project_changes_neither_store_nor_keys_nor_permission(checkout: Tool)
     assert checkout.data("preferences", "show")["autonomy"] == "guided"
 
 
+@pytest.mark.promise("cli.project-settings")
 def test_a_project_turns_nothing_on(checkout: Tool) -> None:
     Path(checkout.home, "config.json").write_text("{}", encoding="utf-8")
 
@@ -59,6 +61,7 @@ def test_a_project_turns_nothing_on(checkout: Tool) -> None:
     assert error["details"]["domain_code"] == "FEATURE_DISABLED"
 
 
+@pytest.mark.promise("cli.project-settings")
 def test_a_project_says_how_answers_look_and_doctor_names_the_rest(checkout: Tool) -> None:
     listed = checkout.run("session", "list")
     (check,) = checkout.data("doctor", "--checks", "settings")["checks"]

@@ -13,6 +13,7 @@ from handrail.surfaces.cli import _table
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 
+@pytest.mark.promise("cli.compact")
 @pytest.mark.parametrize("line", [["workflow", "list"], ["session", "list"], ["nope"]])
 def test_compact_is_the_same_document_on_one_line(tool: Tool, started: Any, line: list[str]) -> None:
     wide, narrow = tool.run(*line), tool.run("--compact", *line)
@@ -26,6 +27,7 @@ def test_compact_is_the_same_document_on_one_line(tool: Tool, started: Any, line
     assert wide.out.startswith(b'{\n  "ok": ')
 
 
+@pytest.mark.promise("cli.deterministic")
 @pytest.mark.parametrize(
     "line",
     [
@@ -57,6 +59,7 @@ def test_payloads_are_equal_in_both_dialects(fresh_tool: Tool) -> None:
     assert document["_extensions"]["contextLedger"]["version"] == 2
 
 
+@pytest.mark.promise("cli.stderr")
 def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
     good, bad = (
         tool.run("workflow", "list", "--human"),
@@ -72,6 +75,7 @@ def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
     assert lines[-1] == "Code:  WORKFLOW_NOT_FOUND"
 
 
+@pytest.mark.promise("cli.quiet")
 def test_quiet_silences_notices_but_no_errors(tool: Tool) -> None:
     line = ["workflow", "list", "--human", "--fields", "id,colour"]
 
@@ -80,6 +84,7 @@ def test_quiet_silences_notices_but_no_errors(tool: Tool) -> None:
     assert b"Error: " in tool.run("nope", "--human", "--quiet").err
 
 
+@pytest.mark.promise("cli.one-field")
 def test_one_field_is_a_bare_value(tool: Tool, started: Any) -> None:
     show = ["session", "show", started["session"]["sessionId"], "--field"]
 
@@ -88,6 +93,7 @@ def test_one_field_is_a_bare_value(tool: Tool, started: Any) -> None:
     assert strict_json(tool.run(*show, "health").out)["state"] == "healthy"
 
 
+@pytest.mark.promise("cli.raw")
 def test_raw_is_the_bytes_themselves(tool: Tool) -> None:
     line = ["workflow", "inspect", "wr.small_change", "--part", "source"]
 
@@ -96,6 +102,7 @@ def test_raw_is_the_bytes_themselves(tool: Tool) -> None:
     assert tool.run(*line, "--format", "raw").out == source.encode()
 
 
+@pytest.mark.promise("cli.raw")
 def test_raw_trouble_is_one_line_on_stderr(tool: Tool) -> None:
     ran = tool.run("workflow", "inspect", "wr.nope", "--part", "source", "--format", "raw")
 
@@ -142,6 +149,7 @@ def test_the_same_start_in_another_project_gets_another_key(fresh_tool: Tool, tm
     assert here["details"]["next_command"] != there["details"]["next_command"]
 
 
+@pytest.mark.promise("cli.next-command")
 @pytest.mark.parametrize(
     "line",
     [
@@ -159,6 +167,7 @@ def test_a_next_command_runs_as_it_stands(tool: Tool, line: list[str]) -> None:
     assert tool.run(*shlex.split(next_command)[1:]).status == 0
 
 
+@pytest.mark.promise("cli.input")
 def test_a_next_call_of_a_reply_can_be_passed_back_as_input(tool: Tool, started: Any) -> None:
     params = json.dumps(started["nextCall"]["params"])
 
@@ -213,6 +222,7 @@ def test_a_bad_setting_in_the_environment_names_itself(tool: Tool) -> None:
     assert error["details"]["setting"] == "HANDRAIL_ENVELOPE"
 
 
+@pytest.mark.promise("cli.all-problems")
 def test_every_problem_is_told_at_once(tool: Tool) -> None:
     error = tool.error("session", "list", "--limit", "x", "--status", "y", "--bogus")
 

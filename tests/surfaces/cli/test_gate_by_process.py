@@ -48,6 +48,7 @@ MINE = [
 ]
 
 
+@pytest.mark.promise("cli.write-needs-token")
 @pytest.mark.parametrize("path", MINE)
 def test_a_bare_write_and_a_made_up_token_change_nothing(fresh_tool: Tool, path: str) -> None:
     line = arguments(path)
@@ -63,6 +64,7 @@ def test_a_bare_write_and_a_made_up_token_change_nothing(fresh_tool: Tool, path:
     assert state(fresh_tool) == before
 
 
+@pytest.mark.promise("cli.dry-run")
 @pytest.mark.parametrize("path", ["workflow new", "run start", "preferences set", "keys rotate"])
 def test_a_dry_run_changes_nothing_and_its_token_does_it_once(fresh_tool: Tool, path: str) -> None:
     line = arguments(path)
@@ -79,6 +81,8 @@ def test_a_dry_run_changes_nothing_and_its_token_does_it_once(fresh_tool: Tool, 
     assert checked_document(again)["error"]["details"]["reason"] in ("already_used", "target_changed")
 
 
+@pytest.mark.promise("cli.spelling-no-scope")
+@pytest.mark.promise("cli.batch-inputs")
 def test_how_ids_are_spelled_does_not_matter_to_the_token(fresh_tool: Tool) -> None:
     replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", key) for key in "ab"]
     first, second = (reply["session"]["sessionId"] for reply in replies)
@@ -99,6 +103,7 @@ def test_how_ids_are_spelled_does_not_matter_to_the_token(fresh_tool: Tool) -> N
     assert done["summary"]["succeeded"] == 2
 
 
+@pytest.mark.promise("cli.token-binds")
 @pytest.mark.parametrize(
     "changed",
     [
@@ -117,6 +122,7 @@ def test_a_token_means_nothing_elsewhere(fresh_tool: Tool, changed: dict[str, st
     assert (ran.status, reason) == (6, expected)
 
 
+@pytest.mark.promise("cli.ceiling")
 def test_the_environment_lowers_the_ceiling_and_never_raises_it(fresh_tool: Tool) -> None:
     os.makedirs(fresh_tool.home, exist_ok=True)
     Path(fresh_tool.home, "config.json").write_text('{"maxEffect": "read"}', encoding="utf-8")
@@ -148,6 +154,7 @@ def test_a_flag_that_does_not_apply_is_refused_before_anything_runs(tool: Tool, 
     assert (ran.status, checked_document(ran)["error"]["code"]) == (2, "E_USAGE")
 
 
+@pytest.mark.promise("cli.stream")
 @pytest.mark.parametrize("flags", [["--envelope", "lafs"], ["--format", "text"]])
 def test_a_stream_is_json_lines_of_one_dialect(tool: Tool, flags: list[str]) -> None:
     assert tool.run("workflow", "simulate", "wr.small_change", "--stream", *flags).status == 2
@@ -214,12 +221,14 @@ def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_tol
     )
 
 
+@pytest.mark.promise("cli.stream-broken")
 def test_trouble_before_the_first_line_is_an_ordinary_failure(tool: Tool) -> None:
     ran = tool.run("workflow", "simulate", "wr.nope", "--stream")
 
     assert checked_document(ran)["error"]["code"] == "E_NOT_FOUND"
 
 
+@pytest.mark.promise("cli.audit-quiet")
 def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k", "--quiet")
     fresh_tool.run("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--notes", "x", "--quiet")

@@ -69,6 +69,7 @@ ON_THIS_MACHINE = [(path, example) for path, example in EXAMPLES if path != "upd
 """An update asks an index; its examples run beside a planted one, in tests/conformance."""
 
 
+@pytest.mark.promise("cli.examples")
 @pytest.mark.parametrize(("path", "example"), ON_THIS_MACHINE)
 def test_an_example_runs(tool: Tool, fresh_tool: Tool, path: str, example: str) -> None:
     """Words in capitals stand for what the caller brings along; a confirm token comes from a dry run."""

@@ -99,6 +99,7 @@ class Told(Process):
         self.lines.append(line)
 
 
+@pytest.mark.promise("cli.stderr")
 @pytest.mark.parametrize(
     ("is_terminal", "is_quiet", "count"), [(True, False, 2), (True, True, 0), (False, False, 0)]
 )

@@ -30,6 +30,7 @@ def several() -> Runtime:
     return runtime
 
 
+@pytest.mark.promise("cli.filters")
 def test_a_filter_acts_on_every_session_and_not_on_one_page(several: Runtime) -> None:
     line = ("session", "list", "--status", "complete")
     whole = data(several, *line)["items"]
@@ -45,6 +46,7 @@ def test_a_filter_acts_on_every_session_and_not_on_one_page(several: Runtime) ->
     assert joined == whole
 
 
+@pytest.mark.promise("cli.no-question")
 def test_a_list_that_finds_nothing_says_what_it_searched(several: Runtime) -> None:
     for line in (
         ("session", "list", "--status", "blocked"),
@@ -57,6 +59,7 @@ def test_a_list_that_finds_nothing_says_what_it_searched(several: Runtime) -> No
         assert found["scope"], line
 
 
+@pytest.mark.promise("cli.truncated")
 def test_a_list_without_paging_says_that_it_was_cut(several: Runtime) -> None:
     cut, whole = data(several, "session", "resume"), data(memory_runtime(), "session", "resume")
 
@@ -65,6 +68,7 @@ def test_a_list_without_paging_says_that_it_was_cut(several: Runtime) -> None:
     assert "truncated" not in whole
 
 
+@pytest.mark.promise("cli.heavy")
 def test_long_notes_make_no_row_longer_and_come_on_demand(runtime: Runtime) -> None:
     reply = start(runtime)
     session = reply["session"]["sessionId"]
@@ -82,6 +86,7 @@ def test_long_notes_make_no_row_longer_and_come_on_demand(runtime: Runtime) -> N
     assert LONG_NOTES.encode()[:3_000] in exported
 
 
+@pytest.mark.promise("cli.no-question")
 def test_a_missing_filter_is_no_question(tool: Tool) -> None:
     for line in (["session", "list"], ["workflow", "list"], ["workflow", "builtins"], ["session", "resume"]):
         assert tool.run(*line).status == 0

@@ -36,6 +36,7 @@ def index() -> Iterator[Listening]:
     listening.door.close()
 
 
+@pytest.mark.promise("cli.no-call-home")
 def test_no_command_but_update_asks_the_index(fresh_tool: Tool, index: Listening) -> None:
     url = f"http://127.0.0.1:{index.door.getsockname()[1]}/simple"
     fresh_tool.environment |= {"UV_DEFAULT_INDEX": url, "UV_INDEX_URL": url, "PIP_INDEX_URL": url}

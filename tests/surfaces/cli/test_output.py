@@ -35,10 +35,12 @@ def check_trouble(code: str, *flags: str, **environment: str) -> Fault:
     return troubles[0]
 
 
+@pytest.mark.promise("cli.json-default")
 def test_json_in_the_cli_dialect_is_the_default() -> None:
     assert output() == Output()
 
 
+@pytest.mark.promise("cli.format-spellings")
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -55,6 +57,7 @@ def test_a_format_is_asked_for_by_any_of_its_spellings(flags: list[str], expecte
     assert output(*flags, HANDRAIL_FORMAT="yaml").format == expected  # a flag beats a lower source
 
 
+@pytest.mark.promise("cli.format-spellings")
 @pytest.mark.parametrize(
     "pair",
     [
@@ -118,11 +121,13 @@ def test_a_selection_that_selects_nothing_is_a_usage_problem(flags: list[str], p
     assert [(problem.param, problem.is_usage) for problem in problems] == [(param, True)]
 
 
+@pytest.mark.promise("cli.one-field")
 def test_field_and_fields_conflict() -> None:
     with pytest.raises(Fault, match="FIELD_CONFLICT"):
         ask_of(parse([*LIST, "--field", "id", "--fields", "id"]), [])
 
 
+@pytest.mark.promise("cli.schema-version")
 @pytest.mark.parametrize("text", ["1", "1.0", "1.0.0", "1.7"])
 def test_our_major_version_is_served(text: str) -> None:
     problems: list[Problem] = []
@@ -132,6 +137,7 @@ def test_our_major_version_is_served(text: str) -> None:
     assert problems == []
 
 
+@pytest.mark.promise("cli.schema-version")
 @pytest.mark.parametrize("text", ["2", "0", "2.0", "11", "0.1"])
 def test_another_major_version_is_not(text: str) -> None:
     with pytest.raises(Fault, match="VERSION_UNSUPPORTED") as raised:

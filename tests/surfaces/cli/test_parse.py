@@ -100,6 +100,7 @@ def test_a_value_is_read_as_it_stands(line: list[str], values: dict[str, Value])
     check_read(line, values)
 
 
+@pytest.mark.promise("cli.flags-anywhere")
 @pytest.mark.parametrize(
     "line",
     [
@@ -113,6 +114,7 @@ def test_global_flags_stand_anywhere_and_equal_repeats_pass(line: list[str]) -> 
     check_read(line, {}, {"compact": True, "timeout": 5})
 
 
+@pytest.mark.promise("cli.strict-integers")
 @pytest.mark.parametrize(
     "text", ["1_0", "１", " 1", "1 ", "+1", "0", "501", "-1", "", "1.0", "1e2", "٣", "9" * 40]
 )
@@ -125,6 +127,7 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
     check_refused(["session", "list", "--timeout", text], ("--timeout", "wrong value"), is_usage=False)
 
 
+@pytest.mark.promise("cli.exact-names")
 @pytest.mark.parametrize(
     ("line", "param", "words"),
     [
@@ -169,6 +172,7 @@ def test_an_unknown_name_or_shape_is_a_usage_problem(line: list[str], param: str
     check_refused(line, (param, words), is_usage=True)
 
 
+@pytest.mark.promise("cli.strict-values")
 @pytest.mark.parametrize(
     ("line", "param", "words"),
     [
@@ -252,6 +256,7 @@ def test_values_that_differ_are_shown_three_at_most() -> None:
     assert problem.got == "a, b, c"
 
 
+@pytest.mark.promise("cli.all-problems")
 def test_all_problems_are_told_at_once() -> None:
     line = ["session", "list", "--limit", "x", "--status", "y", "--bogus"]
 
@@ -264,6 +269,7 @@ def test_all_problems_are_told_at_once() -> None:
     )
 
 
+@pytest.mark.promise("cli.exact-names")
 @pytest.mark.parametrize(
     ("line", "near"),
     [

@@ -16,6 +16,7 @@ def data(runtime: Runtime, *line: str) -> Any:
     return checked_document(run_here(runtime, line))["data"]
 
 
+@pytest.mark.promise("cli.expand")
 @pytest.mark.parametrize("level", ["minimal", "standard"])
 def test_a_part_on_demand_is_added_to_what_its_level_tells(runtime: Runtime, level: str) -> None:
     session = start(runtime)["session"]["sessionId"]
@@ -61,6 +62,7 @@ def test_what_cannot_be_expanded_is_refused(runtime: Runtime, line: str, code: s
     assert error["details"].get("valid") == said
 
 
+@pytest.mark.promise("cli.expand")
 def test_reference_says_what_can_be_expanded_where(tool: Tool) -> None:
     commands = tool.data("reference")["commands"]
 

@@ -12,6 +12,7 @@ from tests.surfaces.cli.tool import Tool, strict_json
 CONTRACT = published("contract.json")
 
 
+@pytest.mark.promise("cli.envelope")
 @pytest.mark.parametrize(
     "line", [["context"], ["session", "list"], ["nope"], ["session", "show", "ses_000000000000"]]
 )
@@ -26,6 +27,7 @@ def test_an_answer_has_exactly_the_published_keys(tool: Tool, line: list[str]) -
     assert set(document["meta"]) <= {*keys["meta"]["required"], *keys["meta"]["optional"]}
 
 
+@pytest.mark.promise("cli.contract-held")
 def test_self_description_has_the_published_keys(tool: Tool) -> None:
     reference, context = tool.data("reference"), tool.data("context")
     doctor, changelog = tool.data("doctor"), tool.data("changelog")
@@ -46,6 +48,7 @@ def test_self_description_has_the_published_keys(tool: Tool) -> None:
         assert set(keys) <= set(told[name]), name
 
 
+@pytest.mark.promise("cli.contract-held")
 def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Tool) -> None:
     codes = tool.data("reference")["error_codes"]
     own = published("contract-ext.json")["error_codes"]
@@ -56,6 +59,7 @@ def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Too
     }
 
 
+@pytest.mark.promise("cli.batch-of-one")
 def test_a_batch_has_the_published_keys_for_one_target_and_for_several(fresh_tool: Tool) -> None:
     replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", key) for key in "abc"]
     one, two, three = (reply["session"]["sessionId"] for reply in replies)

@@ -33,6 +33,7 @@ def reference(tool: Tool) -> Any:
     return tool.data("reference")
 
 
+@pytest.mark.promise("cli.reference")
 def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
     assert set(reference) == TOP
     assert all(set(command) >= COMMAND for command in reference["commands"])
@@ -40,12 +41,14 @@ def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
     assert msgspec.to_builtins(msgspec.convert(reference, Reference)) == reference
 
 
+@pytest.mark.promise("cli.reference")
 def test_commands_are_flat_sorted_and_all_there(reference: Any) -> None:
     paths = [command["path"] for command in reference["commands"]]
 
     assert paths == sorted(_table.COMMANDS)
 
 
+@pytest.mark.promise("cli.schemas")
 def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) -> None:
     for command in reference["commands"]:
         labels = [command["output_schema"], command["dry_run_output_schema"]]
@@ -55,6 +58,8 @@ def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) ->
         assert set(command["errors"]) <= set(KINDS)
 
 
+@pytest.mark.promise("cli.dangerous-declared")
+@pytest.mark.promise("cli.examples")
 def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(reference: Any) -> None:
     gated = [command for command in reference["commands"] if command["requires_confirmation"]]
 
@@ -67,6 +72,7 @@ def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(re
             assert all("--dangerous" in line for line in lines), command["path"]
 
 
+@pytest.mark.promise("cli.names")
 def test_names_are_one_or_two_lower_case_words_and_no_group_is_a_command(reference: Any) -> None:
     paths = {command["path"] for command in reference["commands"]}
 
@@ -77,6 +83,7 @@ def test_names_are_one_or_two_lower_case_words_and_no_group_is_a_command(referen
     assert not {path.split()[0] for path in paths if " " in path} & paths
 
 
+@pytest.mark.promise("cli.params")
 def test_a_boolean_is_a_switch_and_an_enumeration_lists_its_values(reference: Any) -> None:
     params = [param for command in reference["commands"] for param in command["params"]]
 
@@ -86,6 +93,8 @@ def test_a_boolean_is_a_switch_and_an_enumeration_lists_its_values(reference: An
     assert {param["kind"] for param in params} >= {"switch", "choice", "choices", "ids", "int"}
 
 
+@pytest.mark.promise("cli.flags-everywhere")
+@pytest.mark.promise("cli.update-no-gate")
 def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> None:
     for command in reference["commands"]:
         flags = set(command["global_flags"])
@@ -96,6 +105,7 @@ def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> 
         assert ("--confirm" in flags) is (command["effect"] in ("create", "gated", "dangerous")), command
 
 
+@pytest.mark.promise("cli.dangerous-declared")
 def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None:
     by_path = {command["path"]: command for command in reference["commands"]}
 
@@ -115,6 +125,7 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
         assert command["dangerous"] is (command["effect"] == "dangerous")
 
 
+@pytest.mark.promise("cli.sort-declared")
 def test_lists_declare_their_order_and_paging(reference: Any) -> None:
     paged = [command for command in reference["commands"] if command["paging"] == "cursor"]
 
@@ -135,6 +146,8 @@ def test_the_mcp_tool_of_a_command_is_told(reference: Any) -> None:
     assert tools["session list"] is None
 
 
+@pytest.mark.promise("cli.dotted-fields")
+@pytest.mark.promise("cli.untrusted")
 def test_payloads_of_runs_are_camel_case_and_say_so(reference: Any) -> None:
     assert reference["schemas"]["reply"]["key_style"] == "camelCase"
     assert "ackToken" in reference["schemas"]["reply"]["fields"]
@@ -144,6 +157,7 @@ def test_payloads_of_runs_are_camel_case_and_say_so(reference: Any) -> None:
     assert "items.goal" in listed["untrusted_fields"]
 
 
+@pytest.mark.promise("cli.exits")
 def test_codes_and_exits_are_those_of_the_specification(reference: Any) -> None:
     codes = reference["error_codes"]
 
@@ -160,6 +174,7 @@ def test_codes_and_exits_are_those_of_the_specification(reference: Any) -> None:
     assert set(reference["exit_codes"]) == {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "130"}
 
 
+@pytest.mark.promise("cli.reserved")
 def test_a_code_that_no_command_returns_is_reserved(reference: Any) -> None:
     returned = {code for command in reference["commands"] for code in command["errors"]}
     codes = reference["error_codes"]
@@ -247,11 +262,13 @@ def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str
     assert near in error["details"]["did_you_mean"]
 
 
+@pytest.mark.promise("cli.help-as-data")
 def test_help_as_a_document_is_the_slice(tool: Tool) -> None:
     assert tool.data("run", "start", "--help", "--json") == tool.data("reference", "--command", "run start")
     assert tool.data("session", "--help", "--json") == tool.data("reference", "--domain", "session")
 
 
+@pytest.mark.promise("cli.always-answers")
 def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: Any) -> None:
     with open(fresh_tool.home, "w", encoding="utf-8") as file:
         file.write("not a directory")

@@ -28,6 +28,7 @@ def many(runtime: Runtime) -> Runtime:
     return runtime
 
 
+@pytest.mark.promise("cli.budget")
 @pytest.mark.parametrize("flags", [["--compact"], [], ["--envelope", "lafs"], ["--human"]])
 def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: list[str]) -> None:
     cut = 0
@@ -40,6 +41,7 @@ def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: li
     assert cut > 1
 
 
+@pytest.mark.promise("cli.budget")
 def test_a_budget_page_goes_on_where_it_was_cut(many: Runtime) -> None:
     whole = checked_document(run_here(many, ["workflow", "list"]))["data"]["items"]
 
@@ -68,6 +70,7 @@ def test_what_is_measured_is_never_smaller_than_what_is_sent() -> None:
     assert measured >= len(sent.out)
 
 
+@pytest.mark.promise("cli.stderr")
 def test_notices_are_part_of_the_document_and_a_courtesy_beside_text() -> None:
     success = Success(
         data={"id": "a"}, notices=(Notice(type="unknown_fields", message="One name is unknown."),)

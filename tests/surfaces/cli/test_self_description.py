@@ -27,6 +27,7 @@ def state(folder: str) -> list[str]:
     return sorted(path for path in files if cache not in path)
 
 
+@pytest.mark.promise("cli.context")
 def test_context_says_where_a_call_would_act_and_makes_nothing(fresh_tool: Tool) -> None:
     data = fresh_tool.data("context")
 
@@ -44,6 +45,7 @@ def test_context_says_where_a_call_would_act_and_makes_nothing(fresh_tool: Tool)
     assert not os.path.exists(fresh_tool.home)
 
 
+@pytest.mark.promise("cli.credentials-boolean")
 def test_context_never_shows_the_secret(fresh_tool: Tool) -> None:
     secret = "canary-0123456789abcdef"
 
@@ -54,6 +56,7 @@ def test_context_never_shows_the_secret(fresh_tool: Tool) -> None:
     assert secret.encode() not in ran.out + ran.err
 
 
+@pytest.mark.promise("cli.doctor")
 def test_doctor_lists_every_check_with_a_fix_where_one_is_needed(fresh_tool: Tool) -> None:
     data = fresh_tool.data("doctor")
 
@@ -69,6 +72,7 @@ def test_doctor_lists_every_check_with_a_fix_where_one_is_needed(fresh_tool: Too
     assert state(fresh_tool.home) == []
 
 
+@pytest.mark.promise("cli.readiness-told")
 def test_doctor_and_reference_tell_the_same_release_level(tool: Tool) -> None:
     last = tool.data("doctor", "--checks", "release_readiness")["checks"][-1]
 
@@ -87,6 +91,7 @@ def test_a_real_handshake_is_made_when_it_is_asked_for(tool: Tool) -> None:
     assert check["details"]["server_version"] == __version__
 
 
+@pytest.mark.promise("cli.always-answers")
 @pytest.mark.parametrize("line", [["context"], ["doctor", "--offline"], ["changelog"], ["reference"]])
 def test_nothing_that_is_broken_keeps_them_from_answering(fresh_tool: Tool, line: list[str]) -> None:
     os.makedirs(os.path.join(fresh_tool.home, "data", "keys"))
@@ -102,6 +107,7 @@ def test_nothing_that_is_broken_keeps_them_from_answering(fresh_tool: Tool, line
     assert state(fresh_tool.home) == before
 
 
+@pytest.mark.promise("cli.doctor")
 def test_doctor_names_what_is_broken_and_how_to_mend_it(fresh_tool: Tool) -> None:
     os.makedirs(os.path.join(fresh_tool.home, "data", "keys"))
     with open(os.path.join(fresh_tool.home, "config.json"), "w", encoding="utf-8") as file:
@@ -119,11 +125,13 @@ def test_doctor_names_what_is_broken_and_how_to_mend_it(fresh_tool: Tool) -> Non
     assert found["keyring"]["details"]["code"] == "KEYRING_INVALID"
 
 
+@pytest.mark.promise("cli.deterministic")
 @pytest.mark.parametrize("line", [["context"], ["doctor"], ["changelog"], ["completion", "--shell", "zsh"]])
 def test_two_answers_differ_in_nothing_but_time(tool: Tool, started: Any, line: list[str]) -> None:
     assert tool.data(*line) == tool.data(*line)
 
 
+@pytest.mark.promise("cli.version")
 def test_every_place_tells_the_same_version(tool: Tool) -> None:
     skill = page("skills/handrail/SKILL.md").text
     released = [release.version for release in releases(page("CHANGELOG.md").text)]
@@ -138,6 +146,7 @@ def test_every_place_tells_the_same_version(tool: Tool) -> None:
     assert released[:1] in ([], [__version__])
 
 
+@pytest.mark.promise("cli.precedence")
 @pytest.mark.parametrize(
     ("settings", "environment", "flags", "is_lafs", "is_compact"),
     [

@@ -85,6 +85,7 @@ def test_a_report_can_be_printed_as_it_is(runtime: Runtime, session_id: str, for
     assert ran.out.startswith(start)
 
 
+@pytest.mark.promise("cli.raw")
 def test_a_raw_bundle_is_the_document_itself(runtime: Runtime, session_id: str) -> None:
     ran = run_here(runtime, ["session", "export", session_id, "--format", "raw"])
 

@@ -32,6 +32,7 @@ def signalled(tool: Tool, after_ms: int, *arguments: str) -> Ran:
     return Ran(status=running.returncode, out=out, err=err)
 
 
+@pytest.mark.promise("cli.interrupted")
 @pytest.mark.parametrize("number", range(14))
 def test_a_signal_tells_the_truth(fresh_tool: Tool, number: int) -> None:
     after_ms = random.Random(SEED + number).randrange(20, LONGEST_MS)

@@ -39,6 +39,7 @@ def token(tool: Tool, *line: str) -> str:
     return shown
 
 
+@pytest.mark.promise("cli.claim-first")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
     ("stage", "is_claimed"),
@@ -63,6 +64,7 @@ def test_before_the_write_nothing_is_changed_and_a_claim_is_never_torn(
     assert repeated.status == (6 if is_claimed else 0)
 
 
+@pytest.mark.promise("cli.interrupted")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("stage", [WRITE, AUDIT], ids=["write", "after"])
 def test_from_the_write_on_the_true_success_is_told(
@@ -101,6 +103,7 @@ def stored(tool: Tool) -> set[str]:
     return {item["id"] for item in tool.data("session", "list")["items"]}
 
 
+@pytest.mark.promise("cli.batch-ended")
 def test_a_batch_ends_between_two_targets_and_says_which_are_done(fresh_tool: Tool) -> None:
     ids = started(fresh_tool, 3)
     line = ["session", "delete", "--ids", ",".join(ids), "--dangerous"]
@@ -146,6 +149,7 @@ def test_an_interrupted_write_leaves_its_audit_line(fresh_tool: Tool) -> None:
     assert [(line["code"], line["exit"]) for line in lines] == [(None, 0), ("E_INTERRUPTED", 130)]
 
 
+@pytest.mark.promise("cli.stream-broken")
 def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: Tool) -> None:
     call = Blocked(fresh_tool, SECOND_MODE, "workflow", "simulate", "wr.small_change", "--stream")
     first = call.wait_for_line()

@@ -40,6 +40,7 @@ def seeded(tool: Tool) -> dict[str, str]:
     }
 
 
+@pytest.mark.promise("cli.pages-run")
 @pytest.mark.parametrize("name", PAGES)
 def test_every_line_of_a_page_runs(fresh_tool: Tool, name: str) -> None:
     names = seeded(fresh_tool)
@@ -74,6 +75,7 @@ def test_a_whole_run_needs_nothing_but_what_the_skill_says(fresh_tool: Tool) -> 
     assert replies[-1]["nextIntent"] == "complete"
 
 
+@pytest.mark.promise("cli.aliases")
 def test_no_page_recommends_a_compatibility_spelling() -> None:
     """CLI 14: aliases may exist, but new pages show the one way."""
     texts = {source.path: source.text for source in markdown_files() if "/reference/" not in source.path}

@@ -120,6 +120,7 @@ def sessions(tool: Tool) -> int:
     return count
 
 
+@pytest.mark.promise("cli.disk")
 @pytest.mark.parametrize("redirection", [">&-", "<&- >&-", ">&- 2>&-"])
 def test_a_change_whose_reply_nobody_can_read_is_not_made(fresh_tool: Tool, redirection: str) -> None:
     ran = in_shell(fresh_tool, redirection, "run", "start", "wr.small_change", "--request-id", "k")
@@ -136,6 +137,7 @@ def test_a_read_bears_closed_descriptors(tool: Tool, redirection: str) -> None:
     assert (ran.status, ran.err) == (0, b"")
 
 
+@pytest.mark.promise("cli.disk")
 def test_a_full_disk_is_told_on_stderr_and_by_the_exit_status(tool: Tool) -> None:
     ran = in_shell(tool, ">/dev/full", "workflow", "list")
 
@@ -177,6 +179,7 @@ def test_a_reader_that_went_away_is_no_trouble(tool: Tool, arguments: list[str],
     assert (finished.returncode, finished.stderr) == (status, b"")
 
 
+@pytest.mark.promise("cli.json-default")
 @pytest.mark.parametrize("arguments", [["session", "list"], ["nope"], ["session", "list", "--human"]])
 def test_a_terminal_and_a_pipe_get_the_same_bytes(tool: Tool, started: Any, arguments: list[str]) -> None:
     piped = tool.run(*arguments)
@@ -187,6 +190,7 @@ def test_a_terminal_and_a_pipe_get_the_same_bytes(tool: Tool, started: Any, argu
     assert steady(shown) == steady(piped.out + piped.err)
 
 
+@pytest.mark.promise("cli.utf8")
 @pytest.mark.parametrize(
     "environment",
     [
@@ -205,6 +209,7 @@ def test_the_locale_changes_no_byte(tool: Tool, started: Any, environment: dict[
     assert there.err == b""
 
 
+@pytest.mark.promise("cli.utf8")
 def test_arguments_are_utf8_under_any_locale(fresh_tool: Tool) -> None:
     environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     line = ["run", "start", "wr.small_change", "--request-id", "k", "--goal", "größer 漢字"]
@@ -227,6 +232,7 @@ def test_a_signal_before_the_commit_is_an_interruption(
     assert document["error"]["details"]["committed"] is False
 
 
+@pytest.mark.promise("cli.timeout")
 def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -> None:
     call = waiting("run", "continue", "--input", "-", "--timeout", "1")
 
@@ -235,12 +241,14 @@ def test_a_silent_stdin_ends_with_the_timeout(waiting: Callable[..., Waiting]) -
     assert document["error"]["code"] == "E_TIMEOUT"
 
 
+@pytest.mark.promise("cli.never-waits")
 def test_a_terminal_on_stdin_is_refused_at_once(tool: Tool) -> None:
     document = strict_json(on_terminal(tool, "run", "continue", "--notes-file", "-"))
 
     assert document["error"]["code"] == "E_USAGE"
 
 
+@pytest.mark.promise("cli.timeout")
 def test_the_timeout_covers_waiting_for_a_lock(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     lock = os.path.join(fresh_tool.home, "data", "sessions", reply["session"]["sessionId"], "lock")

@@ -64,6 +64,7 @@ def test_a_negative_verdict_as_text_reads_like_a_compiler(runtime: Runtime, fold
     assert any(line.startswith(f"{folder}/inner/b.json:4:21 error unknown_key: ") for line in lines)
 
 
+@pytest.mark.promise("cli.batch-inputs")
 def test_files_ids_and_stdin_go_together(tool: Tool, folder: Path) -> None:
     line = ["workflow", "validate", str(folder / "a.json"), "wr.small_change", "-"]
 
@@ -76,6 +77,7 @@ def test_files_ids_and_stdin_go_together(tool: Tool, folder: Path) -> None:
     ]
 
 
+@pytest.mark.promise("cli.batch-stops")
 def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     runtime: Runtime, folder: Path
 ) -> None:
@@ -225,6 +227,7 @@ def test_the_gate_from_the_bare_call_to_the_second_use(fresh_tool: Tool) -> None
     assert fresh_tool.data("workflow", "inspect", "project.fresh")["workflow"]["sourceKind"] == "project"
 
 
+@pytest.mark.promise("cli.single-use")
 def test_of_eight_processes_with_one_token_one_makes_the_file(fresh_tool: Tool) -> None:
     token = fresh_tool.data(*NEW, "--dry-run")["confirm_token"]
 
