@@ -481,6 +481,8 @@ def test_text_that_came_with_the_program_is_not_called_untrusted(source: str | N
     shape = Shape(select="items", untrusted=("name",), trusted_where=("source", "bundled"))
     item: Json = {"name": "A"} if source is None else {"name": "A", "source": source}
 
-    (told,) = shown(Success(data={}, page=Page(items=(item,), limit=5)), shape, Ask()).page.items
+    page = shown(Success(data={}, page=Page(items=(item,), limit=5)), shape, Ask()).page
 
+    assert page is not None
+    (told,) = page.items
     assert (told.get("_untrusted") == ["name"]) is marked

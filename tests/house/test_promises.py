@@ -135,7 +135,8 @@ def test_the_places_of_the_command_line_are_its_sections() -> None:
 def test_a_text_without_line_ends_is_cut_into_sentences_bullets_and_rows() -> None:
     text = (
         "# T A must b. ## 1. Core 1. One: two; three. 2. Two. | A | B | |--|--| | c | d | "
-        "### 1.2 Deep Text e.g. this. - Bullet `x`. More. ```json no. Never. ``` ## 2. Self ### reference Says."
+        "### 1.2 Deep Text e.g. this. - Bullet `x`. More. ```json no. Never. ``` "
+        "## 2. Self ### reference Says."
     )
 
     found = [(one.key, one.text) for one in command_line_sentences(text)]
