@@ -56,6 +56,8 @@ TROUBLES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.promise("cli.upstream")
+@pytest.mark.promise("cli.update-stages")
 @pytest.mark.parametrize(("_", "trouble", "code"), TROUBLES, ids=[one[0] for one in TROUBLES])
 def test_an_index_in_trouble_is_told_by_what_it_answered(
     installation: Installation, index: Index, _: str, trouble: dict[str, Any], code: str
@@ -80,6 +82,7 @@ def test_an_index_that_stalls_is_left_at_the_deadline(installation: Installation
     assert strict_json(ran.out)["meta"]["duration_ms"] < 6_000
 
 
+@pytest.mark.promise("cli.update-stages")
 def test_an_index_that_is_not_there_is_a_network_failure(installation: Installation) -> None:
     ran = installation.run("update", environment={"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple"})
 

@@ -55,6 +55,7 @@ GRADES: list[tuple[str, tuple[tuple[str, str], ...], tuple[str, str]]] = [
 ]
 
 
+@pytest.mark.promise("cli.update-severity")
 @pytest.mark.parametrize(("_", "entries", "expected"), GRADES, ids=[one[0] for one in GRADES])
 def test_the_changelog_of_the_release_decides_the_level(
     run: Run, minor: Index, tmp_path: Path, _: str, entries: Any, expected: tuple[str, str]
@@ -114,6 +115,7 @@ def test_a_release_that_says_nothing_is_graded_by_its_version(
     assert (notice["severity"], notice["severity_basis"]) == ("info", "version")
 
 
+@pytest.mark.promise("cli.update-severity")
 def test_a_major_step_is_a_warning_whatever_it_says(run: Run, index: Index) -> None:
     index.metadata = {NEW: metadata(NEW, changelog((NEW, "Added")))}
 
@@ -146,6 +148,7 @@ def doctored(ran: Ran) -> Any:
     return check
 
 
+@pytest.mark.promise("cli.update-doctor")
 def test_doctor_looks_once_a_day_and_says_the_same_in_between(run: Run, minor: Index, tmp_path: Path) -> None:
     minor.metadata = {MINOR: metadata(MINOR, changelog((MINOR, "Added")))}
 
@@ -217,6 +220,7 @@ def test_offline_the_last_look_counts_however_old(run: Run, minor: Index, tmp_pa
     assert minor.seen == []
 
 
+@pytest.mark.promise("cli.update-doctor")
 @pytest.mark.parametrize("trouble", [{"stall": True}, {"status": 500}, {"body": (b"x", "image/png")}])
 def test_an_index_in_trouble_is_a_warning_within_two_seconds(
     run: Run, minor: Index, trouble: dict[str, Any]

@@ -35,6 +35,7 @@ def meet(installed: Installation, stage: Stage, number: signal.Signals, home: Pa
     return call.end()
 
 
+@pytest.mark.promise("cli.update-signal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     ("stage", "told"),
@@ -70,6 +71,7 @@ def test_after_the_manager_the_true_success_is_told(venv: Installation, tmp_path
     assert (tmp_path / ".agents/skills/handrail/SKILL.md").is_file()
 
 
+@pytest.mark.promise("cli.update-signal")
 @pytest.mark.parametrize("is_installed", [False, True])
 def test_a_signal_reaches_the_manager_and_then_the_truth_is_read(
     venv: Installation, tmp_path: Path, is_installed: bool

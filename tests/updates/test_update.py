@@ -14,6 +14,7 @@ from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation
 
 
+@pytest.mark.promise("cli.update-look")
 @pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])
 @pytest.mark.parametrize("flag", ["--check", "--dry-run"])
 def test_a_look_tells_what_there_is_and_changes_nothing(
@@ -31,6 +32,7 @@ def test_a_look_tells_what_there_is_and_changes_nothing(
     assert installation.version() == OLD
 
 
+@pytest.mark.promise("cli.update-notice")
 def test_a_check_is_remembered_for_later_calls(installation: Installation) -> None:
     data(installation.run("update", "--check"))
 
@@ -49,6 +51,7 @@ def test_a_release_that_is_not_offered_is_not_found(installation: Installation) 
     assert (details["stage"], details["current_version"]) == ("discover", OLD)
 
 
+@pytest.mark.promise("cli.update-integrity")
 def test_a_release_with_another_checksum_is_refused_and_never_retried(
     installation: Installation, index: Index
 ) -> None:
@@ -61,6 +64,7 @@ def test_a_release_with_another_checksum_is_refused_and_never_retried(
     assert installation.version() == OLD
 
 
+@pytest.mark.promise("cli.update-manager")
 def test_without_its_manager_nothing_is_changed(installation: Installation) -> None:
     ran = installation.run("update", environment={"PATH": "/nowhere"})
 
@@ -69,6 +73,7 @@ def test_without_its_manager_nothing_is_changed(installation: Installation) -> N
     assert details["command"][1:3] == ["tool", "upgrade"]
 
 
+@pytest.mark.promise("cli.update-truth")
 @pytest.mark.parametrize("status", [0, 3])
 def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
     installation: Installation, tmp_path: Path, status: int
@@ -88,6 +93,7 @@ def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
     assert details["cause"] == ("it changed nothing" if status == 0 else "exit 3")
 
 
+@pytest.mark.promise("cli.update-one-call")
 def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_nothing(
     tmp_path: Path, index: Index
 ) -> None:
@@ -110,6 +116,7 @@ def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_not
     assert again["skill_sync_status"] == "unchanged"
 
 
+@pytest.mark.promise("cli.update-partial")
 def test_a_new_program_with_an_old_skill_is_half_an_update_and_the_next_one_repairs_it(
     tmp_path: Path, index: Index
 ) -> None:

@@ -18,7 +18,6 @@ SINGLE_USER = "A store belongs to one user, so there is no wider actor to bind a
 STATIC = "Our keys neither expire nor are renewed, so the pattern does not apply."
 SYNCHRONOUS = "Every command answers when it is done, so the pattern does not apply."
 NO_HUMAN_STEP = "No call stops half way for a person; the code is declared and reserved."
-OPTIONAL = "Allowed, not asked for: a notice stands in `context` alone."
 EXAMPLE = "An example of the template's own tools."
 POLICY = "About how releases are made: the record of evidence decides, and no level is typed by hand."
 

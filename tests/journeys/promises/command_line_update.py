@@ -52,5 +52,20 @@ PROMISES = (
         "CLI, 14",
         "A check is remembered with versions, method and command, and told from the cache.",
     ),
-    Promise("cli.no-call-home", "CLI, 14", "No command but `update` asks an index."),
+    Promise(
+        "cli.update-severity",
+        "CLI, 14",
+        "A notice is a warning for a major step or a security entry of the release, else an information.",
+    ),
+    Promise(
+        "cli.update-doctor",
+        "CLI, 14",
+        "`doctor` looks once a day, within two seconds, and an index in trouble is no failed check.",
+    ),
+    Promise(
+        "cli.notice-rides",
+        "CLI, 14",
+        "A kept notice stands in `meta.notices`: a warning everywhere, an information where work begins.",
+    ),
+    Promise("cli.no-call-home", "CLI, 14", "No command but `update` and `doctor` asks an index."),
 )

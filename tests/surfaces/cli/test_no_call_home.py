@@ -1,4 +1,4 @@
-"""Only `update` asks an index; every other command answers without a word to anybody."""
+"""Only `update` and `doctor` ask an index; every other command answers without a word to anybody."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def index() -> Iterator[Listening]:
 
 
 @pytest.mark.promise("cli.no-call-home")
-def test_no_command_but_update_asks_the_index(fresh_tool: Tool, index: Listening) -> None:
+def test_only_update_and_doctor_ask_the_index(fresh_tool: Tool, index: Listening) -> None:
     url = f"http://127.0.0.1:{index.door.getsockname()[1]}/simple"
     fresh_tool.environment |= {"UV_DEFAULT_INDEX": url, "UV_INDEX_URL": url, "PIP_INDEX_URL": url}
 

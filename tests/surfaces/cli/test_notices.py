@@ -68,6 +68,7 @@ def told(ran: Ran) -> list[str]:
     return [one["severity"] for one in found if one["type"] == "update_available"]
 
 
+@pytest.mark.promise("cli.notice-rides")
 @pytest.mark.parametrize("line", TOLD_ALL, ids=" ".join)
 def test_what_begins_or_describes_carries_every_notice(tool: Tool, keep: Keep, line: list[str]) -> None:
     keep(NOTICE)
@@ -81,6 +82,7 @@ def test_what_begins_or_describes_carries_every_notice(tool: Tool, keep: Keep, l
     assert notice["message"].endswith("run handrail update.")
 
 
+@pytest.mark.promise("cli.notice-rides")
 @pytest.mark.parametrize("line", TOLD_WARNINGS, ids=" ".join)
 def test_everything_else_carries_warnings_only(tool: Tool, keep: Keep, line: list[str]) -> None:
     keep(NOTICE)
