@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,15 @@ class AttestedIndex(Index):
         self.world = world
         self.provenance: bytes | None = b""
         self.status = 200
+        self.is_stalling = False
+        self.asked = threading.Event()
         super().__init__(folder)
         self.restore()
 
     def restore(self) -> None:
         self.trouble, self.is_tampered, self.is_json, self.status = {}, False, True, 200
+        self.is_stalling = False
+        self.asked.clear()
         self.sign()
 
     def sign(self, flaw: Flaw = "", **otherwise: Any) -> None:
@@ -38,6 +43,10 @@ class AttestedIndex(Index):
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
         if not request.path.endswith(".provenance") or self.trouble:
             super().answer(request)
+            return
+        self.asked.set()
+        if self.is_stalling:
+            self.stalled.wait(30)
             return
         content = self.provenance or b""
         request.send_response(self.status)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -190,11 +191,14 @@ def test_keys_that_cannot_be_brought_up_to_date_are_a_network_failure(
     assert details["binary_replaced"] is False
 
 
-def test_without_the_extra_the_line_that_installs_it_is_told(tmp_path: Path, index: AttestedIndex) -> None:
+def test_without_the_extra_the_line_that_installs_it_is_told_before_any_index_is_asked(
+    tmp_path: Path, index: AttestedIndex
+) -> None:
     installed = Installation(tmp_path, index).by_uv_tool()
     hide(installed, "sigstore")
+    nowhere = {"UV_DEFAULT_INDEX": f"{DEAD}/simple"}
 
-    details = error(installed.run("update", "--verify"), "E_CONFIG")
+    details = error(installed.run("update", "--verify", environment=nowhere), "E_CONFIG")
     look = data(installed.run("update", "--check", "--verify"))
 
     assert details["install_command"] == ["uv", "tool", "install", "--force", f"handrail[verify]=={OLD}"]
@@ -239,16 +243,10 @@ def test_a_manager_that_installs_something_else_is_found_out_before_it_is_starte
     assert not started.exists()
 
 
-def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
-    installation: Installation, index: AttestedIndex, tmp_path: Path
-) -> None:
-    """The check waits for ever: its trusted root is a pipe that nobody writes to."""
-    pipe = tmp_path / "root"
-    os.mkfifo(pipe)
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    (home / "config.json").write_text(json.dumps({"update": {"trustedRoot": str(pipe)}}), encoding="utf-8")
-
+def interrupted(
+    installation: Installation, home: Path, wait: Callable[[], AbstractContextManager[object]]
+) -> Any:
+    """The failure of an update that gets a signal once it is where `wait` waits for it."""
     with (
         subprocess.Popen(
             installation.command("update", "--verify"),
@@ -256,13 +254,40 @@ def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**installation.environment, "HANDRAIL_HOME": str(home)},
-            cwd=tmp_path,
+            cwd=installation.folder,
         ) as child,
-        pipe.open("wb"),
-    ):  # Opens when the check has opened its end.
+        wait(),
+    ):
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=SECONDS)
+    return error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
 
-    details = error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
+
+def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
+    installation: Installation, tmp_path: Path
+) -> None:
+    """The check waits for ever: its trusted root is a pipe that nobody writes to."""
+    pipe = tmp_path / "root"
+    os.mkfifo(pipe)
+    (tmp_path / "config.json").write_text(
+        json.dumps({"update": {"trustedRoot": str(pipe)}}), encoding="utf-8"
+    )
+
+    details = interrupted(installation, tmp_path, lambda: pipe.open("wb"))  # when the check opens its end
+
     assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
     assert details["committed"] is False
+
+
+def test_a_signal_while_the_provenance_is_fetched_ends_it_with_the_truth(
+    installation: Installation, index: AttestedIndex, tmp_path: Path
+) -> None:
+    index.is_stalling = True
+
+    def until_asked() -> AbstractContextManager[object]:
+        assert index.asked.wait(SECONDS)
+        return nullcontext()
+
+    details = interrupted(installation, tmp_path, until_asked)
+
+    assert (details["current_version"], details["committed"]) == (OLD, False)

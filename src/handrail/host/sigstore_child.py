@@ -6,6 +6,7 @@ says that it is loaded, the second is the answer.
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import msgspec
@@ -26,6 +27,8 @@ from handrail.contract.provenance_facts import (
 from handrail.contract.release_identity import ReleaseIdentity
 
 LOADED = b"loaded\n"
+_SECONDS = 90
+"""More than its caller waits: if that was killed, nobody else ends this process."""
 
 
 class _Exactly:
@@ -51,6 +54,8 @@ class _Exactly:
 
 
 def main() -> None:
+    if hasattr(signal, "alarm"):
+        signal.alarm(_SECONDS)
     sys.stdout.buffer.write(LOADED)
     sys.stdout.buffer.flush()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProvenanceOrder)
