@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -243,21 +243,21 @@ def test_a_manager_that_installs_something_else_is_found_out_before_it_is_starte
     assert not started.exists()
 
 
-def interrupted(
-    installation: Installation, home: Path, wait: Callable[[], AbstractContextManager[object]]
-) -> Any:
-    """The failure of an update that gets a signal once it is where `wait` waits for it."""
-    with (
-        subprocess.Popen(
-            installation.command("update", "--verify"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**installation.environment, "HANDRAIL_HOME": str(home)},
-            cwd=installation.folder,
-        ) as child,
-        wait(),
-    ):
+def interrupted(installation: Installation, home: Path, is_there: Callable[[], bool]) -> Any:
+    """The failure of an update that gets a signal once it is there."""
+    with subprocess.Popen(
+        installation.command("update", "--verify"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**installation.environment, "HANDRAIL_HOME": str(home)},
+        cwd=installation.folder,
+    ) as child:
+        for _ in range(SECONDS * 20):
+            if is_there():
+                break
+            with pytest.raises(subprocess.TimeoutExpired):  # it does not end by itself
+                child.wait(timeout=0.05)
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=SECONDS)
     return error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
@@ -272,8 +272,15 @@ def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
     (tmp_path / "config.json").write_text(
         json.dumps({"update": {"trustedRoot": str(pipe)}}), encoding="utf-8"
     )
+    opened: list[int] = []
 
-    details = interrupted(installation, tmp_path, lambda: pipe.open("wb"))  # when the check opens its end
+    def is_read() -> bool:
+        with suppress(OSError):  # until the check has opened its end
+            opened.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return opened != []
+
+    details = interrupted(installation, tmp_path, is_read)
+    os.close(opened[0])
 
     assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
     assert details["committed"] is False
@@ -284,10 +291,6 @@ def test_a_signal_while_the_provenance_is_fetched_ends_it_with_the_truth(
 ) -> None:
     index.is_stalling = True
 
-    def until_asked() -> AbstractContextManager[object]:
-        assert index.asked.wait(SECONDS)
-        return nullcontext()
-
-    details = interrupted(installation, tmp_path, until_asked)
+    details = interrupted(installation, tmp_path, index.asked.is_set)
 
     assert (details["current_version"], details["committed"]) == (OLD, False)
