@@ -67,7 +67,7 @@ def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFac
         is_pinned=False,
         sources=(),
         takes_first=True,
-        speaks_uv=True,
+        speaks_uv=False,
         can_verify=can_verify,
     )
 

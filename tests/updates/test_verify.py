@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.cli.tool import CORE_CODES, Ran, strict_json
+from tests.surfaces.cli.tool import Ran
+from tests.updates.answers import data
+from tests.updates.answers import error as failure
 from tests.updates.attested_index import WHEEL, AttestedIndex
 from tests.updates.releases import NEW, OLD, SECONDS, Installation
 from tests.updates.trust_world import TrustWorld
@@ -60,21 +62,10 @@ def settings(installed: Installation, **update: Any) -> None:
     (folder / "config.json").write_text(json.dumps({"update": update}), encoding="utf-8")
 
 
-def data(ran: Ran) -> Any:
-    document = strict_json(ran.out)
-    assert (document["ok"], ran.status) == (True, 0), document
-    return document["data"]
-
-
 def error(ran: Ran, code: str) -> Any:
-    """The failure, after what every failure of this stage must say: nothing was changed."""
-    document = strict_json(ran.out)
-    assert document["ok"] is False, document
-    found = document["error"]
-    assert (found["code"], (ran.status, found["retryable"])) == (code, CORE_CODES[code]), found
-    details = found["details"]
+    """The failure, which must be one of this stage."""
+    details = failure(ran, code)
     assert details["stage"] == "verify_signature"
-    assert details["hint"].endswith(".")
     return details
 
 
@@ -107,6 +98,23 @@ def test_the_setting_does_what_the_flag_does_and_pip_gets_the_same_release(
     assert (told["signature_status"], told["current_version"]) == ("verified", NEW)
     assert "--only-binary" in told["command"]
     assert told["command"][-1] == f"handrail[verify]=={NEW}"
+
+
+@pytest.mark.parametrize("manager", ["pip", "pipx"])
+def test_pip_and_pipx_install_the_verified_release_as_well(
+    tmp_path: Path, index: AttestedIndex, manager: str
+) -> None:
+    installed = trusting(Installation(tmp_path, index), index)
+    if manager == "pip":
+        installed.by_pip().environment["PIP_INDEX_URL"] = index.url
+    else:
+        installed.by_pipx("uv")
+
+    told = data(installed.run("update", "--verify"))
+
+    assert (told["signature_status"], told["install_method"]) == ("verified", manager)
+    assert told["command"][-1] == f"handrail[verify]=={NEW}"
+    assert installed.version() == NEW
 
 
 def never_signed(index: AttestedIndex) -> None:

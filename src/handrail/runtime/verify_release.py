@@ -193,7 +193,8 @@ def _extra_command(facts: InstallFacts) -> tuple[str, ...]:
         case "uv-tool":
             return ("uv", "tool", "install", "--force", wanted)
         case "pipx":
-            return ("pipx", "install", "--force", wanted)
+            suffix = ("--suffix", facts.suffix) if facts.suffix else ()
+            return ("pipx", "install", "--force", *suffix, wanted)
         case _ if facts.has_pip:
             return (facts.executable, "-m", "pip", "install", wanted)
         case _:
