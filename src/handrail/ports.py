@@ -386,7 +386,7 @@ class WorkflowLibrary(Protocol):
     """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Every `*.json` found. What cannot be read is given without content, never left out."""
+        """Every `*.json` found. What cannot be read, YAML too, is given without content, never left out."""
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.

@@ -204,3 +204,13 @@ def test_lines_of_many_processes_stay_whole(home: str) -> None:
     commands = [json.loads(line)["command"] for line in lines_in(home)]
     assert statuses == [0, 0, 0, 0]
     assert sorted(commands) == sorted(letter * 500 for letter in "abcd" for _ in range(50))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_in_place_of_the_file_makes_nobody_wait(home: str, capfd: pytest.CaptureFixture[str]) -> None:
+    os.makedirs(f"{home}/audit")
+    os.mkfifo(f"{home}/audit/audit-2027-03.jsonl")
+
+    AuditFiles(home, Secrets()).record(LINE, 12)
+
+    assert "the audit log could not be written" in capfd.readouterr().err

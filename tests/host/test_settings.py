@@ -170,3 +170,12 @@ def test_preferences_never_replace_a_file_that_cannot_be_read(tmp_path: Path) ->
         LocalSettings(str(tmp_path), {}).set_preferences("guided", None, Settings())
 
     assert (tmp_path / "config.json").read_text(encoding="utf-8") == "{ half"
+
+
+def test_a_directory_in_place_of_the_file_is_named_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "config.json").mkdir()
+
+    with pytest.raises(Fault, match=r"config\.json cannot be used: it is not a regular file\.") as caught:
+        LocalSettings(str(tmp_path), {}).of()
+
+    assert caught.value.kind is E_CONFIG

@@ -99,6 +99,23 @@ def test_what_is_not_a_readable_file_is_given_empty_never_left_out(
     ]
 
 
+def test_what_cannot_be_a_workflow_says_why(home: str, project: str, ours: str) -> None:
+    put(ours, "flow.yaml", b"id: project.flow\n")
+    os.mkdir(os.path.join(ours, "folder.json"))
+    os.symlink(os.path.join(ours, "nowhere"), os.path.join(ours, "broken.json"))
+    put(ours, "empty.json", b"")
+
+    found = [file for file in DirectoryLibrary(home).files(project) if file.source_kind != "bundled"]
+
+    assert [(file.source_ref, file.trouble) for file in found] == [
+        ("broken.json", '"broken.json" is a link that leads nowhere.'),
+        ("empty.json", ""),  # what the language says about no text
+        ("flow.yaml", '"flow.yaml" is YAML; workflow files are JSON.'),
+        ("folder.json", '"folder.json" is not a regular file.'),
+    ]
+    assert found[2].remedy == 'Write the same as JSON into "flow.json", and remove this file.'
+
+
 def test_a_huge_file_is_read_just_beyond_the_limit(home: str, project: str, ours: str) -> None:
     """One byte more is enough for the reader to refuse it."""
     put(ours, "huge.json", b"x" * 1_200_000)

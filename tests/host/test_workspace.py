@@ -201,3 +201,17 @@ def test_the_account_is_the_user_of_the_environment(environment: dict[str, str],
 
 def test_without_a_name_the_account_is_the_user_id() -> None:
     assert LocalWorkspace({}).account() == str(os.getuid())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("planted", ["HEAD", "commondir", "refs/heads/main", "packed-refs"])
+def test_a_pipe_in_the_repository_makes_nobody_wait(root: str, planted: str) -> None:
+    path = f"{root}/.git/{planted}"
+    if os.path.exists(path):
+        os.unlink(path)
+    os.mkfifo(path)
+
+    branch, commit = facts(root)
+
+    assert branch in ("main", None)
+    assert commit in (COMMIT, None)

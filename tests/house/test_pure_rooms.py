@@ -27,6 +27,7 @@ ALLOWED_IN = {
     "src/handrail/contract/estimate.py": {"regex"},
     # JSON Schema with remote references switched off, loaded only where an artifact is checked.
     "src/handrail/workflows/contract_check.py": {"jsonschema_rs"},
+    "src/handrail/workflows/patterns.py": {"jsonschema_rs"},
     # The links of an index page: text in, values out, loaded only by an update.
     "src/handrail/contract/package_index.py": {"html"},
     # Notes become HTML: text in, text out, loaded only where a report shows them.

@@ -179,3 +179,33 @@ def test_a_file_in_a_folder_of_contracts_is_read_as_a_contract(runtime: Runtime)
     codes = {problem["code"] for problem in report["items"][0]["problems"]}
     assert report["items"][0]["ok"] is False
     assert "unknown_key" in codes
+
+
+def test_an_empty_file_is_told_from_a_good_one(runtime: Runtime) -> None:
+    failure = refused(runtime, "workflow.validate", documents=[text("", "empty.json")])
+
+    (problem,) = failure.details["report"]["items"][0]["problems"]
+    assert (problem["code"], problem["severity"], problem["line"]) == ("unreadable", "error", 1)
+
+
+@pytest.mark.parametrize("operation", ["workflow.simulate", "workflow.graph"])
+def test_an_empty_file_is_refused_by_name(runtime: Runtime, operation: str) -> None:
+    failure = refused(runtime, operation, document=text("", "empty.json"))
+
+    assert failure.kind.code == "WORKFLOW_INVALID"
+    assert failure.details["problems"][0]["code"] == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("content", "severity", "is_ok"),
+    [("id: project.x\n", "error", False), (workflow(), "warning", True)],
+)
+def test_a_name_of_yaml_is_told_whatever_the_file_holds(
+    runtime: Runtime, content: str, severity: str, is_ok: bool
+) -> None:
+    report = answered(runtime, "workflow.validate", documents=[text(content, "a/x.yaml")], reportOnly=True)
+
+    (item,) = report["items"]
+    (told,) = [problem for problem in item["problems"] if problem["code"] == "bad_source"]
+    assert (told["severity"], told["fix"]) == (severity, "Write it as JSON into x.json.")
+    assert item["ok"] is is_ok

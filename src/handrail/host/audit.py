@@ -12,13 +12,14 @@ from contextlib import suppress
 import msgspec
 
 from handrail.contract.redaction import Secrets
+from handrail.host.plain_files import opened_plainly
 from handrail.host.private_files import ensure_private_directory
 from handrail.ports import AuditLine
 
 MOST_LINE_BYTES = 4_096
 """One write of this size to a file opened for appending is not torn apart by another process."""
 _STDERR = 2
-_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_APPEND = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
 _PREFIX, _SUFFIX = "audit-", ".jsonl"
 
 
@@ -47,10 +48,10 @@ class AuditFiles:
     def _opened(self, month: str) -> tuple[int, bool]:
         path = os.path.join(self._directory, f"{_PREFIX}{month}{_SUFFIX}")
         try:
-            return os.open(path, _APPEND), False
+            return opened_plainly(path, _APPEND), False
         except FileNotFoundError:
             ensure_private_directory(self._directory)
-        descriptor = os.open(path, _APPEND | os.O_CREAT, 0o600)
+        descriptor = opened_plainly(path, _APPEND | os.O_CREAT)
         os.fchmod(descriptor, 0o600)  # whatever the umask took away
         return descriptor, True
 

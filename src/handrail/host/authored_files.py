@@ -10,6 +10,7 @@ from handrail.contract.authored_facts import FilePlace
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
+from handrail.host.plain_files import opened_plainly
 
 _FILE_MODE = 0o644
 _PRIVATE_MODE = 0o600
@@ -76,7 +77,7 @@ def _content(path: str) -> bytes | None:
     if not os.path.lexists(path):
         return None
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opened_plainly) as file:
             return file.read(_MOST_BYTES)
     except OSError:
         return b""

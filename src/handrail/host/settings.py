@@ -179,8 +179,11 @@ def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
     from handrail.contract.strict_json import decode_json
+    from handrail.host.plain_files import why_unreadable
     from handrail.host.workflow_sources.directories import content_of
 
+    if why := why_unreadable(path):
+        raise _broken(shown, f"it {why}.")
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
     except Fault as fault:

@@ -128,7 +128,7 @@ def _entry(document: WorkflowText) -> CatalogEntry:
         source_kind="project",
         source_ref=document.source,
         content=content,
-        problems=() if source is None else tuple(_name_advice(source)),
+        problems=(*_ending_advice(name, source), *(() if source is None else _name_advice(source))),
         is_usable=source is not None,
     )
 
@@ -138,7 +138,9 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow
     if source is None:
-        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if entry.content else tuple(named)
+        # Without content, what was named is why there is none, unless the file really is empty.
+        is_read = bool(entry.content) or not named
+        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if is_read else tuple(named)
         placed = _in_order(entry.content, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=entry.id, problems=placed)
     compilation = compile_entry(catalog, entry, source)
@@ -184,6 +186,18 @@ def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...
     unplaced = [problem for problem in once if not problem.line]
     found = (*placed, *with_places(content.decode(), unplaced)) if unplaced else tuple(placed)
     return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
+
+
+def _ending_advice(name: str, source: SourceWorkflow | None) -> Iterable[Problem]:
+    """JSON is YAML too, so a file can be right in everything but its name."""
+    if name.endswith((".yaml", ".yml")):
+        yield Problem(
+            code="bad_source",
+            message="Workflow files are JSON, and are found only under a name that ends in .json.",
+            pointer="",
+            fix=f"Write it as JSON into {name.rsplit('.', 1)[0]}.json.",
+            severity="error" if source is None else "warning",
+        )
 
 
 def _name_advice(source: SourceWorkflow) -> Iterable[Problem]:

@@ -126,6 +126,16 @@ def test_a_directory_without_workflow_files_is_told(runtime: Runtime, tmp_path: 
     assert (ran.status, checked_document(ran)["error"]["code"]) == (3, "E_NOT_FOUND")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_pipes_and_linked_directories_below_a_directory_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b"{}")
+    (tmp_path / "gone.json").symlink_to("nowhere")
+    (tmp_path / "linked.json").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.json")
+
+    assert workflow_files(str(tmp_path)) == [str(tmp_path / "a.json"), str(tmp_path / "gone.json")]
+
+
 def test_too_many_files_are_refused_and_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "a.json").write_bytes(b"{}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
+from handrail.host.plain_files import opened_plainly, why_unreadable
 from handrail.ports import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES
+
+_Holds: TypeAlias = Literal["workflow", "contract"]
+_YAML = (".yaml", ".yml")
 
 MOST_FILES = 5_000
 """Per directory; more is a mistake in the path, not a library."""
@@ -19,22 +22,20 @@ def files_in(
     directory: str,
     source_kind: SourceKind,
     *,
-    holds: Literal["workflow", "contract"] = "workflow",
+    holds: _Holds = "workflow",
     shown_as: str = "",
 ) -> list[WorkflowFile]:
-    """Every `*.json`, by name; `shown_as` stands before the names where a directory is not the usual one."""
+    """Every `*.json`, and what is meant to be one, by name.
+
+    `shown_as` stands before the names where a directory is not the usual one.
+    """
     try:
-        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
+        names = sorted(name for name in os.listdir(directory) if name.endswith(_endings(holds)))
     except OSError:
         return []
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
-        WorkflowFile(
-            source_kind=source_kind,
-            source_ref=prefix + name,
-            content=content_of(os.path.join(directory, name)),
-            holds=holds,
-        )
+        _found(os.path.join(directory, name), source_kind, prefix + name, holds)
         for name in names[:MOST_FILES]
     ]
     if len(names) > MOST_FILES:
@@ -42,16 +43,42 @@ def files_in(
     return found
 
 
+def _endings(holds: _Holds) -> tuple[str, ...]:
+    """A workflow in YAML is listed too, with what is wrong: its author would look for it in vain."""
+    return (".json", *_YAML) if holds == "workflow" else (".json",)
+
+
+def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds) -> WorkflowFile:
+    def unusable(trouble: str, remedy: str) -> WorkflowFile:
+        return WorkflowFile(
+            source_kind=source_kind,
+            source_ref=source_ref,
+            content=b"",
+            holds=holds,
+            trouble=trouble,
+            remedy=remedy,
+        )
+
+    if path.endswith(_YAML):
+        name = os.path.splitext(os.path.basename(source_ref))[0]
+        return unusable(
+            f"{quoted(source_ref)} is YAML; workflow files are JSON.",
+            f"Write the same as JSON into {quoted(name + '.json')}, and remove this file.",
+        )
+    content = content_of(path)
+    why = "" if content else why_unreadable(path)
+    if why:
+        return unusable(f"{quoted(source_ref)} {why}.", "Put a JSON file in its place, or remove it.")
+    return WorkflowFile(source_kind=source_kind, source_ref=source_ref, content=content, holds=holds)
+
+
 def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:
     """The file's bytes, one more than the limit at most; empty when it is not a readable regular file."""
     try:
-        # O_NONBLOCK: opening a pipe to read would wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = opened_plainly(path, os.O_RDONLY)
     except OSError:
         return b""
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
         return _read(descriptor, most + 1)
     except OSError:
         return b""

@@ -51,7 +51,7 @@ def workflow_files(path: str) -> list[str]:
         for name, is_folder in _entries(folder):
             if is_folder:
                 folders.append(os.path.join(folder, name))
-            elif name.endswith(_SUFFIX):
+            elif name.endswith(_SUFFIX) and not _is_special(os.path.join(folder, name)):
                 found.append(os.path.join(folder, name))
         if len(found) > MOST_FILES or len(folders) > MOST_FOLDERS:
             raise _too_many(path)
@@ -79,6 +79,11 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
         except UnicodeDecodeError:
             continue
     return named
+
+
+def _is_special(path: str) -> bool:
+    """A pipe, a device or a link to a directory. A link that leads nowhere is a mistake, and told."""
+    return os.path.exists(path.encode()) and not os.path.isfile(path.encode())
 
 
 def _too_many(path: str) -> Fault:
