@@ -276,3 +276,25 @@ def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
         )
         for path in sorted(root.rglob("*"))
     }
+
+
+def test_nothing_is_written_over_events_whose_manifest_is_gone(tmp_path: Path) -> None:
+    append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
+    append(FileLog(str(tmp_path)), A, 1, plan("a:2"))
+    (tmp_path / "sessions" / A / "manifest.jsonl").unlink()
+    before = session_files(tmp_path)
+
+    code = code_of(lambda: append(FileLog(str(tmp_path)), A, 0, plan("b:1")))
+
+    assert code == "STORE_HISTORY_LOST"
+    assert session_files(tmp_path) == before
+
+
+def test_what_a_first_commit_left_unattested_is_written_over(tmp_path: Path) -> None:
+    session = tmp_path / "sessions" / A
+    session.mkdir(parents=True, mode=0o700)
+    (session / "events-000001.jsonl").write_bytes(b'{"dedupeKey":"a:1","event":{}}\n')
+
+    append(FileLog(str(tmp_path)), A, 0, plan("b:1"))
+
+    assert keys(load(FileLog(str(tmp_path)), A)) == ["b:1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,11 @@ def link(path: Path) -> None:
     path.symlink_to(path.with_suffix(".elsewhere"))
 
 
+def replace_by_a_file(path: Path) -> None:
+    shutil.rmtree(path)
+    path.touch(0o600)
+
+
 DAMAGE: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "an event": ("sessions/*/events-*.jsonl", flip, "session", "digest_mismatch"),
     "a manifest": ("sessions/*/manifest.jsonl", flip, "session", "digest_mismatch"),
@@ -76,6 +82,14 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "a file for all": ("sessions/*/lock", lambda path: path.chmod(0o644), "file", "too_open"),
     "a directory for all": ("sessions/*", lambda path: path.chmod(0o755), "file", "too_open"),
     "a link": ("sessions/*/manifest.jsonl", link, "session", "link_refused"),
+    "a manifest that is gone": ("sessions/*/manifest.jsonl", Path.unlink, "session", "history_lost"),
+    "a manifest that is shorter": (
+        "sessions/*/manifest.jsonl",
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
+        "session",
+        "history_lost",
+    ),
+    "a file in place of the cache": ("cache", replace_by_a_file, "file", "link_refused"),
     "the keys": ("keys/keyring.json", flip, "keys", "damaged"),
 }
 
@@ -105,6 +119,25 @@ def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked
     assert isinstance(outcome, Failure)
     assert (outcome.kind.code, outcome.kind.exit_status) == ("E_INTEGRITY", 1)
     assert outcome.details["report"]["problem_count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["a file for all"], "Nothing is lost. Take the rights of others away"),
+        (["a file in place of the cache"], "Put plain files and directories in place"),
+        (["a file for all", "a blob"], "from a backup"),
+    ],
+)
+def test_the_hint_fits_what_was_found(store: Runtime, home: str, names: list[str], said: str) -> None:
+    for name in names:
+        pattern, damage, _, _ = DAMAGE[name]
+        damage(files(home, pattern)[0])
+
+    outcome = perform(store, "store.verify", {})
+
+    assert isinstance(outcome, Failure)
+    assert said in outcome.hint
 
 
 def test_only_the_named_sessions_and_their_blobs_are_looked_at(store: Runtime, home: str) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 from handrail.contract.catalogue import STORE_IO_ERROR, STORE_PERMISSION_DENIED
 from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
 
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
@@ -154,7 +155,7 @@ def opened(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
     descriptor = disk.open(name, flags, directory)
     try:
         if not stat.S_ISREG(disk.status(descriptor).st_mode):
-            raise OSError(errno.ELOOP, "not a plain file")
+            raise OSError(errno.ELOOP, "not a plain file", name)
         yield descriptor
     finally:
         disk.close(descriptor)
@@ -227,6 +228,9 @@ _DENIED: Final = {
 }
 
 
+_TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call again."
+
+
 def is_refused_link(error: OSError) -> bool:
     """Whether something stands where a plain file or directory of the store should."""
     return _DENIED.get(error.errno or 0) == "link_refused"
@@ -243,10 +247,14 @@ def named_troubles(session_id: str = "") -> Iterator[None]:
 
 def _fault_of(error: OSError, session_id: str) -> Fault:
     number = error.errno or 0
+    # Its last two names: enough to find it, and no path of the machine.
+    what = (
+        quoted("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
+    )
     if is_refused_link(error):
         return Fault(
             STORE_PERMISSION_DENIED,
-            "Something in the store is a link or a special file, and links are not followed there.",
+            f"{what} in the store is a link or a special file, or lies below one; that is refused there.",
             details={"reason": _DENIED[number]},
             hint="Put a plain file or directory in its place, then send the same call again.",
         )
@@ -265,4 +273,7 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
         )
     reason = _REASONS.get(number) or errno.errorcode.get(number, "unknown").lower()
     details = {"reason": reason, "session_id": session_id} if session_id else {"reason": reason}
-    return Fault(STORE_IO_ERROR, f"The disk refused a call of the store ({reason}).", details=details)
+    hint = _TOO_LONG if number == errno.ENAMETOOLONG else ""
+    return Fault(
+        STORE_IO_ERROR, f"The disk refused a call of the store ({reason}).", details=details, hint=hint
+    )

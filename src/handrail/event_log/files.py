@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_HISTORY_LOST
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.blobs import read_blob, write_blobs
@@ -29,7 +29,7 @@ from handrail.event_log.history import (
     scan,
     since,
 )
-from handrail.event_log.lock import Held, acquire, release
+from handrail.event_log.lock import Held, acquire, noted_end, release
 from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun
 from handrail.event_log.plan import check_new, check_plan, check_session_id
 from handrail.event_log.recollection import read_recollection, write_recollection
@@ -95,6 +95,8 @@ class FileHold:
             if expected_head != memory.tip.head:
                 return Conflict(head=memory.tip.head)
             check_new(plan, memory.keys)
+            if memory.tip.last is None and noted_end(self._log.disk, held.lock):
+                raise _manifest_lost(self._session_id)
             return self._commit(held, memory, plan, blobs)
 
     def remember(self, content: bytes) -> None:
@@ -298,6 +300,16 @@ class FileLog:
                 return None
             raise
         return SessionStamp(session_id=session_id, order=order) if is_begun(content) else None
+
+
+def _manifest_lost(session_id: SessionId) -> Fault:
+    """A first commit cuts off what stands in its place; here that would be work that was acknowledged."""
+    return Fault(
+        STORE_HISTORY_LOST,
+        f"Session {session_id} has lost {MANIFEST_NAME}, and nothing is written over the rest.",
+        details={"session_id": session_id, "reason": "history_lost"},
+        hint=f"Restore data/sessions/{session_id} from a backup, or start with another request id.",
+    )
 
 
 def _not_healthy(session_id: SessionId, history: History) -> Fault:

@@ -2,7 +2,8 @@
 
 The lock file also says how many bytes of the manifest are known to be durable. That is a note
 between processes on one running machine and is never synced: it is as lasting as the file cache
-that it speaks about. A wrong note costs one sync and nothing else.
+that it speaks about. A missing note costs one sync and nothing else. A note of more bytes than the manifest
+has tells of lines that were acknowledged and are gone.
 """
 
 from __future__ import annotations

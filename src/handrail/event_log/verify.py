@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
-from handrail.event_log.disk import is_refused_link, named_troubles
+from handrail.event_log.disk import is_refused_link, named_troubles, opened_directory
 from handrail.event_log.files import FileLog
+from handrail.event_log.lock import durable_end
 from handrail.event_log.manifest import MANIFEST_NAME
 from handrail.event_log.usage import (
     CACHE_NAME,
@@ -79,17 +80,22 @@ def _session_check(log: FileLog, session_id: SessionId, tally: _Tally) -> Sessio
 def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
     directory = f"{log.sessions}/{session_id}"
     try:
+        noted = _noted_end(log, directory)  # first: a writer at work is ahead of it, never behind
         loaded = log.load(session_id)
         attested = attested_in(log, session_id)
         names = log.disk.names(directory)
     except Fault as fault:
         tally.problems.append(_problem_of(fault, session_id))
         return
+    except FileNotFoundError:
+        return  # deleted a moment ago
     except OSError as error:
         if not is_refused_link(error):
             raise
         tally.problems.append(_linked(f"sessions/{session_id}"))
         return
+    if (noted or 0) > attested.end and attested.health.state == "healthy":
+        tally.problems.append(_cut_short(session_id))
     if loaded is None:
         tally.unattested += any(name.startswith("events-") for name in names)
         return
@@ -128,7 +134,8 @@ def _open_to_others(log: FileLog) -> Iterator[StoreProblem]:
             status = log.disk.status_of(f"{root}/{path}")
         except FileNotFoundError:
             continue  # a writer or a collection at work
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        is_plain = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and "/" in path)
+        if not is_plain:
             yield _linked(path)
         elif status.st_mode & _OTHERS:
             detail = f"Others may use it: mode {stat.S_IMODE(status.st_mode):04o}. Take their rights away."
@@ -140,6 +147,8 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
         if room not in names_in(log.disk, root):
             continue
         yield room
+        if not stat.S_ISDIR(log.disk.status_of(f"{root}/{room}").st_mode):
+            continue
         for folder in names_in(log.disk, f"{root}/{room}"):
             yield f"{room}/{folder}"
             try:
@@ -147,6 +156,19 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
             except NotADirectoryError:
                 continue
             yield from (f"{room}/{folder}/{name}" for name in names)
+
+
+def _noted_end(log: FileLog, directory: str) -> int | None:
+    with opened_directory(log.disk, directory) as descriptor:
+        return durable_end(log.disk, descriptor)
+
+
+def _cut_short(session_id: SessionId) -> StoreProblem:
+    """Only a line that was durable is noted, so a note beyond the last line tells of lines that are gone."""
+    detail = (
+        f"{MANIFEST_NAME} was longer when its last line was acknowledged; that work is not there any more."
+    )
+    return StoreProblem(what="session", id=session_id, reason="history_lost", detail=detail)
 
 
 def _linked(path: str) -> StoreProblem:

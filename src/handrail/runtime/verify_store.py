@@ -97,8 +97,21 @@ def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
         E_INTEGRITY,
         _verdict(report),
         details={"report": to_builtins(report)},
-        hint="Restore what the report names from a backup; everything else can still be read.",
+        hint=_remedy(report),
     )
+
+
+def _remedy(report: VerifyReport) -> str:
+    """What is only open or only a link is put right in place; restoring would bring old content back."""
+    match sorted({problem.reason for problem in report.problems}):
+        case ["too_open"]:
+            return (
+                "Nothing is lost. Take the rights of others away: chmod -R go-rwx data, in the Handrail home."
+            )
+        case ["link_refused"]:
+            return "Put plain files and directories in place of what the report names, or remove it."
+        case _:
+            return "Restore what the report names from a backup; everything else can still be read."
 
 
 def _verdict(report: VerifyReport) -> str:
