@@ -66,7 +66,7 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
     parts: list[ProofPart] = []
     for part in rt.proof().run(order):
         parts.append(part)
-        rt.progress.tell(len(parts), 0, f"parts of the proof done, last {part.name}")
+        rt.progress.tell(len(parts), 0, "parts of the proof done")
     return _judged(order, tuple(parts), request)
 
 

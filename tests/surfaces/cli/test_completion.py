@@ -38,7 +38,8 @@ CASES = [
     ("handrail completion --shell f", "fish"),
     ("handrail setup --clients claude-code,cu", "claude-code,cursor"),
     ("handrail setup --clients=claude-code,cu", "--clients=claude-code,cursor"),
-    ("handrail hook Pre", "PreCompact"),
+    ("handrail hook PreCompa", "PreCompact"),
+    ("handrail hook PreCompact cu", "cursor"),
     ("handrail reference --domain led", "ledger"),
     # what holds a space, in every way to write it
     ("handrail reference --command run\\ con", "run continue"),

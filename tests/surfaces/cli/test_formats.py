@@ -66,7 +66,7 @@ def test_text_is_for_people_and_trouble_goes_to_stderr(tool: Tool) -> None:
         tool.run("workflow", "inspect", "wr.smal_change", "--human"),
     )
 
-    assert good.out.splitlines()[0].split() == [b"ID", b"NAME", b"KIND", b"SOURCE_KIND"]
+    assert good.out.splitlines()[0].split() == [b"ID", b"NAME", b"KIND", b"SOURCE", b"KIND"]
     assert good.err == b""
     assert (bad.status, bad.out) == (3, b"")
     lines = bad.err.decode().splitlines()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.catalogue import E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
+from handrail.contract.catalogue import E_CONFLICT, E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, NextCall
 from handrail.surfaces.cli.columns import (
     as_table,
@@ -453,3 +453,65 @@ def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
 
     assert again(typed, cursor="new") == "handrail session list --limit 2 --query 'a b' --cursor new"
     assert again(("x", "--cursor=old"), cursor="new") == "handrail x --cursor new"
+
+
+@pytest.mark.parametrize(
+    ("operation", "payload", "first", "last"),
+    [
+        (
+            "workflow.new",
+            {
+                "workflow_id": "project.a",
+                "path": "/p/my dir/a.json",
+                "template": "linear",
+                "size_bytes": 1770,
+            },
+            "project.a is in /p/my dir/a.json (1.8 kB).",
+            "Check it: handrail workflow validate '/p/my dir/a.json' --human",
+        ),
+        (
+            "session.import",
+            {"session_id": "ses_2", "source_session_id": "ses_1", "event_count": 23, "run_count": 1},
+            "Imported: session ses_2 (23 events, 1 run, there ses_1).",
+            "Go on with it: handrail session resume ses_2 --human",
+        ),
+        (
+            "keys.rotate",
+            {"key_count": 2, "stays_valid": "New ones.", "stops_working": "Old ones."},
+            "A new key signs from now on.",
+            "Stopped:    Old ones.",
+        ),
+    ],
+)
+def test_what_was_made_is_told_with_what_to_do_with_it(
+    operation: str, payload: dict[str, Any], first: str, last: str
+) -> None:
+    lines = human_text(payload, Page(), operation).splitlines()
+
+    assert (lines[0], lines[-1]) == (first, last)
+
+
+def test_a_batch_of_nothing_is_one_line() -> None:
+    payload = {"items": [], "summary": {"total": 0, "succeeded": 0, "failed": 0, "skipped": 0}, "skipped": []}
+
+    check_look("store.gc", payload, "There was nothing to do.\n")
+
+
+def test_a_narrow_page_keeps_the_first_columns_whole() -> None:
+    item = {"id": "ses_ev0cvrckeqpz", "status": "complete", "workflow_id": "wr.refactor", "goal": "A goal"}
+
+    lines = human_text({"items": [item]}, Page(columns=SESSIONS, width=40), "session.list").splitlines()
+
+    assert lines[:2] == [
+        "ID                STATUS    WORKFLOW ID",
+        "ses_ev0cvrckeqpz  complete  wr.refactor",
+    ]
+
+
+def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
+    hint = "Run the command again with --dry-run."
+    used = Failure(kind=E_CONFLICT, message=f"The token was used. {hint}", hint=hint)
+    unknown = Failure(kind=WORKFLOW_NOT_FOUND, message="There is no workflow.")
+
+    assert failed(used)[:2] == ["Error: The token was used.", f"Fix:   {hint}"]
+    assert failed(unknown)[1] == "Fix:   List the workflows."

@@ -57,6 +57,13 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
     return [*lines, indent + line]
 
 
+def least_width(rows: Sequence[Sequence[str]], yielding: Collection[int]) -> int:
+    """What the rows take when the yielding columns are cut as far as they may be."""
+    widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
+    kept = [min(width, _NARROWEST) if place in yielding else width for place, width in enumerate(widths)]
+    return sum(kept) + 2 * (len(kept) - 1)
+
+
 def as_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection[int] = ()) -> list[str]:
     """Columns as wide as their widest cell; where the page is too narrow, the yielding ones are cut."""
     if not rows:

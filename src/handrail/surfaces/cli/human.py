@@ -49,6 +49,16 @@ _LOOKS: dict[str, tuple[Look, tuple[str, ...]]] = {
         installation.preferences_lines,
         ("autonomy", "risk_policy", "source", "takes_effect"),
     ),
+    "preferences.set": (
+        installation.preferences_lines,
+        ("autonomy", "risk_policy", "source", "takes_effect"),
+    ),
+    "workflow.new": (gate.made_file_lines, ("workflow_id", "path", "size_bytes")),
+    "session.import": (
+        gate.imported_lines,
+        ("session_id", "source_session_id", "event_count", "run_count"),
+    ),
+    "keys.rotate": (gate.rotated_lines, ("stays_valid", "stops_working")),
     "program.update": (installation.update_lines, ("status", "current_version", "target_version")),
     "lafs.check": (installation.lafs_lines, ("reports", "checked")),
 }

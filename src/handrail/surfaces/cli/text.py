@@ -12,6 +12,7 @@ from handrail.surfaces.cli.columns import (
     USUAL_WIDTH,
     as_table,
     counted,
+    least_width,
     moment_text,
     padded,
     size_text,
@@ -24,6 +25,10 @@ _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\
 _HIDDEN = frozenset({"_untrusted"})
 _PROSE = frozenset({"goal", "name", "title", "pendingTitle", "description", "what"})
 """Columns that may be cut; the others hold what people copy."""
+
+
+_LEAST_COLUMNS = 2
+"""What a table keeps on the narrowest page; the columns are in the order of their weight."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,10 +69,13 @@ def item_table(items: Sequence[Json], page: Page) -> list[str]:
     ]
     if not shown:
         return []
-    table = [[heading(name) for name in shown]]
-    table += [[as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items]
+    rows = [[heading(name) for name in shown]]
+    rows += [[as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items]
     yielding = [place for place, name in enumerate(shown) if name in _PROSE]
-    return as_table(table, page.width, yielding)
+    while len(rows[0]) > _LEAST_COLUMNS and least_width(rows, yielding) > page.width:
+        rows = [row[:-1] for row in rows]
+        yielding = [place for place in yielding if place < len(rows[0])]
+    return as_table(rows, page.width, yielding)
 
 
 def about_list(payload: dict[str, Json], page: Page) -> list[str]:

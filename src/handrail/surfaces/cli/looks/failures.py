@@ -11,6 +11,7 @@ from handrail.surfaces.cli.spelling import command_line
 from handrail.surfaces.cli.text import INDENT, Page, for_people, lines_of, one_line
 
 _MORE = r" \(\d+ more in details\.problems\)"
+_NEAR = r"(, or use a name from|; the nearest names are in) details\.did_you_mean"
 _SPOKEN = (
     (r"what details\.(report\.items lists|reports lists as failed|problems names)", "what is named above"),
     (r"(every problem|the problems) in details\.problems", r"\1 named above"),
@@ -37,12 +38,14 @@ _SHOWN = {
 def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
     """Everything a person needs to go on; the code comes last, for whoever asks."""
     details = failure.details
-    message = re.sub(_MORE, "", failure.message)
+    hint = given = failure.hint or failure.kind.hint
+    message = re.sub(_MORE, "", failure.message).removesuffix(hint).rstrip()
     lines = _labelled("Error", message, page)
     told = [_told(one) for one in details.get("problems") or []]
     lines += [part for one in told if one != message for part in _item(one, page)]
     lines += _report(details, operation, page)
-    hint = given = failure.hint or failure.kind.hint
+    if not details.get("did_you_mean"):
+        hint = re.sub(_NEAR, "", hint)
     for pattern, spoken in _SPOKEN:
         hint = re.sub(pattern, spoken, hint)
     lines += _labelled("Fix", hint, page)

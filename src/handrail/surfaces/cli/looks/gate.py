@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.columns import as_aligned, as_table, moment_text, size_text, wrapped
+from handrail.surfaces.cli.columns import as_aligned, as_table, counted, moment_text, size_text, wrapped
 from handrail.surfaces.cli.spelling import shell_quoted
-from handrail.surfaces.cli.text import INDENT, Page, as_cell, one_line
+from handrail.surfaces.cli.text import INDENT, Page, as_cell, for_people, one_line
 
 _DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
 _NAMED = {"size_bytes": "size", "bytes": "size"}
@@ -110,9 +110,38 @@ def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for place, row in enumerate(table):
         troubles = _troubles(payload["items"][place]) if place < len(payload["items"]) else []
         lines += [row, *(part for text in troubles for part in wrapped(text, page.width, INDENT * 2))]
-    following = [one_line(one) for one in payload.get("next_steps", [])]
-    lines += ["", _tally(payload["summary"])]
+    following = [for_people(one_line(one)) for one in payload.get("next_steps", [])]
+    lines += [*[""][: len(lines)], _tally(payload["summary"])]
     return lines + (["", "Next:", *(INDENT + one for one in following)] if following else [])
+
+
+def made_file_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """A new workflow file, and how to see whether it holds."""
+    path = one_line(payload["path"])
+    return [
+        f"{one_line(payload['workflow_id'])} is in {path} ({size_text(payload['size_bytes'])}).",
+        "",
+        *as_aligned([("Check it", f"handrail workflow validate {shell_quoted(path)} --human")]),
+    ]
+
+
+def imported_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The session that came in, and how to go on with it."""
+    session_id, source = one_line(payload["session_id"]), one_line(payload["source_session_id"])
+    renamed = "" if session_id == source else f", there {source}"
+    told = f"{counted(payload['event_count'], 'event')}, {counted(payload['run_count'], 'run')}{renamed}"
+    what = "Imported" if payload.get("is_imported", True) else "Already here"
+    return [
+        f"{what}: session {session_id} ({told}).",
+        "",
+        *as_aligned([("Go on with it", f"handrail session resume {session_id} --human")]),
+    ]
+
+
+def rotated_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Which tokens still work."""
+    rows = [("Still work", one_line(payload["stays_valid"])), ("Stopped", one_line(payload["stops_working"]))]
+    return ["A new key signs from now on.", *as_aligned(rows, page.width)]
 
 
 def _troubles(item: dict[str, Json]) -> list[str]:
