@@ -227,6 +227,22 @@ def test_doctor_understands_everything_that_setup_writes(machine: Machine, scope
     assert all(one.arguments[-1] == "mcp" for one in found)
 
 
+def test_a_read_only_file_is_left_to_whatever_manages_it(machine: Machine) -> None:
+    managed = machine.user / "managed.json"
+    managed.write_text("{}", encoding="utf-8")
+    managed.chmod(0o444)
+    (machine.user / ".cursor/mcp.json").unlink()
+    (machine.user / ".cursor/mcp.json").symlink_to(managed)
+
+    done = machine.setup(clients=["cursor", "gemini"])
+
+    assert [item["ok"] for item in done["items"][:2]] == [False, True]
+    assert done["items"][0]["error"]["code"] == "E_FORBIDDEN"
+    assert "may not be changed" in done["items"][0]["error"]["message"]
+    assert managed.read_text(encoding="utf-8") == "{}"
+    assert (machine.user / ".cursor/mcp.json").is_symlink()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_takes_no_new_file_is_told_and_nothing_else_suffers(machine: Machine) -> None:
     (machine.user / ".cursor").chmod(0o500)

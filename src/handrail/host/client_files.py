@@ -69,6 +69,9 @@ class LocalClientFiles:
         actual = os.path.realpath(path)
         if self.read(actual) != expected:
             return False
+        if expected is not None and not os.stat(actual).st_mode & stat.S_IWUSR:
+            # Another program made it so and owns it; a new file in its place would only hide that.
+            raise _refused(path, PermissionError(errno.EACCES, "read-only"))
         try:
             self._keep(path, expected, content)
             if content is None:
@@ -185,7 +188,10 @@ def _unusable(path: str, why: str) -> Fault:
 def _refused(path: str, trouble: OSError) -> Fault:
     if trouble.errno in _DENIED:
         return Fault(
-            E_FORBIDDEN, f"{quoted(path)} may not be changed.", details={"needed": "write access to it"}
+            E_FORBIDDEN,
+            f"{quoted(path)} may not be changed.",
+            details={"needed": "write access to it"},
+            hint="Ask the user: whatever manages that file has to add the entry of the preview.",
         )
     reason = errno.errorcode.get(trouble.errno or 0, "unknown")
     return Fault(E_IO, f"{quoted(path)} could not be used.", details={"reason": reason})
