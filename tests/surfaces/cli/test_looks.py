@@ -456,6 +456,17 @@ def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
 
 
 @pytest.mark.parametrize(
+    "word", ['{"api_key":"s3cret"}', "postgres://me:s3cret@host/db", '--context={"a":"b"}']
+)
+def test_a_line_that_may_hold_a_secret_is_not_shown_once_more(word: str) -> None:
+    typed = ("run", "start", "wr.a", "--context", word, "--dry-run")
+
+    shown = again(typed, without="--dry-run", confirm="ct_a.b")
+
+    assert shown == "the same line with --confirm ct_a.b instead of --dry-run"
+
+
+@pytest.mark.parametrize(
     ("operation", "payload", "first", "last"),
     [
         (

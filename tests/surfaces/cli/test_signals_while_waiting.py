@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,6 +50,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def is_waiting(running: subprocess.Popen[bytes]) -> bool:
     """Whether it has its own answer to the signals and sleeps in the kernel."""
     status = _status(running.pid)
+    assert status["State"][0] not in "XZ", running.communicate(timeout=DEADLINE_SECONDS)
     return int(status.get("SigCgt", "0"), 16) >> (signal.SIGTERM - 1) & 1 == 1 and status["State"][0] == "S"
 
 
@@ -83,7 +83,9 @@ def test_while_stdin_is_silent(tool: Tool, number: signal.Signals) -> None:
 
 @needs_proc
 @pytest.mark.parametrize("number", SIGNALS)
-def test_while_somebody_else_holds_the_session(tool: Tool, started: Any, number: signal.Signals) -> None:
+def test_while_somebody_else_holds_the_session(fresh_tool: Tool, number: signal.Signals) -> None:
+    tool = fresh_tool
+    started = tool.data("run", "start", "wr.small_change", "--request-id", "k")
     session_id = started["session"]["sessionId"]
     lock = os.open(os.path.join(tool.home, "data", "sessions", session_id, "lock"), os.O_RDWR)
     try:

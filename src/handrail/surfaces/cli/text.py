@@ -89,8 +89,14 @@ def about_list(payload: dict[str, Json], page: Page) -> list[str]:
     return lines
 
 
-def again(typed: Sequence[str], **flags: str) -> str:
-    """The line that was typed, with these flags instead of its own; without one, the flags alone."""
+def again(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
+    """The line that was typed, with these flags instead of its own; the flags alone where it is not repeated.
+
+    What may hold a secret is not shown once more: JSON, and an address with a password in it.
+    """
+    added = " ".join(f"--{name} {value}" for name, value in flags.items())
+    if not typed or any(re.search(r"\{|://[^/]*@", word) for word in typed):
+        return f"the same line with {added}" + (f" instead of {without}" if without else "")
     kept: list[str] = []
     skipping = False
     for word in typed:
@@ -99,10 +105,9 @@ def again(typed: Sequence[str], **flags: str) -> str:
             skipping = False
         elif word.startswith("--") and name in flags:
             skipping = "=" not in word
-        else:
+        elif word != without:
             kept.append(shell_quoted(one_line(word)))
-    added = [f"--{name} {value}" for name, value in flags.items()]
-    return " ".join([*(["handrail", *kept] if kept else []), *added])
+    return " ".join(["handrail", *kept, added])
 
 
 def heading(name: str) -> str:

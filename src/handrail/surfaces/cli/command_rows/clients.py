@@ -47,7 +47,7 @@ CLIENT_ROWS = (
             Spelling(
                 field="client",
                 position=2,
-                kind="text",
+                kind="choice",
                 value="CLIENT",
                 choices=HOOK_CLIENTS,
                 text="Whose hook it is: claude-code (default), codex, cursor or gemini.",

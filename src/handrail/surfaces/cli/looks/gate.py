@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from handrail.contract.outcome import Json
 from handrail.surfaces.cli.columns import as_aligned, as_table, counted, moment_text, size_text, wrapped
 from handrail.surfaces.cli.spelling import shell_quoted
-from handrail.surfaces.cli.text import INDENT, Page, as_cell, for_people, one_line
+from handrail.surfaces.cli.text import INDENT, Page, again, as_cell, for_people, one_line
 
 _DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
 _NAMED = {"size_bytes": "size", "bytes": "size"}
@@ -35,14 +35,8 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
         *as_aligned(rows, page.width),
         "",
         "To do it:",
-        f"{INDENT}{_confirmed(page, confirm)}",
+        INDENT + again(page.typed, without="--dry-run", confirm=confirm),
     ]
-
-
-def _confirmed(page: Page, token: str) -> str:
-    """The line that was typed, with the token in the place of the dry run."""
-    words = [shell_quoted(one_line(word)) for word in page.typed if word != "--dry-run"]
-    return " ".join(["handrail", *words, "--confirm", token]) if words else f"--confirm {token}"
 
 
 def _change(change: dict[str, Json], page: Page) -> list[str]:
