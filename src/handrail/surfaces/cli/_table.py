@@ -638,7 +638,7 @@ COMMANDS: dict[str, Command] = {
         "effect": "server",
         "params": (
             {"name": "event", "flag": "", "kind": "text", "value": "EVENT", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
-            {"name": "client", "flag": "", "kind": "text", "value": "CLIENT", "position": 2, "required": False, "choices": ("claude-code", "codex", "cursor", "gemini"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "client", "flag": "", "kind": "choice", "value": "CLIENT", "position": 2, "required": False, "choices": ("claude-code", "codex", "cursor", "gemini"), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
         "takes_project": False,
