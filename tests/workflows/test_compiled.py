@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import WorkflowId
+from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
     CompiledWorkflow,
@@ -38,12 +40,21 @@ def test_what_is_encoded_is_decoded_to_the_same_value() -> None:
 
 
 def test_bytes_that_lack_a_part_are_not_taken_for_a_workflow() -> None:
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(Fault, match="STORE_UNSUPPORTED_VERSION"):
         decode_compiled(b'{"v":1,"id":"project.two"}')
 
 
 def test_a_part_of_an_unknown_kind_is_not_taken_for_a_workflow() -> None:
     content = msgspec.json.encode(SMALL).replace(b'"kind":"loop"', b'"kind":"parallel"')
 
-    with pytest.raises(msgspec.ValidationError):
+    with pytest.raises(Fault, match="STORE_UNSUPPORTED_VERSION"):
         decode_compiled(content)
+
+
+@pytest.mark.parametrize("content", [b'{"v":1}', b"not json", b"[]"])
+def test_bytes_of_another_version_are_refused_as_such(content: bytes) -> None:
+    with pytest.raises(Fault) as refused:
+        decode_compiled(content)
+
+    assert refused.value.kind is STORE_UNSUPPORTED_VERSION
+    assert refused.value.details["supported"] == 1

@@ -10,7 +10,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import WorkflowHash, WorkflowId
+from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.workflows.conditions import Condition, ConditionId
 
@@ -334,5 +336,15 @@ _DECODER = msgspec.json.Decoder(CompiledWorkflow)
 
 
 def decode_compiled(content: bytes) -> CompiledWorkflow:
-    """The compiled workflow of pinned bytes."""
-    return _DECODER.decode(content)
+    """The compiled workflow of pinned bytes.
+
+    Raises Fault STORE_UNSUPPORTED_VERSION: the bytes are proven, so another version wrote them.
+    """
+    try:
+        return _DECODER.decode(content)
+    except msgspec.DecodeError as error:
+        raise Fault(
+            STORE_UNSUPPORTED_VERSION,
+            "The workflow of this run was pinned in a form that this version does not know.",
+            details={"found": str(error)[:200], "supported": COMPILED_VERSION},
+        ) from error
