@@ -51,7 +51,7 @@ def require_permission(settings: Settings, effect: Effect) -> None:
         E_FORBIDDEN,
         f"This call needs the permission {needed!r}, and max_effect allows {ceiling!r}. Nothing was done.",
         details={"setting": "max_effect", "needed": needed, "given": ceiling},
-        hint="Ask the user. They raise max_effect in their settings, or unset HANDRAIL_MAX_EFFECT.",
+        hint="Ask the user. They raise maxEffect in config.json of the home, or unset HANDRAIL_MAX_EFFECT.",
     )
 
 
