@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from handrail.runtime.client_setup.clients import TABLE
 from handrail.runtime.self_checks.checks import CHECK_NAMES
 from tests.house.markdown import anchors, code_spans, links, prose_lines, table_rows
 from tests.house.tree import (
@@ -166,6 +167,26 @@ def test_the_page_of_trouble_names_every_check_of_doctor() -> None:
     told = {cells[0].strip("`") for cells in table_rows(page("docs/how-to/find-trouble.md").text)}
 
     assert set(CHECK_NAMES) - told == set()
+
+
+def test_the_page_of_clients_names_the_key_and_the_file_of_each() -> None:
+    rows = [" ".join(cells) for cells in table_rows(page("docs/how-to/connect-an-agent.md").text)]
+
+    untold = [
+        name
+        for name, client in TABLE.items()
+        if not any(
+            client.key in row and (_ending(client.user_file) in row or _ending(client.project_file) in row)
+            for row in rows
+        )
+    ]
+
+    assert untold == []
+
+
+def _ending(path: str) -> str:
+    """A file with the directory it stands in, whatever stands before that."""
+    return "/".join(path.rsplit("/", 2)[-2:]).replace("$", "")
 
 
 def test_every_path_in_a_page_exists() -> None:
