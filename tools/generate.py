@@ -24,6 +24,7 @@ from tools.limits_page import limits_page  # noqa: E402 - the line above makes `
 from tools.mcp_page import mcp_page  # noqa: E402 - the line above makes `tools` importable
 from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
 from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
+from tools.python_page import python_page  # noqa: E402 - the line above makes `tools` importable
 from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
 from tools.settings_page import settings_page  # noqa: E402 - the line above makes `tools` importable
 
@@ -58,6 +59,7 @@ def generated_files() -> dict[str, str]:
         "docs/reference/mcp.md": mcp_page(),
         "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page(definitions),
         "docs/reference/promises.md": promises_page(),
+        "docs/reference/python.md": python_page(),
         "docs/reference/referees.md": referees_page(),
         "docs/reference/settings.md": settings_page(),
         "docs/reference/workflow-language.md": language_page(),

@@ -1,0 +1,113 @@
+"""docs/reference/python.md: the public names of the two libraries, from their signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+import handrail
+from handrail import contract
+from tools.page_parts import page, table
+
+_NOT_OBJECTS = {
+    "KINDS": "Every row of the [error catalogue](errors.md) by its code.",
+    "Outcome": "`Success` or `Failure`.",
+    "__version__": "The version of this release.",
+}
+"""Values have no docstring of their own."""
+
+
+def python_page() -> str:
+    """The whole page."""
+    return page(
+        "# Python",
+        "The names that other programs may import; everything else may change in any release.\n"
+        "[Use it in scripts](../how-to/use-in-scripts.md#from-python) and "
+        "[check your own tool's output](../how-to/check-your-tool.md) show them at work.",
+        "## handrail",
+        "The operations of the command line, called in the same process.",
+        *_names(handrail, handrail.__all__),
+        "## handrail.contract",
+        "The response contract: outcomes, both envelopes, and the checker.\nIt reads no clock and no file.",
+        *_names(contract, contract.__all__),
+    )
+
+
+def _names(module: Any, names: list[str]) -> Iterator[str]:
+    for name in sorted(names, key=str.lower):
+        found = getattr(module, name)
+        if name in _NOT_OBJECTS:
+            yield f"### {name}\n\n{_NOT_OBJECTS[name]}"
+        elif isinstance(found, type) and issubclass(found, msgspec.Struct):
+            yield f"### {name}\n\n{_text(found)}\n\n{_fields(found)}"
+        elif isinstance(found, type):
+            yield "\n\n".join([f"### {name}", _text(found), *_methods(found)])
+        else:
+            yield f"### {name}\n\n{_signature(name, found)}\n\n{_text(found)}"
+
+
+def _fields(struct: type[msgspec.Struct]) -> str:
+    rows = [
+        [f"`{field.name}`", f"`{_plain(struct, field.name)}`", "yes" if field.required else "no"]
+        for field in msgspec.structs.fields(struct)
+    ]
+    return table(("field", "type", "needed"), rows)
+
+
+def _plain(struct: type[msgspec.Struct], name: str) -> str:
+    found = [told[name] for base in struct.__mro__ if name in (told := inspect.get_annotations(base))]
+    return _type(found[0])
+
+
+def _methods(found: type[Any]) -> Iterator[str]:
+    for name, member in vars(found).items():
+        function = member.fget if isinstance(member, property) else member
+        if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+            if isinstance(member, property):
+                yield f"**{name}**: {_text(function)}"
+            elif name == "__init__":
+                text = [_text(function)] if function.__doc__ else []
+                yield "\n\n".join([_signature(found.__name__, function), *text])
+            else:
+                yield f"{_signature(name, function)}\n\n{_text(function)}"
+
+
+def _signature(name: str, function: Any) -> str:
+    told = inspect.signature(function)
+    given = [
+        parameter.replace(annotation=inspect.Parameter.empty, default=_default(parameter.default))
+        for parameter in told.parameters.values()
+        if parameter.name != "self"
+    ]
+    shown = str(told.replace(parameters=given, return_annotation=inspect.Signature.empty))
+    returned = _type(told.return_annotation)
+    return f"```text\n{name}{shown}" + (f" -> {returned}" if returned not in ("", "None") else "") + "\n```"
+
+
+class _Own:
+    """A default that is a thing of ours: which one, the docstring says."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def _default(default: Any) -> Any:
+    is_plain = default is inspect.Parameter.empty or isinstance(default, str | int | float | tuple | None)
+    return default if is_plain else _Own()
+
+
+def _type(annotation: Any) -> str:
+    if annotation is inspect.Signature.empty:
+        return ""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z])", "", str(text))
+
+
+def _text(found: Any) -> str:
+    text = inspect.getdoc(found)
+    assert text, f"{found.__name__} is public and has no docstring; say what it does"
+    return re.sub(r"\n(?!\n)(?<!\n\n)", " ", text).replace(". ", ".\n")
