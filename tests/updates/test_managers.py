@@ -133,6 +133,24 @@ def stand_in(folder: Path, installed: Installation, script: str) -> dict[str, st
     return {"PATH": f"{folder}{os.pathsep}{installed.environment['PATH']}"}
 
 
+def test_a_password_is_no_argument_that_others_could_see(
+    venv: Installation, index: Index, tmp_path: Path
+) -> None:
+    index.credentials = "agent:open-sesame"
+    address = index.url.replace("://", "://agent:open-sesame@")
+    (tmp_path / "home").mkdir()
+    own = json.dumps({"update": {"index": address}})
+    (tmp_path / "home/config.json").write_text(own, encoding="utf-8")
+    environment = stand_in(tmp_path, venv, f'echo "$@" >{tmp_path}/seen; env >{tmp_path}/held')
+
+    error(venv.run("update", environment={**environment, "HANDRAIL_HOME": str(tmp_path / "home")}), "E_IO")
+
+    seen = (tmp_path / "seen").read_text(encoding="utf-8")
+    assert seen.split()[-1] == "handrail"
+    assert "sesame" not in seen
+    assert f"UV_DEFAULT_INDEX={address}\n" in (tmp_path / "held").read_text(encoding="utf-8")
+
+
 def test_a_release_that_came_out_meanwhile_is_as_good(
     venv: Installation, index: Index, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_not
     data(installed.run("update", "--check"))
 
     updated = installed.run("update")
+    left = (installed.home / ".handrail/data/cache/notices.json").exists()
     again = data(installed.run("update"))
 
     first = data(updated)
@@ -111,7 +112,8 @@ def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_not
     assert updated.err != b""
     assert installed.version() == NEW
     assert (installed.home / ".agents/skills/handrail/SKILL.md").is_file()
-    assert not (installed.home / ".handrail/data/cache/notices.json").exists()
+    assert left is False
+    assert "notices" not in strict_json(updated.out)["meta"]
     assert (again["status"], again["current_version"], again["command"]) == ("up_to_date", NEW, [])
     assert again["skill_sync_status"] == "unchanged"
 
