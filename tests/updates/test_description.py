@@ -1,4 +1,4 @@
-"""A wheel's own description ends with the changelog, where an older version reads what a newer one changed."""
+"""A wheel's own description ends with the changelog: there an older version reads what changed."""
 
 from __future__ import annotations
 

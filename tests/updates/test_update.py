@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation
 
