@@ -123,6 +123,7 @@ def test_a_root_is_not_looked_for_in_the_working_directory(
     assert answer == NotTrusting(trouble="unreadable")
 
 
+@needs_library
 @pytest.mark.parametrize("word", ["signal", "deadline"])
 def test_a_call_that_shall_end_does_not_wait_for_the_check(tmp_path: Path, word: str) -> None:
     os.mkfifo(tmp_path / "root")  # Nobody writes: the check would wait for ever.
