@@ -109,3 +109,14 @@ def test_a_full_disk_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert (caught.value.kind.code, caught.value.details["reason"]) == ("E_IO", "ENOSPC")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["absent/a.json", "file/a.json"])
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(Fault) as caught:
+        FILES.create_private(str(tmp_path / place), b"x")
+
+    assert caught.value.kind.code == "E_NOT_FOUND"
+    assert caught.value.message == f'The directory "{(tmp_path / place).parent}" does not exist.'

@@ -7,9 +7,9 @@ import os
 from contextlib import suppress
 
 from handrail.contract.authored_facts import FilePlace
-from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_VALIDATION
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quoted, shortened
 from handrail.host.plain_files import opened_plainly
 
 _FILE_MODE = 0o644
@@ -18,6 +18,7 @@ _MOST_BYTES = 1_000_000
 _OWN_DIRECTORY = os.path.join(".handrail", "workflows")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 class ProjectFiles:
@@ -115,6 +116,14 @@ def _not_a_directory(path: str) -> Fault:
 
 
 def _refused(trouble: OSError, path: str) -> Fault:
+    if trouble.errno in _ABSENT and not os.path.isdir(os.path.dirname(path)):
+        directory = os.path.dirname(path)
+        return Fault(
+            E_NOT_FOUND,
+            f"The directory {quoted(directory)} does not exist.",
+            details={"resource": "directory", "id": shortened(directory)},
+            hint="Make it, or name a file in a directory that exists, then send the same call again.",
+        )
     if trouble.errno in _DENIED:
         needed = "write access to the directory"
         return Fault(E_FORBIDDEN, f"{quoted(path)} may not be created.", details={"needed": needed})

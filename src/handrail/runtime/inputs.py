@@ -19,7 +19,7 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     """The input of an operation.
 
     Raises Fault VALIDATION_ERROR with every problem; `next_call` is the caller's own call when all that
-    is wrong are names that have one nearest known name.
+    is wrong are names that have one nearest known name, or that it was wrapped as replies wrap it.
     """
     try:
         return msgspec.convert(params, called.input, strict=True)
@@ -39,8 +39,15 @@ def _problems(
     called: Operation, params: dict[str, Json]
 ) -> tuple[list[dict[str, Json]], dict[str, Json] | None]:
     """Everything wrong, and the call with its names repaired if nothing else is."""
+    if (inner := _inside_next_call(called, params)) is not None:
+        problems, repaired = _problems(called, inner)
+        whole: dict[str, Json] = {
+            "param": "params",
+            "problem": "a whole nextCall came; send what is in its params",
+        }
+        return [whole, *problems], repaired if problems else inner
     fields = {field.encode_name: field for field in msgspec.structs.fields(called.input)}
-    problems: list[dict[str, Json]] = []
+    problems = []
     meant = {}
     for name, value in params.items():
         if name in fields:
@@ -55,6 +62,15 @@ def _problems(
     wrong = _wrong_values(fields, meant)
     is_repaired = not wrong and all("did_you_mean" in problem for problem in problems)
     return problems + wrong, meant if is_repaired and problems else None
+
+
+def _inside_next_call(called: Operation, params: dict[str, Json]) -> dict[str, Json] | None:
+    """What was meant where a caller sends the `nextCall` of a reply as it stands; None where it did not."""
+    inner = params.get("params")
+    if not called.tool or params.get("tool") != called.tool or not isinstance(inner, dict):
+        return None
+    beside = {name: value for name, value in params.items() if name not in ("tool", "params", "options")}
+    return {**inner, **beside}
 
 
 def _wrong_values(
