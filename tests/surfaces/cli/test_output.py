@@ -15,6 +15,7 @@ from handrail.surfaces.cli.output import (
     output_of,
     raw_problems,
     timeout_of,
+    written_on,
 )
 from handrail.surfaces.cli.parse import parse
 from handrail.surfaces.cli.values import Problem
@@ -190,3 +191,22 @@ def test_the_deadline_comes_from_flag_environment_or_default(
 def test_a_bad_deadline_in_the_environment_is_a_setting_to_fix(variable: str) -> None:
     with pytest.raises(Fault, match="E_CONFIG"):
         timeout_of(parse(LIST), {"HANDRAIL_TIMEOUT": variable})
+
+
+@pytest.mark.parametrize(
+    ("columns", "terminal", "width"),
+    [
+        ("", 0, 0),  # nobody says: the usual width, whatever it is
+        ("", 132, 132),
+        ("72", 132, 72),
+        ("3", 0, 40),
+        ("9999", 0, 500),
+        ("wide", 90, 90),
+        ("-5", 0, 0),
+        ("１２０", 0, 0),
+    ],
+)
+def test_text_is_as_wide_as_columns_or_the_terminal_says(columns: str, terminal: int, width: int) -> None:
+    output = written_on(Output(format="text"), ("context", "--human"), columns, lambda: terminal)
+
+    assert (output.width, output.typed) == (width, ("context", "--human"))
