@@ -131,7 +131,6 @@ COMMAND_LINE: Rows = (
     ("runtime.self_checks.storage_checks", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("runtime.self_checks.storage_checks", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
     ("runtime.self_checks.storage_checks", "LEAST_FREE_BYTES", "Free space below which `doctor` warns."),
-    ("runtime.self_checks.update_checks", "NETWORK_MS", "How long `doctor` waits for an index."),
     ("host.mcp_handshake", "TIMEOUT_SECONDS", "How long `doctor --checks mcp_protocol` waits."),
 )
 MCP: Rows = (

@@ -182,12 +182,15 @@ def test_lost_history_is_noticed(copied: Worked, path: str, code: str) -> None:
     assert code_of(copied, "run", "continue", "--state", copied.state_token) == code
 
 
-def test_without_its_manifest_a_session_counts_as_never_made(copied: Worked) -> None:
+def test_without_its_manifest_a_session_is_lost_and_told(copied: Worked) -> None:
     Path(copied.tool.home, f"data/sessions/{copied.session_id}/manifest.jsonl").unlink()
 
-    verified = copied.tool.data("store", "verify")
+    verified = copied.tool.data("store", "verify", "--report-only")
 
-    assert (verified["sessions"], verified["unattested_sessions"]) == (0, 1)
+    assert (verified["ok"], verified["sessions"]) == (False, 0)
+    assert [(problem["id"], problem["reason"]) for problem in verified["problems"]] == [
+        (copied.session_id, "history_lost")
+    ]
 
 
 def test_without_settings_the_defaults_hold(copied: Worked) -> None:
