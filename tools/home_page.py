@@ -114,7 +114,7 @@ PLACES = (
         path="data/sessions/<session>/manifest.jsonl",
         holds="Which bytes are events, and their digests.",
         loss="history",
-        after="The session is not found any more; `store verify` names it, and nothing is written over the rest.",
+        after="The session is not found; `store verify` names it, and nothing is written over the rest.",
     ),
     Place(
         path="data/sessions/<session>/lock",

@@ -46,7 +46,6 @@ NOT_RUN = {
     ".ci/run": "runs this",
     "python bench/": "measures for minutes",
     "handrail store selftest": "takes a minute; tests/store_proof/ runs its parts",
-    "uv tool install": "asks a package index for a release",
     "handrail update": "asks a package index; tests/updates/ and tests/conformance/ have one",
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",
 }
