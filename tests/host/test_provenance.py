@@ -39,7 +39,7 @@ FLAWS: dict[Flaw, str] = {
 }
 STRANGERS: dict[str, tuple[dict[str, str], str]] = {
     "issuer": ({"issuer": "https://accounts.example.org"}, "issuer"),
-    "repository": ({"repository": "https://github.com/handrail-dev/handrails"}, "repository"),
+    "repository": ({"repository": "https://github.com/handrail.example/handrails"}, "repository"),
     "other tag": ({"tag": "refs/tags/v7.1.1"}, "tag"),
     "longer tag": ({"tag": "refs/tags/v7.1.0.1"}, "tag"),
     "branch": ({"tag": "refs/heads/v7.1.0"}, "tag"),

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-REPOSITORY = "https://github.com/handrail-dev/handrail"
+REPOSITORY = "https://github.com/handrail.example/handrail"
 ISSUER = "https://token.actions.githubusercontent.com"
 PUBLISH = "https://docs.pypi.org/attestations/publish/v1"
 SIGNED_AT = datetime.datetime(2026, 11, 1, 12, 0, tzinfo=datetime.UTC)
@@ -116,7 +116,7 @@ class TrustWorld:
         return path
 
     def provenance(self, *attestations: dict[str, Any]) -> bytes:
-        publisher = {"kind": "GitHub", "repository": "handrail-dev/handrail", "workflow": "release.yml"}
+        publisher = {"kind": "GitHub", "repository": "handrail.example/handrail", "workflow": "release.yml"}
         bundle = {"publisher": publisher, "attestations": list(attestations)}
         return msgspec.json.encode({"version": 1, "attestation_bundles": [bundle]})
 

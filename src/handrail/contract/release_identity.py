@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-REPOSITORY = "https://github.com/handrail-dev/handrail"
+REPOSITORY = "https://github.com/handrail.example/handrail"
+"""The first release sets it. No account there has a dot in its name, so until then nobody can sign as us."""
 WORKFLOW = ".github/workflows/release.yml"
 ISSUER = "https://token.actions.githubusercontent.com"
 PUBLISH_STATEMENT = "https://docs.pypi.org/attestations/publish/v1"
