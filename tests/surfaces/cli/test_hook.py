@@ -280,6 +280,8 @@ def checkpoints(tool: Tool, started: Any) -> list[str]:
 def test_the_message_of_every_client_leads_to_a_checkpoint_and_no_word(
     fresh_tool: Tool, client: str, line: list[str], trigger: str
 ) -> None:
+    """From another folder: only the message says where the work is."""
+    subprocess.run(["git", "init", "-q", fresh_tool.project], check=True, env=fresh_tool.environment)
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     elsewhere = Tool(fresh_tool.environment["HOME"] + "/elsewhere")
     elsewhere.environment |= {
