@@ -68,7 +68,7 @@ def test_the_preview_says_what_would_go_and_changes_nothing(data: Path, home: st
     assert [change["id"] for change in preview["changes"]] == [A, B, "blobs"]
     assert preview["changes"][2]["before"] == {"count": 1, "size_bytes": len(b"own")}
     assert (
-        f"2 sessions without activity for 90 days, with their whole history, and 1 blobs; {sizes + 3} bytes"
+        f"2 sessions without activity for 90 days, with their whole history, and 1 blob; {sizes + 3} bytes"
         in (preview["blast_radius"])
     )
     assert sorted(path for path in data.rglob("*") if "keys" not in path.parts) == before

@@ -28,6 +28,11 @@ _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 _MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 session`, `2 sessions`, `12 000 entries`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ")
+
+
 def quoted(text: str) -> str:
     """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
 

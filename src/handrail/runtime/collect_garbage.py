@@ -18,6 +18,7 @@ from handrail.contract.outcome import Notice, Success
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import RemovalPlan, SessionToRemove
 from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import counted
 from handrail.runtime.batch import BatchResult, run_batch
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -75,8 +76,8 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
     size = sum(session.bytes for session in removal.sessions) + removal.blob_bytes
     sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
     told = (
-        f"{len(sessions)} sessions without activity for {days} days, with their whole history, and "
-        f"{len(removal.blobs)} blobs; {size} bytes. This cannot be undone."
+        f"{counted(len(sessions), 'session')} without activity for {counted(days, 'day')}, with their whole "
+        f"history, and {counted(len(removal.blobs), 'blob')}; {size} bytes. This cannot be undone."
     )
     return Plan(
         action="remove old sessions and unused blobs",
@@ -135,8 +136,9 @@ def _safe_mode(blocked_by: tuple[str, ...]) -> list[str]:
     if not blocked_by:
         return []
     named = ", ".join(blocked_by[:5])
+    unread = counted(len(blocked_by), "session")
     return [
-        f"Safe mode: no blob is removed, because {len(blocked_by)} sessions cannot be read whole ({named}). "
+        f"Safe mode: no blob is removed, because {unread} cannot be read whole ({named}). "
         "Run handrail store verify, restore or delete them, then collect again."
     ]
 

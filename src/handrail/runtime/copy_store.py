@@ -15,6 +15,7 @@ from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import CopyWay, SessionCopy
+from handrail.contract.wording import counted
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -109,7 +110,8 @@ def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...]) -> Plan:
         changes=tuple(_change(session) for session in sessions),
         targets=tuple(session.session_id for session in sessions),
         versions={one.session_id: f"{one.head_digest or one.trouble} {one.missing}" for one in sessions},
-        blast_radius=f"{missing} events of {len(sessions)} sessions; nothing is overwritten or removed.",
+        blast_radius=f"{counted(missing, 'event')} of {counted(len(sessions), 'session')}; "
+        "nothing is overwritten or removed.",
         obstacle=obstacle,
     )
 

@@ -14,7 +14,7 @@ from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.strict_json import decode_json
 from handrail.contract.vocabulary import Autonomy
-from handrail.contract.wording import quoted
+from handrail.contract.wording import counted, quoted
 from handrail.engine.simulation.regression import RegressionCase, record, replay
 from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
 from handrail.engine.simulation.simulate import simulated
@@ -250,7 +250,8 @@ def _reason(found: Simulation) -> str:
         return f"the recorded run goes another way, {found.replay.difference}."
     if found.problems:
         first = found.problems[0]
-        return f"{len(found.problems)} walks go wrong, first at {first.step_id}: {first.message}"
+        wrong = counted(len(found.problems), "walk goes", "walks go")
+        return f"{wrong} wrong, first at {first.step_id}: {first.message}"
     if found.dead_steps:
         named = ", ".join(one.step_id for one in found.dead_steps[:_MOST_SHOWN])
         return f"no walk reaches {len(found.dead_steps)} of its steps: {named}."

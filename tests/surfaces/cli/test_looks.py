@@ -8,9 +8,9 @@ import pytest
 
 from handrail.contract.catalogue import E_CONFLICT, E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, NextCall
+from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import (
     as_table,
-    counted,
     cut,
     moment_text,
     size_text,

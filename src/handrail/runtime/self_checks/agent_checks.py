@@ -6,6 +6,7 @@ from handrail import __version__
 from handrail.contract.installation_facts import ClientServer
 from handrail.contract.outcome import Json
 from handrail.contract.versions import version_key
+from handrail.contract.wording import counted
 from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
 
 _SETUP = "handrail setup --dry-run --compact"
@@ -41,7 +42,9 @@ def mcp_registration(given: Examined) -> Finding:
     if loose:
         message = f"{loose[0].client} finds the command by PATH, which desktop clients often do not have."
         return warned(message, _setup_of(loose[0]), entries=listed)
-    return passed(f"{len(entries)} client entries start Handrail.", entries=listed)
+    return passed(
+        f"{counted(len(entries), 'client entry starts', 'client entries start')} Handrail.", entries=listed
+    )
 
 
 def _setup_of(entry: ClientServer) -> str:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Collection, Sequence
 
+from handrail.contract.wording import counted
+
 USUAL_WIDTH = 100
 """Of a page when nobody says how wide the terminal is: the same everywhere, so that text can be compared."""
 _NARROWEST = 12
@@ -90,11 +92,6 @@ def as_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
         first, *rest = wrapped(value, width - room) if width else [value]
         lines += [padded(f"{label}:", room) + first, *(" " * room + line for line in rest)]
     return lines
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 session`, `2 sessions`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ")
 
 
 def size_text(size_bytes: int) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.outcome import Json, NextCall
+from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import (
     USUAL_WIDTH,
     as_table,
-    counted,
     least_width,
     moment_text,
     padded,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.columns import as_aligned, as_table, counted, moment_text, size_text, wrapped
+from handrail.contract.wording import counted
+from handrail.surfaces.cli.columns import as_aligned, as_table, moment_text, size_text, wrapped
 from handrail.surfaces.cli.spelling import shell_quoted
 from handrail.surfaces.cli.text import INDENT, Page, again, as_cell, for_people, one_line
 

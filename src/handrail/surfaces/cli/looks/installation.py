@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.columns import as_aligned, as_table, counted, width_of, wrapped
+from handrail.contract.wording import counted
+from handrail.surfaces.cli.columns import as_aligned, as_table, width_of, wrapped
 from handrail.surfaces.cli.text import INDENT, Page, for_people, one_line, value_lines
 
 _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}

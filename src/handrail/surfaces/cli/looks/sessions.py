@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 from handrail.contract.outcome import Json
+from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import (
     as_aligned,
     as_table,
-    counted,
     cut,
     moment_text,
     size_text,

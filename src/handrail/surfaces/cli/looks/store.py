@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.columns import as_aligned, as_table, counted, size_text, wrapped
+from handrail.contract.wording import counted
+from handrail.surfaces.cli.columns import as_aligned, as_table, size_text, wrapped
 from handrail.surfaces.cli.text import INDENT, Page, one_line, value_lines
 
 

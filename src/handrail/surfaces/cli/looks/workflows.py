@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.columns import as_aligned, as_table, counted, wrapped
+from handrail.contract.wording import counted
+from handrail.surfaces.cli.columns import as_aligned, as_table, wrapped
 from handrail.surfaces.cli.text import (
     INDENT,
     Page,
