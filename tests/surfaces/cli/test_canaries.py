@@ -215,6 +215,7 @@ def test_notes_come_out_as_untrusted_data_only_and_never_in_the_audit(place: Pla
     assert NOTES.encode() not in audit
 
 
+@pytest.mark.promise("cli.secrets")
 def test_a_defect_s_traceback_holds_no_secret(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = Secrets()
     rt = build_runtime(
