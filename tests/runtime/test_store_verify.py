@@ -178,6 +178,10 @@ def test_the_first_failure_may_end_the_look_and_the_rest_is_named(
 
     assert [(item["target"], item["ok"]) for item in report["items"]] == [(bad, False)]
     assert (report["ok"], report["skipped"]) == (False, [two])
+    outcome = perform(store, "store.verify", {"ids": [bad, two], "continueOnError": False})
+    assert isinstance(outcome, Failure)
+    assert ("not looked at" in outcome.message) is (first == "unknown")
+    assert ("session list" in outcome.hint) is (first == "unknown")
     assert report["summary"] == {"total": 1, "succeeded": 0, "failed": 1, "skipped": 1}
 
 

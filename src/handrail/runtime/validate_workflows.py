@@ -185,7 +185,8 @@ def _report(looked: list[_Looked], skipped: list[str], least: Severity) -> Valid
 def _negative(report: ValidationReport, looked: list[_Looked]) -> Fault:
     first = next(one for one in looked if one.error is not UNSET)
     worst = next((problem for problem in first.problems if problem.severity == "error"), None)
-    tally = f"{report.summary.failed} of {report.summary.total} workflows have errors"
+    left = f", {len(report.skipped)} not looked at" if report.skipped else ""
+    tally = f"{report.summary.failed} of {report.summary.total} workflows have errors{left}"
     where = "is not there." if worst is None else f"line {worst.line}: {worst.message}"
     message = f"{tally}, first {quoted(first.target)} {where}"
     details: dict[str, Json] = {"report": msgspec.to_builtins(report)}

@@ -104,6 +104,8 @@ def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
 def _remedy(report: VerifyReport) -> str:
     """What is only open or only a link is put right in place; restoring would bring old content back."""
     match sorted({problem.reason for problem in report.problems}):
+        case []:
+            return "Take the ids from `handrail session list`; what should be there comes from a backup."
         case ["too_open"]:
             return (
                 "Nothing is lost. Take the rights of others away: chmod -R go-rwx data, in the Handrail home."
@@ -116,7 +118,8 @@ def _remedy(report: VerifyReport) -> str:
 
 def _verdict(report: VerifyReport) -> str:
     if not report.problems:
-        return "Some of these sessions are not in the store; the others are sound."
+        others = "the others were not looked at" if report.skipped else "the others are sound"
+        return f"Some of these sessions are not in the store; {others}."
     first = report.problems[0]
     where = f"{first.what} {quoted(first.id)}"
     count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"

@@ -84,8 +84,10 @@ def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
     broken, sound = str(folder / "inner" / "b.json"), str(folder / "a.json")
     line = ["workflow", "validate", sound, broken, "wr.small_change", sound, "--continue-on-error", "false"]
 
-    report = strict_json(run_here(runtime, line).out)["error"]["details"]["report"]
+    error = strict_json(run_here(runtime, line).out)["error"]
+    report = error["details"]["report"]
 
+    assert error["message"].startswith("1 of 2 workflows have errors, 1 not looked at, first ")
     assert [(item["target"], item["ok"]) for item in report["items"]] == [(sound, True), (broken, False)]
     assert set(report["items"][1]["error"]) == {"code", "retryable", "message", "domain_code"}
     assert report["items"][1]["error"]["code"] == "E_VALIDATION"
