@@ -66,7 +66,7 @@ def build_runtime(
         proof=lambda: _proof(place),
         audit=AuditFiles(place, known),
         secrets=known,
-        updates=lambda: _updates(place, environment),
+        updates=lambda: _updates(place, environment, known),
         provenance=lambda: _provenance(environment),
         clients=lambda: _clients(place, environment),
         installation=lambda: _installation(place, environment),
@@ -132,10 +132,10 @@ def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
     return LocalClientFiles(place, environment)
 
 
-def _updates(place: str, environment: Mapping[str, str]) -> Updates:
+def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:
     from handrail.host.updates import LocalUpdates
 
-    return LocalUpdates(place, environment)
+    return LocalUpdates(place, environment, known)
 
 
 def _provenance(environment: Mapping[str, str]) -> Provenance:

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.contract.update_facts import Fetched
-from handrail.host.fetching import fetched, may_lead, resolved
+from handrail.host.fetching import fetched, may_lead, resolved, with_login
 
 HERE = "https://agent:pw@index.example.org/simple/handrail/"
 
@@ -28,6 +28,30 @@ HERE = "https://agent:pw@index.example.org/simple/handrail/"
 )
 def test_credentials_stay_with_their_own_host(url: str, expected: str) -> None:
     assert resolved(url, HERE) == expected
+
+
+NETRC = "machine index.example.org login agent password p@ss:word\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "content", "expected"),
+    [
+        ("https://index.example.org/x", NETRC, "https://agent:p%40ss%3Aword@index.example.org/x"),
+        ("http://index.example.org:81/x", NETRC, "http://agent:p%40ss%3Aword@index.example.org:81/x"),
+        ("https://own:one@index.example.org/x", NETRC, "https://own:one@index.example.org/x"),
+        ("https://other.example.org/x", NETRC, "https://other.example.org/x"),
+        ("file:///index.example.org/x", NETRC, "file:///index.example.org/x"),
+        ("https://index.example.org/x", "machine", "https://index.example.org/x"),
+        ("https://index.example.org/x", None, "https://index.example.org/x"),
+    ],
+)
+def test_a_login_kept_for_a_host_is_used_for_that_host_alone(
+    tmp_path: Path, url: str, content: str | None, expected: str
+) -> None:
+    if content is not None:
+        (tmp_path / "netrc").write_text(content, encoding="utf-8")
+
+    assert with_login(url, str(tmp_path / "netrc")) == expected
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,20 @@ def test_our_own_setting_stands_before_everything_else(installation: Installatio
     assert data(ran)["command"][-3:] == ["--default-index", index.url, "handrail"]
 
 
+@pytest.mark.parametrize("place", ["HOME", "NETRC"])
+def test_a_login_that_is_kept_for_the_host_opens_the_index(
+    venv: Installation, index: Index, tmp_path: Path, place: str
+) -> None:
+    index.credentials = "agent:open-sesame"
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login agent password open-sesame", encoding="utf-8")
+    given = {"HOME": str(tmp_path)} if place == "HOME" else {"NETRC": str(tmp_path / ".netrc")}
+
+    ran = venv.run("update", environment=given)
+
+    assert data(ran)["current_version"] == NEW
+    assert b"sesame" not in ran.out + ran.err
+
+
 def test_a_wrong_password_is_a_matter_of_signing_in(installation: Installation, index: Index) -> None:
     index.credentials = "agent:right-one"
     address = index.url.replace("://", "://agent:wrong-one@")

@@ -5,6 +5,7 @@ Credentials in an address are sent to its own host only and are never part of a 
 
 from __future__ import annotations
 
+import netrc
 import os
 import ssl
 import urllib.error
@@ -64,6 +65,22 @@ def resolved(url: str, base: str) -> str:
     if "@" in page.netloc and "@" not in there.netloc and _place(page) == _place(there):
         return urllib.parse.urlunsplit(there._replace(netloc=page.netloc))
     return joined
+
+
+def with_login(url: str, file: str) -> str:
+    """The address with the user and password that a `.netrc` file keeps for its host, as managers read it."""
+    address = urllib.parse.urlsplit(url)
+    if address.scheme not in _WEB or "@" in address.netloc:
+        return url
+    try:
+        kept = netrc.netrc(file).authenticators(address.hostname or "")
+    except (OSError, ValueError, netrc.NetrcParseError):
+        return url
+    if kept is None:
+        return url
+    user, _, password = kept
+    login = f"{urllib.parse.quote(user or '', safe='')}:{urllib.parse.quote(password or '', safe='')}"
+    return urllib.parse.urlunsplit(address._replace(netloc=f"{login}@{address.netloc}"))
 
 
 class _Careful(urllib.request.HTTPRedirectHandler):

@@ -20,9 +20,9 @@ import msgspec
 from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.client_facts import SkillCopy
 from handrail.contract.outcome import Fault
-from handrail.contract.redaction import without_credentials
+from handrail.contract.redaction import Secrets, credentials_in, without_credentials
 from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFacts, Look, ManagerCall
-from handrail.host.fetching import FETCH_SECONDS, fetched, resolved
+from handrail.host.fetching import FETCH_SECONDS, fetched, resolved, with_login
 from handrail.host.index_sources import Manager, index_sources
 from handrail.host.install_method import InstallMethod, install_method
 from handrail.host.installation import PACKAGE, on_path
@@ -42,9 +42,10 @@ _MOST_BYTES = 65_536
 class LocalUpdates:
     """One installation on this machine."""
 
-    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets | None = None) -> None:
         self._home = home
         self._environment = environment
+        self._secrets = Secrets() if secrets is None else secrets
 
     def facts(self) -> InstallFacts:
         found = {name: on_path(name, self._environment) for name in ("uv", "pipx")}
@@ -74,10 +75,9 @@ class LocalUpdates:
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
+        address = self._signed_in(resolved(url, base))
         box: list[Fetched | Fault] = []
-        worker = threading.Thread(
-            target=lambda: box.append(fetched(resolved(url, base), accept)), daemon=True
-        )
+        worker = threading.Thread(target=lambda: box.append(fetched(address, accept)), daemon=True)
         worker.start()
         ends_at = time.monotonic() + FETCH_SECONDS
         while not box:
@@ -87,6 +87,16 @@ class LocalUpdates:
         if isinstance(box[0], Fault):
             raise box[0]
         return box[0]
+
+    def _signed_in(self, address: str) -> str:
+        file = self._environment.get("NETRC") or os.path.join(self._user(), ".netrc")
+        known = with_login(address, file)
+        for secret in credentials_in(known):
+            self._secrets.register(secret)
+        return known
+
+    def _user(self) -> str:
+        return self._environment.get("HOME") or os.path.expanduser("~")
 
     def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
         try:
@@ -126,8 +136,7 @@ class LocalUpdates:
         )
 
     def sync_skill(self, package: str) -> SkillCopy:
-        user = self._environment.get("HOME") or os.path.expanduser("~")
-        return sync_skill(os.path.join(package, "packed", "skill"), user, self._home)
+        return sync_skill(os.path.join(package, "packed", "skill"), self._user(), self._home)
 
     def last_look(self) -> Look | None:
         try:
