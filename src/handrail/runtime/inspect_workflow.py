@@ -55,7 +55,7 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     """The innermost loop around it."""
 
 
-class Change(Payload, frozen=True, kw_only=True):
+class SourceChange(Payload, frozen=True, kw_only=True):
     """One place of the compiled workflow; items of a list are named by their ids."""
 
     pointer: str
@@ -71,7 +71,7 @@ class WorkflowDiff(Payload, frozen=True, kw_only=True):
     pinned_hash: str
     is_same: bool
     change_count: int
-    changes: list[Change] = []
+    changes: list[SourceChange] = []
     """The first ones; `changeCount` has all."""
 
 
@@ -154,7 +154,7 @@ def _diff(rt: Runtime, request: InspectWorkflow, pinned: Pinned) -> WorkflowDiff
         is_same=run.workflow_hash == pinned.workflow_hash,
         change_count=len(found),
         changes=[
-            Change(
+            SourceChange(
                 pointer=one.pointer,
                 action=one.action,
                 before=UNSET if one.action == "added" else one.before,
