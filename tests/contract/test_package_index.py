@@ -42,10 +42,12 @@ def listed(**row: Any) -> OfferedFile:
         ({"core-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
         ({"dist-info-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
         ({"core-metadata": False}, {}),
+        ({"provenance": "https://example.org/p"}, {"provenance": "https://example.org/p"}),
+        ({"provenance": None}, {}),
     ],
 )
 def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert listed(**row) == OfferedFile(version="1.2.0", url=NAME, **expected)
+    assert listed(**row) == OfferedFile(version="1.2.0", url=NAME, filename=NAME, **expected)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +62,13 @@ def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[s
         (f'href="{NAME}" data-core-metadata="sha256=cd"', {"has_metadata": True, "metadata_sha256": "cd"}),
         (f'href="{NAME}" data-dist-info-metadata="true"', {"has_metadata": True}),
         (f'href="{NAME}" data-core-metadata="false"', {}),
+        (f'href="{NAME}" data-provenance="/p?a=1&amp;b=2"', {"provenance": "/p?a=1&b=2"}),
     ],
 )
 def test_a_link_of_html_says_the_same(attributes: str, expected: dict[str, Any]) -> None:
     found = offered_files(f"<html><body><a {attributes}>{NAME}</a></body></html>".encode(), "text/html")
 
-    assert found == [OfferedFile(**{"version": "1.2.0", "url": NAME, **expected})]
+    assert found == [OfferedFile(**{"version": "1.2.0", "url": NAME, "filename": NAME, **expected})]
 
 
 @given(
