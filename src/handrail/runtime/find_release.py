@@ -145,12 +145,12 @@ def _check(source: IndexSource) -> str:
 def _not_offered(wish: Wish, sources: Sequence[IndexSource]) -> Fault:
     what = "the release asked for" if wish.version else "a release for this Python"
     looked = ", ".join(dict.fromkeys(one.named_by for one in sources if one.named_by != "nobody"))
-    where = f"the indexes that {looked} names" if looked else "the public index"
+    where = f"what {looked} names" if looked else "the public index"
     return update_failed(
         E_NOT_FOUND,
         f"The index does not offer {what}. Nothing was changed.",
         stage="discover",
-        hint=f"Look at what is offered ({where}), or name another index in update.index of config.json.",
+        hint=f"Look at {where}, or name another index in update.index of config.json.",
         more={"resource": "release", "id": wish.version or "handrail"},
     )
 
