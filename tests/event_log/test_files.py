@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SessionId, blob_ref
+from handrail.event_log.disk import Disk
 from handrail.event_log.files import FileLog
 from handrail.event_log.segments import SegmentLimits
+from handrail.event_log.verify import check_store
 from handrail.ports import EventLog
-from tests.event_log.conformance import A, EventLogPromises, append, blob, code_of, draft, keys, load, plan
+from tests.event_log.conformance import A, B, EventLogPromises, append, blob, code_of, draft, keys, load, plan
 
 
 class TestFileLog(EventLogPromises):
@@ -276,6 +279,36 @@ def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
         )
         for path in sorted(root.rglob("*"))
     }
+
+
+class ForeignDisk(Disk):
+    """A session that another user owns: its directory cannot be opened."""
+
+    def open_directory(self, path: str) -> int:
+        if path.endswith(A):
+            raise PermissionError(errno.EACCES, "no access", path)
+        return super().open_directory(path)
+
+
+def test_a_session_of_another_user_is_listed_and_hides_no_other(tmp_path: Path) -> None:
+    for session_id in (A, B):
+        append(FileLog(str(tmp_path)), session_id, 0, plan("a:1"))
+    log = FileLog(str(tmp_path), ForeignDisk())
+
+    listed = [stamp.session_id for stamp in log.list_sessions()]
+
+    assert sorted(listed) == sorted([A, B])
+    assert code_of(lambda: log.load(A)) == "STORE_PERMISSION_DENIED"
+
+
+def test_a_session_of_another_user_is_one_problem_of_the_store(tmp_path: Path) -> None:
+    for session_id in (A, B):
+        append(FileLog(str(tmp_path)), session_id, 0, plan("a:1"))
+
+    check = check_store(FileLog(str(tmp_path), ForeignDisk()))
+
+    assert [(problem.id, problem.reason) for problem in check.problems] == [(A, "access_denied")]
+    assert check.sessions == 1
 
 
 def test_nothing_is_written_over_events_whose_manifest_is_gone(tmp_path: Path) -> None:

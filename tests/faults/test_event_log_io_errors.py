@@ -177,7 +177,6 @@ def test_a_read_that_is_refused_says_so_and_never_shows_less(prepared: Path, num
     reads: list[Callable[[FileLog], object]] = [
         lambda log: log.load(A),
         lambda log: log.load_since(A, 1),
-        lambda log: log.list_sessions(),
     ]
 
     for read in reads:
@@ -189,6 +188,22 @@ def test_a_read_that_is_refused_says_so_and_never_shows_less(prepared: Path, num
             assert code_of(partial(read, log)).startswith("STORE_")
 
         assert read(plain) == expected
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.EMFILE])
+def test_a_list_that_is_refused_says_so_or_is_whole(prepared: Path, number: int) -> None:
+    counting = CountingDisk()
+    expected = [stamp.session_id for stamp in FileLog(str(prepared), counting).list_sessions()]
+
+    for refused in range(1, counting.calls + 1):
+        log = FileLog(str(prepared), RefusingDisk(number, refused, refused))
+        try:
+            outcome: object = [stamp.session_id for stamp in log.list_sessions()]
+        except Fault as fault:
+            outcome = fault.kind.code
+
+        assert outcome in ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED", expected)
+        assert number == errno.EACCES or outcome == "STORE_IO_ERROR"
 
 
 def test_a_blob_whose_reading_is_refused_is_not_called_damaged(tmp_path: Path) -> None:

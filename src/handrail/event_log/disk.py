@@ -268,7 +268,7 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
     if number in _DENIED:
         return Fault(
             STORE_PERMISSION_DENIED,
-            "The store does not let this user read or write.",
+            f"{what} in the store may not be read or written by this user.",
             details={"reason": _DENIED[number]},
         )
     reason = _REASONS.get(number) or errno.errorcode.get(number, "unknown").lower()

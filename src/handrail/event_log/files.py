@@ -283,10 +283,14 @@ class FileLog:
             hold.end()
 
     def _stamp(self, session_id: SessionId) -> SessionStamp | None:
-        """None for what `load` would not show: no commit yet, just deleted, or a link."""
+        """None for what `load` would not show: no commit yet, just deleted, or a link.
+
+        One that belongs to another user is listed and hides no other; whoever loads it is told.
+        """
+        path = f"{self.sessions}/{session_id}"
         try:
             with (
-                opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory,
+                opened_directory(self.disk, path) as directory,
                 opened(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest,
             ):
                 content = self.disk.read(manifest, _LISTING_BYTES, 0)
@@ -295,6 +299,8 @@ class FileLog:
                 order = self.disk.status(manifest).st_mtime_ns
         except FileNotFoundError:
             return None
+        except PermissionError:
+            return SessionStamp(session_id=session_id, order=self.disk.status_of(path).st_mtime_ns)
         except OSError as error:
             if is_refused_link(error):
                 return None

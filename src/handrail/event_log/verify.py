@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
@@ -153,14 +154,15 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
             yield f"{room}/{folder}"
             try:
                 names = names_in(log.disk, f"{root}/{room}/{folder}")
-            except NotADirectoryError:
-                continue
+            except (NotADirectoryError, PermissionError):
+                continue  # no session, or one that could not be loaded and is in the report
             yield from (f"{room}/{folder}/{name}" for name in names)
 
 
 def _noted_end(log: FileLog, directory: str) -> int | None:
-    with opened_directory(log.disk, directory) as descriptor:
+    with suppress(OSError), opened_directory(log.disk, directory) as descriptor:
         return durable_end(log.disk, descriptor)
+    return None  # whoever loads the session says why it cannot be read
 
 
 def _cut_short(session_id: SessionId) -> StoreProblem:

@@ -110,6 +110,8 @@ def _remedy(report: VerifyReport) -> str:
             return (
                 "Nothing is lost. Take the rights of others away: chmod -R go-rwx data, in the Handrail home."
             )
+        case ["access_denied"]:
+            return "Give this user read and write access to what the report names; nothing need be lost."
         case ["link_refused"]:
             return "Put plain files and directories in place of what the report names, or remove it."
         case _:
