@@ -177,3 +177,14 @@ def test_an_environment_in_the_cache_of_uv_is_ephemeral(tmp_path: Path) -> None:
 
 def test_a_checkout_is_editable(tmp_path: Path) -> None:
     assert install_method(str(tmp_path / "src" / "handrail"), str(tmp_path), "base") == "editable"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_in_place_of_the_audit_makes_nobody_wait(
+    installation: LocalInstallation, tmp_path: Path
+) -> None:
+    audit = tmp_path / "state" / "audit"
+    audit.mkdir(parents=True)
+    os.mkfifo(audit / "audit-2027-03.jsonl")
+
+    assert installation.last_audit_line() is None

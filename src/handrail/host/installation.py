@@ -22,6 +22,7 @@ from handrail.contract.installation_facts import (
 from handrail.contract.outcome import Json
 from handrail.host.install_method import install_method
 from handrail.host.notices import kept_notices
+from handrail.host.plain_files import opened_plainly
 
 READINESS_NAME = "_readiness.json"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -140,7 +141,7 @@ def _packed_files(root: str) -> Iterator[str]:
 def _content(path: str) -> bytes | None:
     """A regular file up to a limit; None for anything else."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opened_plainly) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             return file.read(_MOST_BYTES)
@@ -210,7 +211,7 @@ def _can_lock(directory: str) -> bool | None:
 
 def _last_line(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opened_plainly) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             tail = file.read(_TAIL_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from shlex import quote
 
 import msgspec
 
@@ -17,6 +18,7 @@ from handrail.runtime.workflow_catalog import catalog_of
 MOST_SESSIONS = 100
 """How many sessions are looked at, newest first; `store verify` looks at all of them."""
 OLD_KEY_DAYS = 365
+_OTHERS_WRITE = 0o022
 _DAY_SECONDS = 86_400
 LEAST_FREE_BYTES = 1 << 20
 """A step with the longest notes takes less than a tenth of this."""
@@ -46,6 +48,10 @@ def store(given: Examined) -> Finding:
     if unsound:
         told = "1 session is" if unsound == 1 else f"{unsound} sessions are"
         return failed(f"{told} not sound and can only be read.", "handrail store verify", **facts)
+    home = given.rt.installation().place("")
+    if home.mode is not None and home.mode & _OTHERS_WRITE:
+        told = "Other users can put another store in its place."
+        return warned(told, f"chmod go-w {quote(home.path)}", **facts, home_mode=_mode(home))
     state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
     counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
     return passed(f"The store {state}; {counted} in it.", **facts)
