@@ -45,7 +45,7 @@ def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
     shown = human_text(reply(blockers=[blocker], example={"kind": "wr.plan"}, retryAckToken=ACK), Page())
 
     assert "Blocked: wr.plan is missing.\n  Fix: Send it.\n" in shown
-    assert '{"kind":"wr.plan"}' in shown
+    assert '\n  {\n    "kind": "wr.plan"\n  }\n' in shown
     assert f"--ack {ACK}" in shown
 
 
