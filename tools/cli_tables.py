@@ -41,8 +41,9 @@ FLAG_ERRORS = {"BUDGET_EXCEEDED": "--budget", "EXPAND_UNKNOWN": "--expand"}
 """Shared codes that only one flag brings."""
 STORE_ERRORS = ("STORE_IO_ERROR", "STORE_PERMISSION_DENIED")
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
-STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate"})
-"""Operations that read the store though they are about something else: a run to compare or to record."""
+STORE_READERS = frozenset({"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set"})
+"""Operations that read the store though they are about something else: a run to compare or to record, a
+session with preferences of its own."""
 KEY_ERRORS = ("KEYRING_INVALID",)
 SIGNED_EFFECTS = ("gated", "dangerous")
 AUTHORISES = {

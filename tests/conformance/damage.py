@@ -44,6 +44,20 @@ def changed_blobs(tool: ForkedTool, names: Names) -> None:
             blob.write_bytes(blob.read_bytes() + b" ")
 
 
+STARTED = "run start wr.small_change --request-id twice"
+
+
+def started_on_changed_blobs(tool: ForkedTool, names: Names) -> None:
+    """The recorded reply of a start is made from the workflow that its run is pinned to."""
+    tool.data(*STARTED.split())
+    changed_blobs(tool, names)
+
+
+def started_without_manifest(tool: ForkedTool, names: Names) -> None:
+    session_id = tool.data(*STARTED.split())["session"]["sessionId"]
+    Path(tool.home, "data", "sessions", session_id, "manifest.jsonl").unlink()
+
+
 def newer_event(tool: ForkedTool, names: Names) -> None:
     """A later version wrote an event that this one does not know."""
     log = build_runtime({}, home=tool.home).log

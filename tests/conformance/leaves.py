@@ -68,6 +68,17 @@ def token_driven(old: str) -> dict[str, Way]:
         "TOKEN_SESSION_LOCKED": wrong(damage.locked, plant="impatient"),
         "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, old),
         "STORE_HISTORY_LOST": wrong(damage.older_session),
+        "STORE_CORRUPT": wrong(damage.changed_blobs),
+        "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+    }
+
+
+def of_one_session(line: str) -> dict[str, Way]:
+    """What a command meets that reads the store only when a session is named."""
+    return {
+        "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event, line),
+        "STORE_IO_ERROR": says(line, plant="disk error"),
+        "STORE_PERMISSION_DENIED": says(line, plant="disk denied"),
     }
 
 
@@ -91,6 +102,7 @@ LEAVES: dict[str, Leaf] = {
             "WORKFLOW_INVALID": says("workflow inspect project.broken"),
             "WORKFLOW_ID_RESERVED": Way(line=words("workflow inspect wr.mine"), damage=damage.reserved_id),
             "SESSION_NOT_FOUND": says("workflow inspect wr.small_change --part diff --run run_000000000000"),
+            "STORE_CORRUPT": wrong(damage.changed_blobs, DIFF),
             "STORE_IO_ERROR": says(DIFF, plant="disk error"),
             "STORE_PERMISSION_DENIED": says(DIFF, plant="disk denied"),
         },
@@ -166,6 +178,11 @@ LEAVES: dict[str, Leaf] = {
             "SESSION_NOT_HEALTHY": wrong(
                 damage.changed_notes, "run start wr.small_change --request-id k --session SESSION_ID"
             ),
+            "STORE_UNSUPPORTED_VERSION": wrong(
+                damage.newer_event, "run start wr.small_change --request-id k --session SESSION_ID"
+            ),
+            "STORE_CORRUPT": wrong(damage.started_on_changed_blobs, damage.STARTED),
+            "STORE_HISTORY_LOST": wrong(damage.started_without_manifest, damage.STARTED),
         },
     ),
     "run continue": Leaf(
@@ -211,7 +228,11 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session show": Leaf(
         line=words("session show SESSION_ID"),
-        ways={"SESSION_NOT_FOUND": says(f"session show {NOWHERE}")},
+        ways={
+            "SESSION_NOT_FOUND": says(f"session show {NOWHERE}"),
+            "STORE_CORRUPT": wrong(damage.changed_blobs),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
     ),
     "session events": Leaf(
         line=words("session events SESSION_ID"),
@@ -278,6 +299,7 @@ LEAVES: dict[str, Leaf] = {
             "RUN_NOT_FOUND": says("ledger show run_000000000000"),
             "LEDGER_VERSION_AHEAD": says("ledger show RUN_ID --mode delta --since-version 99"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
+            "STORE_CORRUPT": wrong(damage.changed_blobs),
             **paged(DELTA),
         },
         page=words(DELTA),
@@ -285,7 +307,10 @@ LEAVES: dict[str, Leaf] = {
     "preferences show": Leaf(
         line=words("preferences show"),
         further=(words("preferences show --session SESSION_ID"),),
-        ways={"SESSION_NOT_FOUND": says(f"preferences show --session {NOWHERE}")},
+        ways={
+            "SESSION_NOT_FOUND": says(f"preferences show --session {NOWHERE}"),
+            **of_one_session("preferences show --session SESSION_ID"),
+        },
     ),
     "preferences set": Leaf(
         line=words("preferences set --autonomy guided"),
@@ -301,6 +326,7 @@ LEAVES: dict[str, Leaf] = {
                 damage.changed_notes,
                 "preferences set --session SESSION_ID --autonomy guided --confirm CONFIRM_TOKEN",
             ),
+            **of_one_session("preferences set --session SESSION_ID --autonomy guided --dry-run"),
         },
     ),
     "keys rotate": Leaf(line=words("keys rotate")),

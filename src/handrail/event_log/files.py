@@ -313,7 +313,7 @@ def _manifest_lost(session_id: SessionId) -> Fault:
     return Fault(
         STORE_HISTORY_LOST,
         f"Session {session_id} has lost {MANIFEST_NAME}, and nothing is written over the rest.",
-        details={"session_id": session_id, "reason": "history_lost"},
+        details={"session_id": session_id},
         hint=f"Restore data/sessions/{session_id} from a backup, or start with another request id.",
     )
 

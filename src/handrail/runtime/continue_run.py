@@ -121,5 +121,7 @@ OPERATION = Operation(
         "TOKEN_SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
         "STORE_HISTORY_LOST",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
     ),
 )

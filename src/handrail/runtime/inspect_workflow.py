@@ -248,5 +248,6 @@ OPERATION = Operation(
         "WORKFLOW_INVALID",
         "WORKFLOW_ID_RESERVED",
         "SESSION_NOT_FOUND",
+        "STORE_CORRUPT",
     ),
 )

@@ -182,6 +182,7 @@ OPERATION = Operation(
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
+        "STORE_UNSUPPORTED_VERSION",
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
         E_CONFIG.code,

@@ -269,8 +269,8 @@ def _not_editable(path: str, why: str, snippet: str) -> Fault:
     return Fault(
         E_CONFIG,
         f"{quoted(path)} was left alone: {why}. Put this into it by hand: {snippet}",
-        details={"setting": path, "source": "file", "snippet": snippet},
-        hint=f"Put details.snippet into {path} by hand, or correct the file and run setup again.",
+        details={"setting": path, "source": "file"},
+        hint=f"Put what the message shows into {path} by hand, or correct the file and run setup again.",
     )
 
 

@@ -285,6 +285,7 @@ OPERATION = Operation(
         "RUN_NOT_FOUND",
         "LEDGER_VERSION_AHEAD",
         "SESSION_NOT_HEALTHY",
+        "STORE_CORRUPT",
         "BUDGET_EXCEEDED",
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",

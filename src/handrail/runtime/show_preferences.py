@@ -83,5 +83,5 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
     ),
-    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", E_CONFIG.code),
+    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_CONFIG.code),
 )

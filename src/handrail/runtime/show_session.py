@@ -333,5 +333,5 @@ OPERATION = Operation(
             *("runs.gaps.summary", "runs.divergences.summary"),
         ),
     ),
-    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND"),
+    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
 )

@@ -343,5 +343,8 @@ OPERATION = Operation(
         "SESSION_NOT_FOUND",
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
     ),
 )

@@ -72,7 +72,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail workflow inspect wr.code_review --part steps --compact", "handrail workflow inspect wr.code_review --part source --format raw"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "SESSION_NOT_FOUND", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "workflow validate": {
         "path": "workflow validate",
@@ -194,7 +194,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact", "handrail run start wr.small_change --context '{\"scope\":\"src\"}' --request-id pr-119 --compact"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run continue": {
         "path": "run continue",
@@ -214,7 +214,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run continue --ack ACK_TOKEN --notes 'Looked at every file.' --compact", "handrail run continue --state STATE_TOKEN --compact"),
-        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "CONTEXT_BUDGET_EXCEEDED", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "CONTEXT_BUDGET_EXCEEDED", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run checkpoint": {
         "path": "run checkpoint",
@@ -232,7 +232,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
-        "errors": ("VALIDATION_ERROR", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session list": {
         "path": "session list",
@@ -268,7 +268,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--expand", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session show SESSION_ID --compact",),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "EXPAND_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "EXPAND_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session events": {
         "path": "session events",
@@ -392,7 +392,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail ledger show RUN_ID --mode summary --compact", "handrail ledger show RUN_ID --mode delta --since-version 2 --compact"),
-        "errors": ("VALIDATION_ERROR", "RUN_NOT_FOUND", "LEDGER_VERSION_AHEAD", "SESSION_NOT_HEALTHY", "BUDGET_EXCEEDED", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "RUN_NOT_FOUND", "LEDGER_VERSION_AHEAD", "SESSION_NOT_HEALTHY", "STORE_CORRUPT", "BUDGET_EXCEEDED", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "store verify": {
         "path": "store verify",
@@ -488,7 +488,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail preferences show --compact", "handrail preferences show --session SESSION_ID --compact"),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "E_CONFIG", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "preferences set": {
         "path": "preferences set",
@@ -505,7 +505,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail preferences set --autonomy guided --dry-run --compact", "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact"),
-        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_CONFIG", "E_IO", "KEYRING_INVALID", "E_FORBIDDEN", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_CONFIG", "E_IO", "KEYRING_INVALID", "E_FORBIDDEN", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "keys rotate": {
         "path": "keys rotate",
