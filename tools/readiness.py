@@ -3,8 +3,8 @@
     python tools/readiness.py EVIDENCE_DIR            say what is covered and what is missing
     python tools/readiness.py EVIDENCE_DIR --write    write the record into the package as well
 
-Evidence is what `tests/conformance/recorder.py` appends, and beside it two optional files:
-`mock_upstream.json` and `live_smoke.json`, each `{"status": "verified" | "missing" | "not_applicable"}`.
+Evidence is what `tests/conformance/recorder.py` appends, the report of the same run (`report.xml`), and
+`live_smoke.json`, `{"status": "verified" | "missing" | "not_applicable"}`, which a smoke run leaves.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
@@ -28,10 +29,22 @@ from handrail.runtime.release_readiness import (  # noqa: E402 - as above
     Status,
     judged,
 )
+from tools.test_report import outcomes_below, read_report  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
 CATALOGUE = os.path.join(ROOT, "src", "handrail", "packed", "cli-reference.json")
-COMPANIONS = ("mock_upstream.json", "live_smoke.json")
+REPORT = "report.xml"
+LIVE_SMOKE = "live_smoke.json"
+UPSTREAMS = {
+    "a package index": ("tests/updates/", "tests/host/test_fetching.py"),
+    "package managers": ("tests/updates/test_managers.py",),
+    "files and commands of agent clients": (
+        "tests/runtime/test_set_up_clients.py",
+        "tests/runtime/client_setup/",
+    ),
+    "signed releases": ("tests/updates/test_verify.py", "tests/host/test_provenance.py"),
+}
+"""What Handrail depends on and the tests make for themselves, and where it is tried, failures included."""
 BAD_ARGUMENTS = 2
 CONFIRMATION_MISSING = 5
 GATED = frozenset({"gated", "dangerous"})
@@ -39,7 +52,7 @@ REPLAYED = "already_used"
 NEVER_REFUSES = frozenset({"hook"})
 """A hook never fails the client that called it: trouble is a line on stderr and exit 0."""
 NOT_APPLICABLE = frozenset({("update", "--verify")})
-"""No release is published with a provenance yet, so it is refused with E_CONFIG, which its own tests show."""
+"""It needs a signed release and a manager: tests/updates/test_verify.py shows it with both."""
 ENDLESS = "--stream"
 ENDED_FROM_OUTSIDE = frozenset({0, 8, 130})
 """How a stream ends that goes on until its time is over or a signal comes."""
@@ -49,7 +62,7 @@ def read_evidence(directory: str) -> list[dict[str, Any]]:
     """Every recorded line, sorted; a line that cannot be read is refused, because it may hide a gap."""
     found = []
     for name in sorted(os.listdir(directory)):
-        if name.endswith(".json") and name not in COMPANIONS:
+        if name.endswith(".json") and name != LIVE_SMOKE:
             with open(os.path.join(directory, name), encoding="utf-8") as file:
                 found += [json.loads(line) for line in file if line.strip()]
     return sorted(found, key=lambda line: json.dumps(line, sort_keys=True))
@@ -129,15 +142,26 @@ def record_of(directory: str, missing: Sequence[str], digest: str) -> ReadinessR
         v=1,
         digest=digest,
         fcc_status="missing" if missing else "verified",
-        mock_upstream_status=_companion(directory, COMPANIONS[0]),
-        live_smoke_status=_companion(directory, COMPANIONS[1]),
+        mock_upstream_status=_mock_upstream(directory),
+        live_smoke_status=_live_smoke(directory),
         gaps=len(missing),
     )
 
 
-def _companion(directory: str, name: str) -> Status:
+def _mock_upstream(directory: str) -> Status:
+    """Verified when each of them was tried, and no try failed."""
     try:
-        with open(os.path.join(directory, name), encoding="utf-8") as file:
+        results = read_report(os.path.join(directory, REPORT))
+    except (OSError, ParseError):
+        return "missing"
+    tried = [outcomes_below(results, place) for places in UPSTREAMS.values() for place in places]
+    is_shown = all("passed" in outcomes and "failed" not in outcomes for outcomes in tried)
+    return "verified" if is_shown else "missing"
+
+
+def _live_smoke(directory: str) -> Status:
+    try:
+        with open(os.path.join(directory, LIVE_SMOKE), encoding="utf-8") as file:
             status: Status = msgspec.convert(json.load(file)["status"], Status)
             return status
     except FileNotFoundError:

@@ -12,18 +12,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
-from typing import Literal
 
 from tests.checklist.rows import RULES, Rule
+from tools.test_report import Results, outcomes_below, read_report
 
 DEADLINE_SECONDS = 600
-Outcome = Literal["passed", "failed", "skipped"]
 LINE = "{:>2}  {:<8} {:>5}  {}"
 
 
-def run_tests(nodes: Sequence[str]) -> dict[str, list[Outcome]]:
+def run_tests(nodes: Sequence[str]) -> Results:
     """What came of every test, by its node without parameters."""
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.xml")
@@ -32,35 +30,13 @@ def run_tests(nodes: Sequence[str]) -> dict[str, list[Outcome]]:
         return read_report(report)
 
 
-def read_report(path: str) -> dict[str, list[Outcome]]:
-    found: dict[str, list[Outcome]] = {}
-    for case in ElementTree.parse(path).iter("testcase"):
-        file = case.get("classname", "").replace(".", "/") + ".py"
-        name = case.get("name", "").partition("[")[0]
-        kinds = {child.tag for child in case}
-        outcome: Outcome = "passed"
-        if kinds & {"failure", "error"}:
-            outcome = "failed"
-        elif "skipped" in kinds:
-            outcome = "skipped"
-        found.setdefault(f"{file}::{name}", []).append(outcome)
-    return found
-
-
-def verdict(rule: Rule, results: dict[str, list[Outcome]]) -> tuple[str, int]:
+def verdict(rule: Rule, results: Results) -> tuple[str, int]:
     """`pass`, `FAIL` or `not yet`, and how many tests passed. A test that did not run shows nothing."""
-    seen: list[list[Outcome]] = []
-    for test in rule.tests:
-        below = [one for node, outcomes in results.items() if _is_part(node, test) for one in outcomes]
-        seen.append(below)
+    seen = [outcomes_below(results, test) for test in rule.tests]
     passed = sum(outcomes.count("passed") for outcomes in seen)
     if any("failed" in outcomes or "passed" not in outcomes for outcomes in seen):
         return "FAIL", passed
     return ("not yet" if rule.later or not seen else "pass"), passed
-
-
-def _is_part(node: str, test: str) -> bool:
-    return node == test or ("::" not in test and node.startswith(f"{test}::"))
 
 
 def main(arguments: Sequence[str]) -> int:

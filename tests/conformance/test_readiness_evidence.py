@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
-from tools.readiness import gaps, main, read_evidence, record_of
+from tools.readiness import UPSTREAMS, gaps, main, read_evidence, record_of
 
 COMMAND: dict[str, Any] = {
     "path": "session list",
@@ -170,23 +170,42 @@ def test_a_command_that_nobody_called_and_a_code_that_nobody_declared_are_gaps()
     ]
 
 
+def report_of(upstreams: str) -> str:
+    """A JUnit report in which every fake was tried and passed, but for what is asked for in one file."""
+    places = [place for named in UPSTREAMS.values() for place in named]
+    asked = next(place for place in places if place.endswith(".py"))
+    child = {"failure": "<failure/>", "skipped": "<skipped/>"}.get(upstreams, "")
+    cases = [
+        f'<testcase classname="{_module(place)}" name="test_it">{child if place == asked else ""}</testcase>'
+        for place in places
+        if place != asked or upstreams != "one is not there"
+    ]
+    return "<testsuite>" + "".join(cases) + ("" if upstreams == "cut off" else "</testsuite>")
+
+
+def _module(place: str) -> str:
+    return (place + "test_x.py" if place.endswith("/") else place).removesuffix(".py").replace("/", ".")
+
+
 @pytest.mark.parametrize(
-    ("missing", "companions", "statuses"),
+    ("missing", "upstreams", "smoke", "statuses"),
     [
-        ([], {}, ("verified", "missing", "missing")),
-        (["x: no success"], {"mock_upstream.json": "verified"}, ("missing", "verified", "missing")),
-        (
-            [],
-            {"mock_upstream.json": "verified", "live_smoke.json": "verified"},
-            ("verified", "verified", "verified"),
-        ),
+        ([], "", "", ("verified", "missing", "missing")),
+        (["x: no success"], "passed", "", ("missing", "verified", "missing")),
+        ([], "passed", "verified", ("verified", "verified", "verified")),
+        ([], "failure", "", ("verified", "missing", "missing")),
+        ([], "skipped", "", ("verified", "missing", "missing")),
+        ([], "cut off", "", ("verified", "missing", "missing")),
+        ([], "one is not there", "", ("verified", "missing", "missing")),
     ],
 )
 def test_the_record_holds_what_the_evidence_says(
-    tmp_path: Path, missing: list[str], companions: dict[str, str], statuses: tuple[str, ...]
+    tmp_path: Path, missing: list[str], upstreams: str, smoke: str, statuses: tuple[str, ...]
 ) -> None:
-    for name, status in companions.items():
-        (tmp_path / name).write_text(json.dumps({"status": status}), encoding="utf-8")
+    if upstreams:
+        (tmp_path / "report.xml").write_text(report_of(upstreams), encoding="utf-8")
+    if smoke:
+        (tmp_path / "live_smoke.json").write_text(json.dumps({"status": smoke}), encoding="utf-8")
 
     made = record_of(str(tmp_path), missing, "sha256:x")
 
