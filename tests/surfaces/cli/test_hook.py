@@ -202,14 +202,14 @@ def test_a_ceiling_that_allows_only_reading_is_respected(runtime: Runtime) -> No
 @pytest.mark.parametrize(
     ("line", "note"),
     [
-        (["hook"], b"handrail hook: the event"),
+        (["hook"], b"handrail hook: no event is named; known: "),
         (["hook", "Stop"], b"handrail hook: the event Stop means nothing here"),
         (["hook", "PreCompact", "--bogus"], b"handrail hook: STORE_PERMISSION_DENIED"),
         (["hook", "SessionStart"], b"handrail hook: STORE_PERMISSION_DENIED"),
         (["--compact", "hook", "Stop"], b"handrail hook: the event Stop means nothing here"),
         (["--quiet", "--bogus", "hook", "PreCompact", "more"], b"handrail hook: "),
         (["hook", "--project", "/no/such", "SessionStart"], b"handrail hook: "),
-        (["hook", "--format", "yaml", "--timeout"], b"handrail hook: the event"),
+        (["hook", "--format", "yaml", "--timeout"], b"handrail hook: no event is named"),
     ],
 )
 def test_as_a_process_it_ends_well_whatever_it_is_given(tool: Tool, line: list[str], note: bytes) -> None:

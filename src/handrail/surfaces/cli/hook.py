@@ -68,9 +68,8 @@ def answer_hook(
     The client decides how text for the agent is wrapped; one that is not known gets it as it is.
     """
     if event not in EVENTS:
-        return HookAnswer(
-            note=f"the event {one_line(event)[:40]} means nothing here; known: {', '.join(EVENTS)}"
-        )
+        named = f"the event {one_line(event)[:40]} means nothing here" if event else "no event is named"
+        return HookAnswer(note=f"{named}; known: {', '.join(EVENTS)}")
     try:
         rt = build_runtime()
         project = rt.workspace.project("")

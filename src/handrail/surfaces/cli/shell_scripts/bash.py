@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.surfaces.cli.shell_scripts.words import Words
+from handrail.surfaces.cli.shell_scripts.words import Words, case_of
 
 _WALK = r"""
 _handrail() {
@@ -89,7 +89,7 @@ def bash_script(words: Words) -> str:
     """The walk over the line, and the table as `case` lines."""
     known = "|".join(sorted({*words.after, *words.flags} - {""}))
     values = [
-        f"    {_place(path)}' {flag}') spec='{_told(value)}' ;;"
+        f"    {case_of(path)}' {flag}') spec='{_told(value)}' ;;"
         for (path, flag), value in sorted(words.values.items(), reverse=True)
     ]
     flags = [f"    '{path}') spec='one {' '.join(after)}' ;;" for path, after in words.flags.items() if path]
@@ -123,10 +123,6 @@ def bash_script(words: Words) -> str:
             "",
         ]
     )
-
-
-def _place(path: str) -> str:
-    return f"'{path}'" if path else "*"
 
 
 def _told(value: tuple[str, ...]) -> str:

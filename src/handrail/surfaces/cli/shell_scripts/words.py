@@ -58,6 +58,11 @@ def _after() -> dict[str, tuple[str, ...]]:
     return {path: tuple(words) for path, words in sorted(found.items())}
 
 
+def case_of(path: str) -> str:
+    """How a `case` of a shell names the commands that a flag belongs to; global flags belong to all."""
+    return f"'{path}'" if path else "*"
+
+
 def _value(param: Param) -> tuple[str, ...]:
     if param["choices"]:
         return ("many" if param["is_plural"] else "one", *param["choices"])
