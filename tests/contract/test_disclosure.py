@@ -188,6 +188,7 @@ def test_an_unknown_expansion_is_refused_with_what_is_offered() -> None:
         "unknown": ["owner", "x" * 80],
         "valid": ["runs", "runs.nodes", "runs.nodes.events"],
     }
+    assert refusal.message == '"owner" and 1 more cannot be expanded here.'
     check_refused(Success(data={}), None, Ask(expand=("runs",)), EXPAND_UNKNOWN)
 
 

@@ -16,6 +16,7 @@ from handrail.contract.fields import Object, path_of, project, stamped, tree_of,
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.selection import over_selected
 from handrail.contract.shape import LONGEST_NAME, Ask, Shape
+from handrail.contract.wording import quoted
 
 MAX_EXPANSION_DEPTH = 3
 
@@ -63,7 +64,8 @@ def _expansion_refused(names: Sequence[str], shape: Shape | None) -> Failure | N
     unknown = [name for name in names if name not in offered and name not in deep]
     if unknown:
         details: dict[str, Json] = {"unknown": _cut(unknown), "valid": list(offered)}
-        message = f"{len(unknown)} of the {len(names)} names to expand are not offered here."
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        message = f"{quoted(unknown[0])}{more} cannot be expanded here."
         return Failure(kind=EXPAND_UNKNOWN, message=message, details=details)
     if deep:
         depth = max(len(path_of(name)) for name in deep)
