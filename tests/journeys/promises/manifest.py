@@ -13,7 +13,9 @@ from tests.journeys.promises import (
     response_contract,
     resumption_pack,
 )
+from tests.journeys.promises.hardening import door, limits, programs, store
 from tests.journeys.promises.promise import Promise
+from tests.journeys.promises.truth import branches, commits, files, finding, judging, telling, terminals
 
 COMMAND_LINE: tuple[Promise, ...] = (
     *command_line_answers.PROMISES,
@@ -22,10 +24,27 @@ COMMAND_LINE: tuple[Promise, ...] = (
     *command_line_self.PROMISES,
     *command_line_update.PROMISES,
 )
+TRUTH: tuple[Promise, ...] = (
+    *judging.PROMISES,
+    *telling.PROMISES,
+    *branches.PROMISES,
+    *finding.PROMISES,
+    *commits.PROMISES,
+    *terminals.PROMISES,
+    *files.PROMISES,
+)
+HARDENING: tuple[Promise, ...] = (
+    *programs.PROMISES,
+    *store.PROMISES,
+    *limits.PROMISES,
+    *door.PROMISES,
+)
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,
     *resumption_pack.PROMISES,
     *COMMAND_LINE,
     *response_contract.PROMISES,
     *design.PROMISES,
+    *TRUTH,
+    *HARDENING,
 )
