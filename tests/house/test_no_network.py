@@ -21,11 +21,10 @@ Sigstore; nothing else speaks to a network."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/demo/processes.py",
-    "src/handrail/host/workflow_sources/git.py",
+    "src/handrail/host/git.py",
     "src/handrail/store_proof/processes.py",
     "src/handrail/store_proof/nursery.py",
     "src/handrail/host/mcp_handshake.py",
-    "src/handrail/host/changed_files.py",
     "src/handrail/host/client_files.py",
     "src/handrail/host/updates.py",
     "src/handrail/host/provenance.py",

@@ -33,9 +33,9 @@ PYTHON = "/venv/bin/python"
             ("pipx", "install", "--force", "--pip-args=--only-binary=handrail", "handrail[verify]==7.1.0"),
         ),
         (
-            (PYTHON, "-m", "pip", "install", "--upgrade", "handrail==7.1.0"),
+            (PYTHON, "-P", "-m", "pip", "install", "--upgrade", "handrail==7.1.0"),
             (
-                *(PYTHON, "-m", "pip", "install", "--upgrade"),
+                *(PYTHON, "-P", "-m", "pip", "install", "--upgrade"),
                 *("--only-binary", "handrail", "handrail[verify]==7.1.0"),
             ),
         ),
@@ -80,9 +80,9 @@ WANTED = f"handrail[verify]=={__version__}"
     [
         ("uv-tool", False, ["uv", "tool", "install", "--force", WANTED]),
         ("pipx", True, ["pipx", "install", "--force", WANTED]),
-        ("pip", True, [PYTHON, "-m", "pip", "install", WANTED]),
+        ("pip", True, [PYTHON, "-P", "-m", "pip", "install", WANTED]),
         ("pip", False, ["uv", "pip", "install", "--python", PYTHON, WANTED]),
-        ("pip-user", True, [PYTHON, "-m", "pip", "install", WANTED]),
+        ("pip-user", True, [PYTHON, "-P", "-m", "pip", "install", WANTED]),
     ],
 )
 def test_the_extra_is_added_to_this_version_by_the_manager_that_installed_it(

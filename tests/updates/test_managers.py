@@ -53,8 +53,8 @@ def test_pipx_does_so_by_pip_as_well(tmp_path: Path, index: Index) -> None:
 def test_pip_brings_the_newest_release_and_the_one_that_is_named(pip: Installation, index: Index) -> None:
     pip.environment["PIP_INDEX_URL"] = index.url
 
-    check_updated(pip, "pip", "-m", "pip", "install", "--upgrade", "handrail")
-    check_named(pip, "-m", "pip", "install", "--upgrade")
+    check_updated(pip, "pip", "-P", "-m", "pip", "install", "--upgrade", "handrail")
+    check_named(pip, "-P", "-m", "pip", "install", "--upgrade")
 
 
 def test_an_environment_without_pip_is_brought_there_by_uv(venv: Installation) -> None:

@@ -6,11 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 
 from handrail.demo.orders import Moment, Order, Report, encode_line
+from handrail.host.programs import make_child_environment, own_command
 
 CALL_SECONDS = 60
 MOMENT_SECONDS = 20
@@ -30,10 +30,10 @@ class AgentProcess:
     def __init__(self, environment: Mapping[str, str], directory: str) -> None:
         # A session of its own: a Ctrl-C reaches the demo, and the demo ends the whole group.
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-            _command("handrail.demo.agent"),
+            own_command("handrail.demo.agent"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=dict(environment),
+            env=make_child_environment(environment),
             cwd=directory,
             start_new_session=True,
         )
@@ -86,13 +86,9 @@ def kill_handrail(arguments: Sequence[str], moment: Moment, watched: str) -> Rep
     return _report(arguments, child, b"", started)
 
 
-def _command(module: str) -> list[str]:
-    return [sys.executable, "-P", "-m", module]  # -P: nothing in the working directory is imported
-
-
 def _started(arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-        [*_command("handrail.main"), *arguments],
+        [*own_command(), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=out,
         stderr=subprocess.DEVNULL,

@@ -19,8 +19,9 @@ from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 from handrail.host.client_servers import places_of
 from handrail.host.install_method import install_method
-from handrail.host.installation import PACKAGE, PACKED, on_path
+from handrail.host.installation import PACKAGE, PACKED
 from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.programs import find_program, make_child_environment, own_command
 from handrail.host.skill_files import remove_skill, skill_version, sync_skill
 
 _PROGRAMS = ("claude", "codex", "gemini")
@@ -39,7 +40,7 @@ class LocalClientFiles:
         self._user = environment.get("HOME") or os.path.expanduser("~")
 
     def places(self) -> ClientPlaces:
-        found = {name: on_path(name, self._environment) for name in _PROGRAMS}
+        found = {name: find_program(name, self._environment) for name in _PROGRAMS}
         return msgspec.structs.replace(
             places_of(self._user, self._environment),
             command=_own_command(self._environment),
@@ -100,7 +101,7 @@ class LocalClientFiles:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 cwd=project,
-                env=dict(self._environment),
+                env=make_child_environment(self._environment),
                 timeout=_SECONDS,
                 check=False,
             )
@@ -145,13 +146,13 @@ def _own_command(environment: Mapping[str, str]) -> tuple[str, ...]:
     What `uvx` made may be gone tomorrow, so there `uvx` itself is the command.
     """
     if install_method(PACKAGE) == "ephemeral":
-        uvx = on_path("uvx", environment)
+        uvx = find_program("uvx", environment)
         if uvx:
             return (uvx, "handrail")
     beside = os.path.join(os.path.dirname(sys.executable), "handrail")
     if os.access(beside, os.X_OK):
         return (beside,)
-    return (sys.executable, "-m", "handrail.main")
+    return own_command()
 
 
 def _replaced(path: str, content: bytes) -> None:

@@ -23,6 +23,7 @@ from handrail.contract.outcome import Json
 from handrail.host.install_method import install_method
 from handrail.host.notices import kept_notices
 from handrail.host.plain_files import opened_plainly
+from handrail.host.programs import find_program
 
 READINESS_NAME = "_readiness.json"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -57,7 +58,7 @@ class LocalInstallation:
         return "environment" if self._environment.get("AI_NATIVE_CLI_SECRET") else "file"
 
     def program(self) -> ProgramFacts:
-        found = on_path("handrail", self._environment)
+        found = find_program("handrail", self._environment)
         beside = os.path.dirname(os.path.realpath(sys.executable)) if sys.executable else ""
         return ProgramFacts(
             python=".".join(str(part) for part in sys.version_info[:3]),
@@ -65,7 +66,7 @@ class LocalInstallation:
             method=install_method(PACKAGE),
             on_path=found,
             is_on_path=bool(found) and _belongs(found, beside),
-            git=on_path("git", self._environment),
+            git=find_program("git", self._environment),
         )
 
     def place(self, name: str) -> PlaceFacts:
@@ -116,7 +117,7 @@ class LocalInstallation:
         from handrail.host.client_servers import client_servers, places_of  # noqa: PLC0415 - one check asks
 
         places = places_of(self._user_directory(), self._environment)
-        return client_servers(places, project, _content, lambda name: on_path(name, self._environment))
+        return client_servers(places, project, _content, lambda name: find_program(name, self._environment))
 
     def notices(self) -> Sequence[dict[str, Json]]:
         return kept_notices(self._home)
@@ -147,17 +148,6 @@ def _content(path: str) -> bytes | None:
             return file.read(_MOST_BYTES)
     except OSError:
         return None
-
-
-def on_path(command: str, environment: Mapping[str, str]) -> str:
-    """The file that a shell would start; empty when there is none."""
-    if os.sep in command:
-        return command if os.access(command, os.X_OK) else ""
-    for directory in environment.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(directory or ".", command)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return os.path.abspath(path)
-    return ""
 
 
 def _belongs(script: str, beside: str) -> bool:

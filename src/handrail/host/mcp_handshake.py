@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping
 
 import msgspec
 
 from handrail import __version__
 from handrail.contract.installation_facts import Handshake
+from handrail.host.programs import make_child_environment, own_command
 
 TIMEOUT_SECONDS = 25
 _GREETING = {
@@ -40,13 +40,12 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 def greet(environment: Mapping[str, str]) -> Handshake:
     """What the server answered; the trouble in a sentence when it did not."""
     line = msgspec.json.encode(_GREETING) + b"\n"
-    command = [sys.executable, "-m", "handrail.main", "mcp"]
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
-            command,
+            [*own_command(), "mcp"],
             input=line,
             capture_output=True,
-            env=dict(environment),
+            env=make_child_environment(environment),
             timeout=TIMEOUT_SECONDS,
             check=False,
         )

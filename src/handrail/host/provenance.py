@@ -10,7 +10,6 @@ import io
 import os
 import shutil
 import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ import msgspec
 
 from handrail.contract.provenance_facts import NotChecked, NotTrusting, ProvenanceAnswer, ProvenanceOrder
 from handrail.host.installation import PACKAGE
+from handrail.host.programs import own_command
 
 _CHECK_SECONDS = 60
 _LOOK_SECONDS = 0.05
@@ -49,7 +49,7 @@ class LocalProvenance:
                 file.write(msgspec.json.encode(order))
                 file.seek(0)
                 child = subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
-                    [sys.executable, "-P", "-m", _CHILD],
+                    own_command(_CHILD),
                     stdin=file,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

@@ -25,9 +25,10 @@ from handrail.contract.update_facts import Driven, Fetched, Installed, InstallFa
 from handrail.host.fetching import FETCH_SECONDS, fetched, resolved, with_login
 from handrail.host.index_sources import Manager, index_sources
 from handrail.host.install_method import InstallMethod, install_method
-from handrail.host.installation import PACKAGE, on_path
+from handrail.host.installation import PACKAGE
 from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.programs import find_program, make_child_environment
 from handrail.host.skill_files import sync_skill
 
 _LOOK_SECONDS = 0.05
@@ -48,7 +49,7 @@ class LocalUpdates:
         self._secrets = Secrets() if secrets is None else secrets
 
     def facts(self) -> InstallFacts:
-        found = {name: on_path(name, self._environment) for name in ("uv", "pipx")}
+        found = {name: find_program(name, self._environment) for name in ("uv", "pipx")}
         method = install_method(PACKAGE)
         receipt, pipx = _receipt(), _pipx_metadata()
         has_pip = find_spec("pip") is not None
@@ -105,7 +106,7 @@ class LocalUpdates:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**self._environment, **call.environment},
+                env=make_child_environment(self._environment, **call.environment),
                 cwd=_NEUTRAL,
                 start_new_session=True,
             )

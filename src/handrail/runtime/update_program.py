@@ -260,7 +260,7 @@ def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[s
         case "pipx":
             return (pipx, "upgrade", *index, facts.environment_name)
         case _ if facts.has_pip:
-            return (facts.executable, "-m", "pip", "install", "--upgrade", *index, wanted)
+            return (facts.executable, "-P", "-m", "pip", "install", "--upgrade", *index, wanted)
         case _:
             return (*in_place, *index, wanted)
 

@@ -196,6 +196,6 @@ def _extra_command(facts: InstallFacts) -> tuple[str, ...]:
             suffix = ("--suffix", facts.suffix) if facts.suffix else ()
             return ("pipx", "install", "--force", *suffix, wanted)
         case _ if facts.has_pip:
-            return (facts.executable, "-m", "pip", "install", wanted)
+            return (facts.executable, "-P", "-m", "pip", "install", wanted)
         case _:
             return ("uv", "pip", "install", "--python", facts.executable, wanted)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 
 import msgspec
 
 from handrail.contract.store_facts import ProofPart
+from handrail.host.programs import make_child_environment, own_command
 from handrail.store_proof.nursery import NurseryOrder, NurseryReport
 
 LONGEST_SECONDS = 1800
@@ -19,10 +19,11 @@ _MOST_PROBLEMS = 20
 def part_of(name: str, order: NurseryOrder) -> ProofPart:
     """Carry out an order in a process of its own, so that forking never meets the caller's threads."""
     text = msgspec.json.encode(order).decode()
-    command = [sys.executable, "-P", "-m", "handrail.store_proof.nursery", text]
+    command = [*own_command("handrail.store_proof.nursery"), text]
     with subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
         command,
         stdin=subprocess.DEVNULL,
+        env=make_child_environment(os.environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping
 
 from handrail.contract.wording import quoted
+from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, trouble
 from handrail.ports import WorkflowFile
@@ -29,7 +29,7 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
     shown = f"{(source.path or source.url).rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
     if not os.path.isdir(repository):
         return [_absent(source, repository, shown)]
-    git = _Git(repository, environment)
+    git = open_objects(repository, environment, SECONDS)
     if git.run("cat-file", "-e", f"{source.ref}^{{commit}}") is None:
         return [_no_commit(source, repository, shown)]
     listing = git.run("ls-tree", "-z", f"{source.ref}:{source.directory}")
@@ -37,53 +37,24 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
         message = f"{shown} has no directory {quoted(source.directory)}."
         return [trouble("git", shown, message, "Correct directory in config.json.")]
     names = _listed(listing)
-    contents = git.contents([digest for _, digest in names])
+    contents = _contents(git, [digest for _, digest in names])
     return [
         WorkflowFile(source_kind="git", source_ref=f"{shown}/{name}", content=content)
         for (name, _), content in zip(names, contents, strict=True)
     ]
 
 
-class _Git:
-    """One repository, asked without anything of the user's that could start a program or a connection."""
-
-    def __init__(self, repository: str, environment: Mapping[str, str]) -> None:
-        self._command = ["git", "--no-replace-objects", "-C", repository, "-c", "protocol.allow=never"]
-        self._environment = {
-            "PATH": environment.get("PATH", os.defpath),
-            "HOME": environment.get("HOME", "/"),
-            "LC_ALL": "C",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
-        }
-
-    def run(self, *arguments: str, given: bytes = b"") -> bytes | None:
-        """What git printed; None when it refused, took too long or is not installed."""
-        try:
-            done = subprocess.run(  # noqa: S603 - fixed command, arguments checked by the settings
-                [*self._command, *arguments],
-                input=given,
-                capture_output=True,
-                env=self._environment,
-                timeout=SECONDS,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout if done.returncode == 0 else None
-
-    def contents(self, digests: list[str]) -> list[bytes]:
-        """The blobs, in order; empty where one is missing or larger than a workflow may be."""
-        sizes = self.run("cat-file", "--batch-check=%(objectsize)", given=_lines(digests))
-        wanted = [
-            size.isdigit() and int(size) <= MAX_SOURCE_BYTES + 1
-            for size in ("" if sizes is None else sizes.decode("ascii", "replace")).split("\n")
-        ][: len(digests)]
-        chosen = [digest for digest, is_wanted in zip(digests, wanted, strict=False) if is_wanted]
-        printed = self.run("cat-file", "--batch=%(objectname) %(objectsize)", given=_lines(chosen)) or b""
-        found = _blobs(printed)
-        return [found.get(digest, b"") for digest in digests]
+def _contents(git: Git, digests: list[str]) -> list[bytes]:
+    """The blobs, in order; empty where one is missing or larger than a workflow may be."""
+    sizes = git.run("cat-file", "--batch-check=%(objectsize)", given=_lines(digests))
+    wanted = [
+        size.isdigit() and int(size) <= MAX_SOURCE_BYTES + 1
+        for size in ("" if sizes is None else sizes.decode("ascii", "replace")).split("\n")
+    ][: len(digests)]
+    chosen = [digest for digest, is_wanted in zip(digests, wanted, strict=False) if is_wanted]
+    printed = git.run("cat-file", "--batch=%(objectname) %(objectsize)", given=_lines(chosen)) or b""
+    found = _blobs(printed)
+    return [found.get(digest, b"") for digest in digests]
 
 
 def _repository(source: GitSource, home: str) -> str:
