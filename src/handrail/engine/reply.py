@@ -77,6 +77,8 @@ class ReplyWarning(Payload, frozen=True, kw_only=True):
 
     code: WarningCode
     message: str
+    details: dict[str, Any] = {}
+    """The names and values that the message speaks of, for programs: under camelCase keys, plain JSON."""
     corrected_token: str = ""
     next_call: ToolCall | None = None
     """Where the warning is about another place than this reply: the call that goes there."""
@@ -304,18 +306,21 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
             f"The author recommends less automation for this workflow. The highest combination considered "
             f"safe is autonomy {safe.autonomy} with riskPolicy {safe.risk_policy}; yours stays in force."
         )
-        warnings.append(ReplyWarning(code="MODE_ABOVE_RECOMMENDED", message=message))
+        details = {"autonomy": safe.autonomy, "riskPolicy": safe.risk_policy}
+        warnings.append(ReplyWarning(code="MODE_ABOVE_RECOMMENDED", message=message, details=details))
     for seen in standing.unavailable:
         message = f"{seen.capability} is not available; take the way that the steps give without it."
-        warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message))
+        details = {"capability": seen.capability}
+        warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
     for gap in standing.passed_over[:MOST_GAPS_TOLD]:
         message = (
             f"Something required was missing, and the mode went on: {gap.reason}: {gap.summary} Kept as "
             f"{gap.gap_id}; once it is settled, report a wr.gap artifact with that resolvesGapId."
         )
-        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message))
+        details = {"gapId": gap.gap_id, "reason": gap.reason}
+        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details=details))
     if len(standing.passed_over) > MOST_GAPS_TOLD:
         more = len(standing.passed_over) - MOST_GAPS_TOLD
         message = f"{more} more gaps were recorded at this step; the session shows them."
-        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message))
+        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details={"omitted": more}))
     return warnings

@@ -99,7 +99,8 @@ def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
         return ()
     better = suggested_id(run.workflow_id, run.source_kind)
     message = f"The id {run.workflow_id} has no namespace; rename it to {better}."
-    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message),)
+    details = {"workflowId": run.workflow_id, "suggestion": better}
+    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message, details=details),)
 
 
 def _first_run(run: Run) -> tuple[ReplyWarning, ...]:

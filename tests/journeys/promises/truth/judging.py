@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "truth.warnings.fields",
+        "truth, R33",
+        "A warning carries the ids and values that it speaks of as fields.",
+    ),
+)
