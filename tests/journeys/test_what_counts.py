@@ -1,4 +1,4 @@
-"""What an artifact, an observation or a decision is worth: it counts for its own requirement, or not at all."""
+"""What an artifact, an observation or a decision is worth: its own requirement, or nothing."""
 
 from __future__ import annotations
 
