@@ -306,7 +306,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
             f"The author recommends less automation for this workflow. The highest combination considered "
             f"safe is autonomy {safe.autonomy} with riskPolicy {safe.risk_policy}; yours stays in force."
         )
-        details = {"autonomy": safe.autonomy, "riskPolicy": safe.risk_policy}
+        details: dict[str, Any] = {"autonomy": safe.autonomy, "riskPolicy": safe.risk_policy}
         warnings.append(ReplyWarning(code="MODE_ABOVE_RECOMMENDED", message=message, details=details))
     for seen in standing.unavailable:
         message = f"{seen.capability} is not available; take the way that the steps give without it."
