@@ -48,6 +48,7 @@ def console() -> "NoReturn":
 
 def main() -> int:
     """One command line; the exit status."""
+    _require_utf8()
     arguments = sys.argv[1:]
     if arguments == ["--version"] and _told_version():
         return 0
@@ -67,6 +68,16 @@ def main() -> int:
     secrets = Secrets()
     process.redact = secrets.redacted
     return run(process, arguments, os.environ, _doors(secrets))
+
+
+def _require_utf8() -> None:
+    """Start again where the locale would refuse names that are not ASCII: files and messages are UTF-8."""
+    if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
+        return
+    try:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
+    except OSError:
+        return  # then only names that are not ASCII are in trouble
 
 
 def _import_msgspec() -> None:

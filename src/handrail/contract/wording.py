@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+import msgspec
 
 LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
@@ -26,6 +29,36 @@ _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 # A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
 _MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
+
+
+def make_readable(text: str) -> str:
+    """Text that the system gave as bytes: bytes that are no UTF-8 stand in it as escapes such as `\\xff`."""
+    try:
+        content = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
+        content = text.encode("utf-8", "surrogatepass")
+    return content.decode("utf-8", "backslashreplace")
+
+
+def make_readable_json(value: Any) -> Any:
+    """The same value, which every encoder takes; almost always it is one already."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return _readable(value)
+    return value
+
+
+def _readable(value: Any) -> Any:
+    match value:
+        case str():
+            return make_readable(value)
+        case dict():
+            return {make_readable(name): _readable(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_readable(inner) for inner in value]
+        case _:
+            return value
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -132,7 +132,7 @@ class LocalClientFiles:
 
     def _record(self, path: str) -> str:
         return os.path.join(
-            self._home, _KEPT, sha256(os.path.abspath(path).encode()).hexdigest()[:32] + ".json"
+            self._home, _KEPT, sha256(os.fsencode(os.path.abspath(path))).hexdigest()[:32] + ".json"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey
-from handrail.contract.wording import quoted
+from handrail.contract.wording import make_readable, quoted
 from handrail.host.plain_files import opened_plainly
 
 _SMALL_FILE_BYTES = 4_096
@@ -50,14 +50,15 @@ class LocalWorkspace:
             name = head.removeprefix("ref: ").strip()
             if not _is_ref(name):
                 return seen
-            seen["git_branch"] = name.removeprefix("refs/heads/")[:200]
+            seen["git_branch"] = make_readable(name.removeprefix("refs/heads/"))[:200]
             head = _commit_of(directory, name)
         if re.fullmatch(_COMMIT, head):
             seen["git_head_sha"] = head
         return seen
 
     def account(self) -> str:
-        return self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
+        named = self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
+        return make_readable(named)
 
 
 def _is_ref(name: str) -> bool:
@@ -120,7 +121,7 @@ def _commit_of(directory: str, ref: str) -> str:
 
 def _packed_commit(path: str, ref: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=opened_plainly) as lines:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=opened_plainly) as lines:
             for line in lines:
                 commit, _, name = line.rstrip("\n").partition(" ")
                 if name == ref:
@@ -133,7 +134,7 @@ def _packed_commit(path: str, ref: str) -> str:
 def _read_line(path: str) -> str:
     """The first line of a small file; empty when there is none. Git facts are helpful, never required."""
     try:
-        with open(path, encoding="utf-8", errors="replace", opener=opened_plainly) as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=opened_plainly) as file:
             return file.read(_SMALL_FILE_BYTES).partition("\n")[0].strip()
     except OSError:
         return ""

@@ -14,6 +14,7 @@ from handrail import __version__
 from handrail.contract.ids import is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.redaction import REDACTED, is_secret_name
+from handrail.contract.wording import make_readable
 from handrail.ports import AuditLine, Settings
 from handrail.runtime.operation import Effect
 from handrail.runtime.permission import KEY, Caller
@@ -58,7 +59,7 @@ def account_for(
         duration_ms=rt.clock.monotonic_ms() - started_ms,
         targets_count=_targets(params, outcome),
         token_fingerprint=_fingerprint(params),
-        request_id=str(params.get(KEY, ""))[:128],
+        request_id=_text(params.get(KEY, ""))[:128],
     )
     rt.audit.record(line, settings.audit_months)
 
@@ -88,7 +89,7 @@ def settings_or_defaults(rt: Runtime) -> Settings:
 def _workspace(rt: Runtime, params: dict[str, Json]) -> str:
     asked = params.get("project", "")
     try:
-        return rt.workspace.project(asked if isinstance(asked, str) else "")
+        return make_readable(rt.workspace.project(asked if isinstance(asked, str) else ""))
     except Fault:
         return ""
 
@@ -131,8 +132,7 @@ def _measured(value: Json) -> dict[str, Json]:
 
 
 def _text(value: Any) -> str:
-    """Half of a surrogate pair, which no file can hold, becomes a question mark."""
-    return str(value).encode("utf-8", "replace").decode()
+    return make_readable(str(value))
 
 
 def _not_json(value: Any) -> dict[str, Json]:

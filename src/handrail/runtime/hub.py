@@ -17,6 +17,7 @@ from handrail.contract.disclosure import disclose
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Page, Success, failure_of
 from handrail.contract.redaction import without_named_secrets
 from handrail.contract.shape import Ask
+from handrail.contract.wording import make_readable_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_token_moved
@@ -135,12 +136,24 @@ def _safe(failure: Failure) -> Failure:
     if following is not None:
         params = without_named_secrets(following.params)
         following = msgspec.structs.replace(following, params=params)
-    details = without_named_secrets(failure.details)
+        following = msgspec.structs.replace(following, params=make_readable_json(following.params))
+    details = make_readable_json(without_named_secrets(failure.details))
     return msgspec.structs.replace(failure, details=details, next_call=following)
 
 
 def _as_success(result: Any) -> Success:
-    return result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
+    success = result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
+    return _readable(success)
+
+
+def _readable(success: Success) -> Success:
+    """A path may hold bytes that are no text; an answer holds none."""
+    data, page = make_readable_json(success.data), success.page
+    items = () if page is None else make_readable_json(page.items)
+    if data is success.data and (page is None or items is page.items):
+        return success
+    shown = None if page is None else msgspec.structs.replace(page, items=tuple(items))
+    return msgspec.structs.replace(success, data=data, page=shown)
 
 
 def _disclosed_line(called: Operation, line: StreamItem | Success, ask: Ask) -> StreamItem | Outcome:

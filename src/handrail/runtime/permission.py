@@ -10,6 +10,7 @@ from handrail.contract.canonical import digest
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_FORBIDDEN
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.vocabulary import MaxEffect
+from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports import Settings
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import Runtime
@@ -60,11 +61,11 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
 
     A dry run, or the confirm token of one, does as well. Raises Fault E_CONFIRMATION_REQUIRED.
     """
-    params: dict[str, Json] = msgspec.to_builtins(request)
+    params: dict[str, Json] = make_readable_json(msgspec.to_builtins(request))
     if KEY in params or params.get("dryRun") is True or "confirm" in params:
         return
     # The same arguments in another project are another start.
-    where = rt.workspace.project(params.get("project", ""))
+    where = make_readable(rt.workspace.project(params.get("project", "")))
     content = digest({"operation": called.name, "params": params, "project": where})
     derived = "auto-" + content.removeprefix("sha256:")[:_KEY_LENGTH]
     raise Fault(

@@ -332,12 +332,12 @@ def test_input_may_stand_in_a_file_or_on_stdin(text: str) -> None:
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_place() -> None:
     check_refused(
-        ["workflow", "list", "--query", os.fsdecode(b"\xff\xfe")], ("argument 4", "not UTF-8"), is_usage=False
+        ["workflow", "list", "--query", os.fsdecode(b"\xff\xfe")], ("--query", "wrong value"), is_usage=False
     )
 
 
 def test_a_lone_surrogate_is_refused() -> None:
-    check_refused(["session", "resume", "\ud800"], ("argument 3", "not UTF-8"), is_usage=False)
+    check_refused(["session", "resume", "\ud800"], ("QUERY", "wrong value"), is_usage=False)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hashlib import sha256
 from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.contract.tokens import base64url
+from handrail.contract.wording import make_readable_json
 
 _SCOPE_BYTES = 24
 
@@ -17,8 +18,9 @@ def scope_digest(value: Json) -> str:
     """192 bits of SHA-256 over the canonical JSON of a value, in 32 characters.
 
     Agents copy the tokens that carry it, so it is short, but no two values can be made to share one.
+    A path that is no UTF-8 counts as it is shown.
     """
-    return base64url.encode(sha256(canonical_bytes(value)).digest()[:_SCOPE_BYTES])
+    return base64url.encode(sha256(canonical_bytes(make_readable_json(value))).digest()[:_SCOPE_BYTES])
 
 
 def sign(key: bytes, domain: str, content: bytes, length: int) -> bytes:

@@ -6,7 +6,7 @@ import os
 from typing import Literal, TypeAlias
 
 from handrail.contract.vocabulary import SourceKind
-from handrail.contract.wording import quoted
+from handrail.contract.wording import make_readable, quoted
 from handrail.host.plain_files import opened_plainly, why_unreadable
 from handrail.ports import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES
@@ -35,7 +35,7 @@ def files_in(
         return []
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
-        _found(os.path.join(directory, name), source_kind, prefix + name, holds)
+        _found(os.path.join(directory, name), source_kind, make_readable(prefix + name), holds)
         for name in names[:MOST_FILES]
     ]
     if len(names) > MOST_FILES:

@@ -79,4 +79,4 @@ def _reader_version() -> str:
                 if name.endswith(".py"):
                     found = os.stat(os.path.join(folder, name))
                     facts.append(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
+    return hashlib.sha256(os.fsencode("\n".join(facts))).hexdigest()[:32]

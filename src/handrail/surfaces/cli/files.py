@@ -24,7 +24,7 @@ def file_content(path: str, limit_bytes: int) -> bytes:
     Raises Fault E_NOT_FOUND, E_FORBIDDEN, E_VALIDATION or E_IO.
     """
     try:
-        with open(path.encode(), "rb") as file:  # bytes: the locale must not touch the name
+        with open(os.fsencode(path), "rb") as file:  # bytes: the locale must not touch the name
             return file.read(limit_bytes + 1)
     except OSError as error:
         raise _file_trouble(error, path) from error
@@ -34,7 +34,7 @@ def is_workflow_id(word: str) -> bool:
     """Whether a word can only be an id: nothing on disk has this name, and it does not look like a path."""
     if word == "-" or "/" in word or os.sep in word or word.endswith(_SUFFIX):
         return False
-    return not os.path.lexists(word.encode())
+    return not os.path.lexists(os.fsencode(word))
 
 
 def workflow_files(path: str) -> list[str]:
@@ -43,7 +43,7 @@ def workflow_files(path: str) -> list[str]:
     Raises Fault E_NOT_FOUND for a directory without any, REQUEST_TOO_LARGE for one with too many, and
     E_FORBIDDEN or E_IO.
     """
-    if path == "-" or not os.path.isdir(path.encode()):
+    if path == "-" or not os.path.isdir(os.fsencode(path)):
         return [path]
     found: list[str] = []
     folders = [path]
@@ -66,24 +66,20 @@ def workflow_files(path: str) -> list[str]:
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Names in a directory and whether each is one itself. A name that is no UTF-8 is left out."""
+    """Names in a directory and whether each is one itself."""
     try:
-        with os.scandir(folder.encode()) as entries:
-            seen = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        with os.scandir(os.fsencode(folder)) as entries:
+            return [
+                (entry.name.decode("utf-8", "surrogateescape"), entry.is_dir(follow_symlinks=False))
+                for entry in entries
+            ]
     except OSError as error:
         raise _file_trouble(error, folder) from error
-    named = []
-    for name, is_folder in seen:
-        try:
-            named.append((name.decode(), is_folder))
-        except UnicodeDecodeError:
-            continue
-    return named
 
 
 def _is_special(path: str) -> bool:
     """A pipe, a device or a link to a directory. A link that leads nowhere is a mistake, and told."""
-    return os.path.exists(path.encode()) and not os.path.isfile(path.encode())
+    return os.path.exists(os.fsencode(path)) and not os.path.isfile(os.fsencode(path))
 
 
 def _too_many(path: str) -> Fault:

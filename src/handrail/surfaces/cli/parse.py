@@ -55,7 +55,7 @@ class _Reading:
 def parse(arguments: Sequence[str]) -> Parsed:
     """Everything that argv says. A problem never hides the next one."""
     reading = _Reading()
-    texts = _decoded(arguments, reading.problems)
+    texts = [_decoded(argument) for argument in arguments]
     index = 0
     while index < len(texts):
         index += _take(reading, texts[index], texts[index + 1 :])
@@ -81,20 +81,12 @@ def commands_under(words: str) -> list[str]:
     return [path for path in _table.COMMANDS if not words or path.startswith(words + " ")]
 
 
-def _decoded(arguments: Sequence[str], problems: list[Problem]) -> list[str]:
-    """The arguments as UTF-8, whatever the locale made of them."""
-    texts = []
-    for place, argument in enumerate(arguments, 1):
-        try:
-            texts.append(os.fsencode(argument).decode())
-        except UnicodeError:
-            problems.append(
-                Problem(
-                    param=f"argument {place}", problem="is not UTF-8", expected="UTF-8 text", is_usage=False
-                )
-            )
-            texts.append("")
-    return texts
+def _decoded(argument: str) -> str:
+    """An argument as UTF-8, whatever the locale made of it; other bytes stay, for a path may have them."""
+    try:
+        return os.fsencode(argument).decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which only a caller within Python can send
+        return argument
 
 
 def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:

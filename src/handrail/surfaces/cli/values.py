@@ -21,8 +21,14 @@ ID_LENGTH = 128
 
 _INTEGER = r"-?[0-9]{1,18}"
 _CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_NO_TEXT = r"[\ud800-\udfff]"
+_NO_BYTE = r"[\ud800-\udc7f\udd00-\udfff]"
 _CONTROL_IN_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 _ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
+
+
+_PATHS = frozenset({"file", "document", "documents", "source", "sources", "directory"})
+"""A path is what the file system says, so it alone may hold bytes that are no UTF-8."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +135,9 @@ def _decoded(text: str | bytes) -> Json:
 
 def _expected_instead(param: Param, text: str) -> str:
     """What would have been right; empty when the text is."""
+    is_path = param["kind"] in _PATHS or text.startswith("@")
+    if re.search(_NO_BYTE if is_path else _NO_TEXT, text):
+        return "UTF-8 text"
     match param["kind"]:
         case "int":
             in_range = re.fullmatch(_INTEGER, text) and param["least"] <= int(text) <= param["most"]

@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "truth.system-bytes",
+        "truth, R23",
+        "Directories, users and branches that are not UTF-8 never break a call, in any locale.",
+    ),
+)
