@@ -100,9 +100,10 @@ class GivenWorkspace:
 
     def __init__(self) -> None:
         self.seen: dict[ObservationKey, str] = {"git_branch": "main"}
+        self.directory = "/project"
 
     def project(self, asked: str) -> str:
-        return asked or "/project"
+        return asked or self.directory
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
         return dict(self.seen)

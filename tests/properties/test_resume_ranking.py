@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from handrail.contract.ids import RunId, SessionId
+from handrail.engine.place import Place
 from handrail.projections.resuming import MOST_FOUND, Subject, Wanted, ranked, words_of
 
 WORDS = ("parser", "login", "fix-7", "main", "feature/x")
 HEADS = ("a" * 40, "b" * 40)
+HERE = Place(name="here", directory="1")
+PLACES = (HERE, Place(name="there", directory="2"), Place())
 texts = st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join)
 
 
@@ -28,10 +31,11 @@ def subjects(draw: st.DrawFn) -> list[Subject]:
             goal=draw(texts),
             workflow_id="wr." + draw(st.sampled_from(("login", "parser"))),
             workflow_name=draw(texts),
-            status="in_progress",
+            status=draw(st.sampled_from(("in_progress", "complete"))),
             branches=tuple(draw(st.lists(st.sampled_from(WORDS), max_size=2))),
             heads=tuple(draw(st.lists(st.sampled_from(HEADS), max_size=1))),
-            is_here=draw(st.booleans()),
+            place=draw(st.sampled_from(PLACES)),
+            tags=tuple(draw(st.lists(st.sampled_from(WORDS), max_size=1))),
             recap=draw(texts),
             outputs=(draw(texts),),
         )
@@ -44,6 +48,7 @@ wanted = st.builds(
     query=st.one_of(texts, st.sampled_from(HEADS)),
     branch=st.sampled_from(("", "main", "fea")),
     head=st.sampled_from(("", *HEADS)),
+    here=st.just(HERE),
     here_branch=st.sampled_from(("", "main")),
     here_head=st.sampled_from(("", *HEADS)),
 )
@@ -72,12 +77,16 @@ def test_only_the_sequence_of_activity_counts_never_its_times(
 
 
 @given(subjects(), wanted)
-def test_a_better_tier_is_never_behind_a_worse_one_and_five_are_enough(
+def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_and_five_are_enough(
     given_subjects: list[Subject], asked: Wanted
 ) -> None:
     found = ranked(given_subjects, asked)
 
-    assert [held.tier for held in found] == sorted(held.tier for held in found)
+    places = [
+        (held.subject.place != HERE, held.subject.status == "complete", int(held.tier)) for held in found
+    ]
+    assert places == sorted(places)
+    assert [held.is_here for held in found] == [held.subject.place == HERE for held in found]
     assert len(found) <= MOST_FOUND
     assert all(held.why for held in found)
 
@@ -87,7 +96,10 @@ def test_a_match_by_words_has_every_word_of_the_query(given_subjects: list[Subje
     for found in ranked(given_subjects, Wanted(query=query)) if query else ():
         subject = found.subject
         everywhere = " ".join(
-            (subject.goal, subject.recap, subject.workflow_id, subject.workflow_name, *subject.outputs)
+            (
+                *(subject.goal, subject.recap, subject.workflow_id, subject.workflow_name),
+                *(*subject.tags, *subject.outputs),
+            )
         )
         is_branch = any(branch.startswith(query) for branch in subject.branches)
         assert is_branch or words_of(query) <= words_of(everywhere)

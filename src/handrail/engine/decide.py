@@ -22,6 +22,7 @@ from handrail.engine.events import (
     PlannedEvent,
     PreferencesChanged,
     PreferencesDelta,
+    Project,
     RunStarted,
     Scope,
     SessionCreated,
@@ -63,6 +64,8 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     observations: dict[ObservationKey, str]
     source_digest: str = ""
     is_first_here: bool = False
+    project: Project | None = None
+    tags: tuple[str, ...] = ()
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
@@ -81,6 +84,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         input_digest=facts.input_digest,
         source_digest=facts.source_digest,
         is_first_here=facts.is_first_here,
+        project=facts.project,
+        tags=facts.tags,
     )
     initial = ContextSet(context=facts.context, source="initial")
     return [

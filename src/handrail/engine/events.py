@@ -56,11 +56,20 @@ class Fact(
     """Shared options of durable facts: immutable, camelCase on the wire, tagged by `kind`."""
 
 
+class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A project by the name of its directory, and a hash of where that is on the machine that wrote it."""
+
+    name: str
+    directory: str
+
+
 class SessionCreated(Fact, frozen=True, kw_only=True):
     """The session exists. What it is for stands here only where it began without a run."""
 
     goal: str = ""
     input_digest: str = ""
+    project: Project | None = None
+    """Likewise only here where no run tells it."""
 
 
 class ObservationRecorded(Fact, frozen=True, kw_only=True):
@@ -83,6 +92,10 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     """Of the bytes of the file it came from, to notice later that the file changed."""
     is_first_here: bool = False
     """No run of this hash was in the store before: its start says so, and so does every replay of it."""
+    project: Project | None = None
+    """Where it was begun; logs of older versions do not tell."""
+    tags: tuple[str, ...] = ()
+    """Of the workflow, to find the run by. They are not in the hash: no tag changes what a run does."""
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):

@@ -155,19 +155,24 @@ class _Folding:
     def _apply(self, record: StoredRecord, body: EventBody) -> None:
         scope = body.scope
         match body.data:
-            case SessionCreated(goal=goal, input_digest=input_digest):
-                tag = node_tag(record.digest)
-                self._opening = Opening(tag=tag, index=record.index, goal=goal, input_digest=input_digest)
-                if goal:
-                    self._observations["goal"] = goal
+            case SessionCreated() as created:
+                self._opening = Opening(
+                    tag=node_tag(record.digest),
+                    index=record.index,
+                    goal=created.goal,
+                    input_digest=created.input_digest,
+                    project=created.project,
+                )
+                if created.goal:
+                    self._observations["goal"] = created.goal
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
                 if scope.node_id is not None:
                     self._inherited[scope.node_id] = with_seen(self._inherited[scope.node_id], key, value)
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body.at, record.index)
-            case NodeCreated() as created:
-                self._create_node(created, body, record)
+            case NodeCreated() as node_created:
+                self._create_node(node_created, body, record)
             case EdgeCreated(from_node_id=parent, to_node_id=child, cause=cause):
                 self._children[parent] = (*self._children.get(parent, ()), child)
                 self._causes[child] = cause
@@ -268,6 +273,8 @@ class _Folding:
             seen=dict(self._observations.done()),
             source_digest=started.source_digest,
             is_first_here=started.is_first_here,
+            project=started.project,
+            tags=started.tags,
         )
         self._new_anchors[run_id] = [index]
 

@@ -29,6 +29,7 @@ from handrail.engine.events import (
     GapRecorded,
     NodeKind,
     Preferences,
+    Project,
     ValidationPerformed,
 )
 from handrail.engine.inherited import Inherited
@@ -52,6 +53,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What was observed around the session when the run began; its goal is among it."""
     source_digest: str = ""
     is_first_here: bool = False
+    project: Project | None = None
+    tags: tuple[str, ...] = ()
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     goal: str = ""
     input_digest: str = ""
+    project: Project | None = None
 
 
 class SessionNotes(msgspec.Struct, frozen=True, kw_only=True):

@@ -166,6 +166,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     downstream: list[RecapEntry] = []
     imported_from: str = ""
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
+    read_in: str = ""
+    """The project of this call, where it is not that of the run."""
     example: dict[str, Any] | None = None
     """Where the last attempt was blocked for want of an artifact: one that would do."""
     current: CurrentPlace | None = None

@@ -28,7 +28,8 @@ class LocalWorkspace:
         if not named:
             here = _working_directory()
             return _git_root(here) or here
-        path = os.path.abspath(os.path.expanduser(named))
+        # The working directory comes resolved, so a name with a link in it must mean the same project.
+        path = os.path.realpath(os.path.expanduser(named))
         if not os.path.isdir(path):
             raise Fault(
                 E_VALIDATION,

@@ -1,7 +1,8 @@
 """Which work a caller in a new chat means: candidates in tiers, best first. Pure.
 
-Exact beats likely, likely beats recent; inside a tier the last activity decides, then the ids. No clock and
-no order of the input plays a part (tests/properties/test_resume_ranking.py).
+Work of the caller's project comes first, and what is unfinished before what is done. Then exact beats
+likely, likely beats recent; inside a tier the last activity decides, then the ids. No clock and no order of
+the input plays a part (tests/properties/test_resume_ranking.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from handrail.contract.ids import RunId, SessionId
 from handrail.engine.history import History, attached_to, path_to
+from handrail.engine.place import Place, begun_at, is_same_place, opened_at
 from handrail.engine.work import excerpt
 from handrail.projections.overview import SessionStatus, last_notes, run_overview, session_status
 from handrail.workflows.compiled import CompiledWorkflow
@@ -36,10 +38,11 @@ class Tier(IntEnum):
     ID = 1
     HEAD = 2
     BRANCH = 3
-    RECAP = 4
-    WORKFLOW = 5
-    OUTPUT = 6
-    RECENT = 7
+    BRANCH_BEGINNING = 4
+    RECAP = 5
+    WORKFLOW = 6
+    OUTPUT = 7
+    RECENT = 8
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +51,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     query: str = ""
     branch: str = ""
     head: str = ""
+    here: Place = Place()
     here_branch: str = ""
     here_head: str = ""
 
@@ -72,8 +76,10 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     status: SessionStatus
     branches: tuple[str, ...] = ()
     heads: tuple[str, ...] = ()
-    is_here: bool = False
-    """The run belongs to the repository where the caller stands."""
+    place: Place = Place()
+    """The project it was begun in."""
+    tags: tuple[str, ...] = ()
+    """Of the workflow."""
     recap: str = ""
     """The newest notes on the way to the tip."""
     outputs: tuple[str, ...] = ()
@@ -84,6 +90,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate, why it is one, and the text that shows it."""
 
     subject: Subject
+    is_here: bool
+    """It belongs to the project where the caller stands."""
     tier: Tier
     why: tuple[str, ...]
     snippet: str
@@ -95,15 +103,23 @@ class _Match(NamedTuple):
     text: str = ""
 
 
+_RECENT = _Match(Tier.RECENT, "recent activity")
+
+
 def ranked(subjects: Iterable[Subject], wanted: Wanted, most: int = MOST_FOUND) -> tuple[Found, ...]:
     """The best candidates, at most five unless more are asked for. What is nowhere gives none."""
     found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
-    return tuple(sorted(found, key=_place)[:most])
+    return tuple(sorted(found, key=_rank)[:most])
 
 
-def latest(subjects: Iterable[Subject], most: int = MOST_FOUND) -> tuple[Found, ...]:
+def latest(subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND) -> tuple[Found, ...]:
     """The most recent ones, for when nothing that was asked for is found."""
-    return ranked(subjects, Wanted(), most)
+    return ranked(subjects, Wanted(here=here), most)
+
+
+def is_finished(subject: Subject) -> bool:
+    """Whether nothing is left to go on with."""
+    return subject.status in ("complete", "complete_with_gaps")
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -115,19 +131,18 @@ def subjects_of(
     history: History,
     order: int,
     workflows: Mapping[str, CompiledWorkflow],
-    repository: str,
     *,
     with_outputs: bool,
 ) -> list[Subject]:
     """Every run of a session at its preferred tip; the session itself where it has none.
 
-    `workflows` are the pinned ones by hash; `repository` is that of the caller, empty when it is unknown.
+    `workflows` are the pinned ones by hash.
     """
     if not history.runs:
         return [_of_session(history, order)]
     newest = sorted(history.runs.values(), key=lambda run: (run.index, run.run_id))[-MOST_RUNS:]
     return [
-        _of_run(history, run.run_id, order, workflows, repository, with_outputs=with_outputs)
+        _of_run(history, run.run_id, order, workflows[run.workflow_hash], with_outputs=with_outputs)
         for run in newest
     ]
 
@@ -142,6 +157,7 @@ def _of_session(history: History, order: int) -> Subject:
         status=session_status(history),
         branches=tuple(value for key, value in seen.items() if key == "git_branch"),
         heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
+        place=opened_at(history),
         recap=texts[0] if texts else "",
         outputs=_within_budget(texts),
     )
@@ -151,8 +167,7 @@ def _of_run(
     history: History,
     run_id: RunId,
     order: int,
-    workflows: Mapping[str, CompiledWorkflow],
-    repository: str,
+    workflow: CompiledWorkflow,
     *,
     with_outputs: bool,
 ) -> Subject:
@@ -169,11 +184,12 @@ def _of_run(
         last_index=max(history.last_index[node.node_id] for node in held.graph.nodes),
         goal=run.seen.get("goal", ""),
         workflow_id=run.workflow_id,
-        workflow_name=workflows[run.workflow_hash].name,
+        workflow_name=workflow.name,
+        tags=run.tags,
         status=held.status,
         branches=tuple(dict.fromkeys(seen["git_branch"] for seen in on_the_way if "git_branch" in seen)),
         heads=tuple(dict.fromkeys(seen["git_head_sha"] for seen in on_the_way if "git_head_sha" in seen)),
-        is_here=bool(repository) and run.seen.get("repo_root_hash") == repository,
+        place=begun_at(run),
         recap=last_notes(history, held.tip.node_id),
         outputs=_within_budget(_texts(history, run_id)) if with_outputs else (),
     )
@@ -204,12 +220,15 @@ def _within_budget(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _found(subject: Subject, wanted: Wanted) -> Found | None:
-    matches = _asked_matches(subject, wanted) if wanted.is_asked else _local_matches(subject, wanted)
+    is_here = is_same_place(subject.place, wanted.here)
+    local = _local_matches(subject, wanted) if is_here else [_RECENT]
+    matches = _asked_matches(subject, wanted) if wanted.is_asked else local
     if not matches:
         return None
     best = min(matches, key=lambda match: match.tier)
     return Found(
         subject=subject,
+        is_here=is_here,
         tier=best.tier,
         why=tuple(dict.fromkeys(match.why for match in matches)),
         snippet=excerpt(best.text or subject.recap, SNIPPET_BYTES),
@@ -217,13 +236,13 @@ def _found(subject: Subject, wanted: Wanted) -> Found | None:
 
 
 def _local_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
-    """Nothing was asked for: work of this repository at this commit or branch first, then the latest."""
+    """Nothing was asked for: work of this project at this commit or branch first, then the latest."""
     matches = []
-    if subject.is_here and wanted.here_head and wanted.here_head in subject.heads:
+    if wanted.here_head and wanted.here_head in subject.heads:
         matches.append(_Match(Tier.HEAD, "git head of this project"))
-    if subject.is_here and wanted.here_branch and wanted.here_branch in subject.branches:
+    if wanted.here_branch and wanted.here_branch in subject.branches:
         matches.append(_Match(Tier.BRANCH, "git branch of this project"))
-    return [*matches, _Match(Tier.RECENT, "recent activity")]
+    return [*matches, _RECENT]
 
 
 def _asked_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
@@ -236,9 +255,18 @@ def _asked_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
     if {query.lower(), wanted.head.lower()} & set(subject.heads):
         matches.append(_Match(Tier.HEAD, "git head"))
     for asked in (query, wanted.branch):
-        if asked and any(branch.startswith(asked) for branch in subject.branches):
-            matches.append(_Match(Tier.BRANCH, "git branch"))
+        matches += _branch_matches(subject, asked.casefold())
     return [*matches, *_word_matches(subject, words_of(query))]
+
+
+def _branch_matches(subject: Subject, asked: str) -> list[_Match]:
+    """A branch is typed from memory, so its case does not count; the whole name beats its beginning."""
+    branches = [branch.casefold() for branch in subject.branches] if asked else []
+    if asked in branches:
+        return [_Match(Tier.BRANCH, "git branch")]
+    if any(branch.startswith(asked) for branch in branches):
+        return [_Match(Tier.BRANCH_BEGINNING, "git branch")]
+    return []
 
 
 def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
@@ -252,7 +280,7 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
         matches.append(_Match(Tier.RECAP, "newest notes"))
     if words <= words_of(subject.goal) | words_of(subject.recap) and not matches:
         matches.append(_Match(Tier.RECAP, "goal and newest notes"))
-    if words <= words_of(subject.workflow_id) | words_of(subject.workflow_name):
+    if words <= words_of(" ".join((subject.workflow_id, subject.workflow_name, *subject.tags))):
         matches.append(_Match(Tier.WORKFLOW, "workflow"))
     if not matches:
         told = next((text for text in subject.outputs if words <= words_of(text)), None)
@@ -261,6 +289,14 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
     return matches
 
 
-def _place(found: Found) -> tuple[int, int, str, int, str]:
+def _rank(found: Found) -> tuple[bool, bool, int, int, str, int, str]:
     subject = found.subject
-    return (found.tier, -subject.order, subject.session_id, -subject.last_index, subject.run_id or "")
+    return (
+        not found.is_here,
+        is_finished(subject),
+        found.tier,
+        -subject.order,
+        subject.session_id,
+        -subject.last_index,
+        subject.run_id or "",
+    )

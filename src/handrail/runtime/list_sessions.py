@@ -13,13 +13,7 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.ports import SessionStamp
-from handrail.projections.overview import (
-    imported_from,
-    latest_run,
-    pending_step,
-    run_overview,
-    session_status,
-)
+from handrail.projections.session_facts import SessionFacts, session_facts
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
@@ -67,7 +61,10 @@ class ListSessions(Input, frozen=True, kw_only=True):
     query: (
         Annotated[
             str,
-            Meta(description="Only where id, goal or workflow has all these words.", max_length=256),
+            Meta(
+                description="Only where id, goal, project, workflow or its tags have all these words.",
+                max_length=256,
+            ),
         ]
         | UnsetType
     ) = UNSET
@@ -82,6 +79,7 @@ class SessionRow(Answer, frozen=True, kw_only=True):
     status: str
     health: str
     goal: str = ""
+    project: str = ""
     workflow_id: str = ""
     run_id: str = ""
     run_count: int = 0
@@ -109,23 +107,24 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 
 def _matching(rt: Runtime, stamps: Sequence[SessionStamp], request: ListSessions) -> Iterator[SessionStamp]:
     for stamp in stamps:
-        if _is_wanted(_row(rt, stamp), request):
+        if _is_wanted(stamp, _facts(rt, stamp), request):
             yield stamp
 
 
-def _is_wanted(row: SessionRow, request: ListSessions) -> bool:
+def _is_wanted(stamp: SessionStamp, facts: SessionFacts, request: ListSessions) -> bool:
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
-    if request.status is not UNSET and row.status != request.status:
+    if request.status is not UNSET and facts.status != request.status:
         return False
-    if request.workflow is not UNSET and row.workflow_id != request.workflow:
+    if request.workflow is not UNSET and facts.workflow_id != request.workflow:
         return False
-    at = row.last_activity
+    at = facts.last_activity
     if at and request.since is not UNSET and _comparable(at) < _comparable(request.since):
         return False
     if at and request.until is not UNSET and _comparable(at) >= _comparable(request.until):
         return False
     words = "" if request.query is UNSET else request.query.casefold()
-    text = f"{row.id} {row.goal} {row.workflow_id}".casefold()
+    parts = (stamp.session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)
+    text = " ".join(parts).casefold()
     return all(word in text for word in words.split())
 
 
@@ -162,36 +161,30 @@ def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
 
 
 def _row(rt: Runtime, stamp: SessionStamp) -> SessionRow:
+    facts = _facts(rt, stamp)
+    return SessionRow(
+        id=stamp.session_id,
+        status=facts.status,
+        health=facts.health,
+        goal=facts.goal,
+        project=facts.project,
+        workflow_id=facts.workflow_id,
+        run_id=facts.run_id,
+        run_count=facts.run_count,
+        pending_step=facts.pending_step,
+        last_activity=facts.last_activity,
+        imported_from=facts.imported_from,
+    )
+
+
+def _facts(rt: Runtime, stamp: SessionStamp) -> SessionFacts:
     try:
         session = read_session(rt.log, stamp.session_id)
     except Fault as fault:  # one bad session never hides the others
-        return SessionRow(id=stamp.session_id, status="unreadable", health=fault.kind.code)
+        return SessionFacts(status="unreadable", health=fault.kind.code)
     if session is None:
-        return SessionRow(id=stamp.session_id, status="unreadable", health="missing")
-    history = session.history
-    run_id = latest_run(history)
-    if run_id is None:
-        is_sound = session.health.state == "healthy"
-        return SessionRow(
-            id=stamp.session_id,
-            status=session_status(history) if is_sound else "unreadable",
-            health=session.health.state,
-            goal=history.observations.get("goal", ""),
-            last_activity=history.last_at,
-        )
-    run = run_overview(history, run_id)
-    return SessionRow(
-        id=stamp.session_id,
-        status=session_status(history),
-        health=session.health.state,
-        goal=history.observations.get("goal", ""),
-        workflow_id=run.workflow_id,
-        run_id=run_id,
-        run_count=len(history.runs),
-        pending_step=pending_step(run.tip),
-        last_activity=history.last_at,
-        imported_from=imported_from(history),
-    )
+        return SessionFacts(status="unreadable", health="missing")
+    return session_facts(session.history, session.health.state)
 
 
 OPERATION = Operation(
@@ -206,7 +199,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "status"), "standard": None, "full": None},
         id_field="id",
         select="items",
-        untrusted=("goal",),
+        untrusted=("goal", "project"),
     ),
     default_sort="last activity (newest first), id",
     errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),

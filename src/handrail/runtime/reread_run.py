@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -10,7 +10,8 @@ from msgspec import UNSET
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims
-from handrail.engine.history import History, is_session_point
+from handrail.engine.history import History, Run, is_session_point
+from handrail.engine.place import begun_at, is_same_place, place_of
 from handrail.engine.reply import reply_at
 from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
@@ -46,20 +47,48 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
     if request.output is not UNSET or request.context is not UNSET:
         raise _nothing_stored(request, tokens.ack)
+    recap = recap_at(history, workflow, node.node_id)
+    place = _place(reading, request, standing.run)
     reply = reply_at(
         standing,
         history.session_id,
         tokens,
         recap=with_current_place(
-            recap_at(history, workflow, node.node_id), reading.keys, history, workflow, node.node_id
+            msgspec.structs.replace(recap, read_in=place.read_in),
+            reading.keys,
+            history,
+            workflow,
+            node.node_id,
         ),
         warnings=(
             *handle.warnings,
             *source_warnings(reading.library, reading.workspace, request.project, standing.run),
         ),
+        project=place.project,
         is_healthy=session.health.state == "healthy",
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+class _Place(NamedTuple):
+    """The project of a run, as far as it can be told, and that of the call if it is another."""
+
+    project: str
+    read_in: str = ""
+
+
+def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
+    """The directory where the run is at home, if the call comes from there; else its name."""
+    begun = begun_at(run)
+    try:
+        project = reading.workspace.project("" if request.project is UNSET else request.project)
+        here = place_of(project, reading.workspace.observations(project))
+    except Fault:  # a directory that is not there is no reason to withhold the step
+        return _Place(begun.name)
+    if is_same_place(begun, here):
+        return _Place(project)
+    is_known = bool(begun.directory or begun.repository)
+    return _Place(begun.name, project if is_known else "")
 
 
 def _reread_session(

@@ -1,7 +1,7 @@
 """`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
 
 The ranking is `projections/resuming.py`; this file bounds what is read for it. A session id reads one
-session, no question at all the few latest ones, and a search stops after 1 000 sessions or 200 000 events.
+session, no question at all the latest ones, and a search stops after 1 000 sessions or 200 000 events.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.ids import RunId, SessionId, is_run_id, is_session_id
+from handrail.contract.ids import SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
 from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.history import History
+from handrail.engine.place import is_same_place, place_of
 from handrail.engine.reply import ToolCall
 from handrail.ports import SessionStamp
 from handrail.projections.overview import imported_from
@@ -41,13 +42,11 @@ from handrail.runtime.sessions import read_session
 from handrail.runtime.workflow_catalog import project_of
 from handrail.workflows.compiled import CompiledWorkflow
 
-LATEST_SESSIONS = 50
-"""Without a question the work of this place is looked for among these."""
+LATEST_SESSIONS = 200
+"""Without a question the work of this project is looked for among these."""
 MOST_SESSIONS = 1_000
 MOST_EVENTS = 200_000
 _UNFINISHED = ("in_progress", "blocked")
-_NO_REPOSITORY = "none"
-"""Stands for no repository where the whole of the latest sessions shall be looked through."""
 FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
 
@@ -73,6 +72,10 @@ class Candidate(Payload, frozen=True, kw_only=True):
 
     session_id: str
     run_id: str = ""
+    project: str
+    """The name of its project; empty where the log does not tell it."""
+    is_here: bool
+    """Whether that is the project of this call."""
     goal: str = ""
     workflow_id: str = ""
     status: str
@@ -87,46 +90,44 @@ class Candidates(Payload, frozen=True, kw_only=True):
     """Beside the items, of which there are at most five, best first."""
 
     project: str
+    matched: bool
+    """False: nothing fits what was asked for, and the items are only the latest work."""
     scope: str
 
 
 def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     """Healthy sessions only, tips only, ranked; what is nowhere to be found gets the latest ones instead."""
     project = project_of(rt, request.project)
-    seen = rt.workspace.observations(project)
-    wanted = _wanted(request, seen)
-    looked = _look(rt, wanted, seen.get("repo_root_hash", ""))
+    wanted = _wanted(request, project, rt.workspace.observations(project))
+    looked = _look(rt, wanted)
     found = ranked(looked.subjects, wanted, most=MOST_FOUND + 1)
-    scope = looked.scope
-    if not found and wanted.query and not _is_exact(wanted.query):
-        found = latest(looked.subjects, most=MOST_FOUND + 1)
-        scope = f"nothing matches in {scope}; the latest sessions instead"
+    scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
+    if not is_matched:
+        scope = f"nothing matches in {scope}"
+    if not is_matched and wanted.query and not _is_exact(wanted.query):
+        found = latest(looked.subjects, wanted.here, most=MOST_FOUND + 1)
+        scope = f"{scope}; the latest sessions instead"
     items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found[:MOST_FOUND])
     is_cut = len(found) > MOST_FOUND or not looked.is_whole
     page = Page(items=items, limit=MOST_FOUND, truncated=is_cut)
-    return Success(data={"project": project, "scope": scope}, page=page)
+    return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 
 
 def work_in_progress(rt: Runtime, project: str) -> list[Candidate]:
-    """The unfinished runs that were begun where the caller stands, the latest first; at most five."""
-    repository = rt.workspace.observations(project).get("repo_root_hash", "")
-    looked = _look(rt, Wanted(), repository or _NO_REPOSITORY)
+    """The unfinished runs of the project where the caller stands, the latest first; at most five."""
+    here = place_of(project, rt.workspace.observations(project))
+    looked = _look(rt, Wanted(here=here))
     mine = [
         subject
         for subject in looked.subjects
-        if subject.run_id is not None
-        and subject.status in _UNFINISHED
-        and _begun_in(looked.histories[subject.session_id], subject.run_id) == repository
+        if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
     ]
-    return [_candidate(rt, looked, found) for found in latest(mine)]
+    return [_candidate(rt, looked, found) for found in latest(mine, here)]
 
 
-def _begun_in(history: History, run_id: RunId) -> str:
-    return history.runs[run_id].seen.get("repo_root_hash", "")
-
-
-def _wanted(request: ResumeSession, seen: dict[ObservationKey, str]) -> Wanted:
+def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> Wanted:
     return Wanted(
+        here=place_of(project, seen),
         query="" if request.query is UNSET else request.query.strip(),
         branch="" if request.branch is UNSET else request.branch.strip(),
         head="" if request.head is UNSET else request.head.strip(),
@@ -151,7 +152,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
     """No session was left unread."""
 
 
-def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
+def _look(rt: Runtime, wanted: Wanted) -> _Looked:
     """Read the latest sessions, as many as the question is worth."""
     stamps = _stamps(rt, wanted)
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
@@ -168,10 +169,9 @@ def _look(rt: Runtime, wanted: Wanted, repository: str) -> _Looked:
             unsound += [stamp.session_id] if _is_there(rt, stamp.session_id) else []
             continue
         histories[stamp.session_id] = history
-        subjects += subjects_of(history, stamp.order, workflows, repository, with_outputs=with_outputs)
+        subjects += subjects_of(history, stamp.order, workflows, with_outputs=with_outputs)
         events += history.head
-        is_enough = not wanted.is_asked and not repository and len(subjects) >= MOST_FOUND
-        if is_enough or events >= MOST_EVENTS:
+        if events >= MOST_EVENTS:
             break
     if is_session_id(wanted.query) and not histories and not unsound:
         looked_at = "no session of this store has that id"
@@ -234,6 +234,8 @@ def _candidate(rt: Runtime, looked: _Looked, found: Found) -> Candidate:
     return Candidate(
         session_id=subject.session_id,
         run_id=subject.run_id or "",
+        project=subject.place.name,
+        is_here=found.is_here,
         goal=subject.goal,
         workflow_id=subject.workflow_id,
         status=subject.status,
@@ -254,12 +256,14 @@ OPERATION = Operation(
     item=Candidate,
     perform=resume_session,
     shape=Shape(
-        levels={"minimal": ("sessionId", "status", "nextCall"), "standard": None, "full": None},
+        levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
         id_field="sessionId",
         select="items",
-        untrusted=("goal", "snippet", "pendingTitle"),
+        untrusted=("project", "goal", "snippet", "pendingTitle"),
     ),
-    default_sort="match, last activity (newest first), id; at most 5, no paging",
+    default_sort=(
+        "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"
+    ),
     tool="resume_session",
     tool_description=(
         "Find work again in a new chat: by words, branch or id, or the latest. Make a candidate's nextCall "

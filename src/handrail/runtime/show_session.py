@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Node, SessionNotes, attached_to
+from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, path_to
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -19,12 +19,14 @@ from handrail.projections.lineage import (
     capabilities_at,
     current_artifacts,
     divergences_at,
+    done_step,
     gaps_at,
     loop_exits_at,
     open_gaps,
     skipped_at,
 )
 from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
+from handrail.projections.session_facts import session_project
 from handrail.projections.timeline import timeline
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
@@ -37,7 +39,7 @@ MOST_NODES = 200
 MOST_FACTS = 50
 """The same for gaps, artifacts, skipped steps and ended loops."""
 MOST_NOTES = 20
-"""Notes of the session itself that a summary lists; the newest ones are kept."""
+"""Notes of the session itself, or of one run, that a summary lists; the newest ones are kept."""
 NOTE_CHARACTERS = 500
 """Of one of these; a report or a bundle has the whole."""
 
@@ -46,6 +48,16 @@ class ShowSession(Input, frozen=True, kw_only=True):
     """Which session."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+
+
+class StepNoteRow(Answer, frozen=True, kw_only=True):
+    """What was written down at one node on the way to the preferred tip; `id` is that of the node."""
+
+    id: str
+    step_id: str
+    at: str
+    text: str
+    is_cut: bool = False
 
 
 class NodeRow(Answer, frozen=True, kw_only=True):
@@ -125,6 +137,9 @@ class RunRow(Answer, frozen=True, kw_only=True):
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
     loops: list[LoopRow]
+    notes: list[StepNoteRow]
+    """The newest, oldest first."""
+    notes_omitted: int = 0
     nodes: list[NodeRow]
     nodes_omitted: int = 0
     graph: list[str]
@@ -171,6 +186,8 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     status: str
     health: HealthRow
     goal: str = ""
+    project: str = ""
+    """The name of the project that its latest run was begun in."""
     branch: str = ""
     event_count: int
     last_activity: str
@@ -193,6 +210,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         status="unreadable" if is_lost else session_status(history),
         health=HealthRow(state=session.health.state, reason=session.health.reason),
         goal=history.observations.get("goal", ""),
+        project=session_project(history),
         branch=history.observations.get("git_branch", ""),
         event_count=history.head,
         last_activity=history.last_at,
@@ -222,9 +240,23 @@ def _import_row(history: History) -> ImportRow | None:
 
 
 def _note_row(held: SessionNotes) -> NoteRow:
-    text = held.notes.text
-    is_cut = held.notes.ref is not None or len(text) > NOTE_CHARACTERS
-    return NoteRow(id=held.output_id, at=held.at, text=text[:NOTE_CHARACTERS], is_cut=is_cut)
+    text = held.notes.text[:NOTE_CHARACTERS]
+    return NoteRow(id=held.output_id, at=held.at, text=text, is_cut=_is_cut(held.notes))
+
+
+def _step_note_row(history: History, node: Node) -> StepNoteRow:
+    notes = history.notes[node.node_id]
+    return StepNoteRow(
+        id=node.node_id,
+        step_id=done_step(history, node),
+        at=node.at,
+        text=notes.text[:NOTE_CHARACTERS],
+        is_cut=_is_cut(notes),
+    )
+
+
+def _is_cut(notes: Notes) -> bool:
+    return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
 def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
@@ -232,6 +264,7 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
     workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
     shown = run.graph.nodes[-MOST_NODES:]
     tip = run.graph.preferred_tip
+    noted = [node for node in path_to(history, tip) if node.node_id in history.notes]
     return RunRow(
         id=run_id,
         workflow_id=run.workflow_id,
@@ -265,6 +298,8 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
             LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
             for entry in loop_exits_at(history, tip)[-MOST_FACTS:]
         ],
+        notes=[_step_note_row(history, node) for node in noted[-MOST_NOTES:]],
+        notes_omitted=max(0, len(noted) - MOST_NOTES),
         nodes=[_node_row(history, run, node) for node in shown],
         nodes_omitted=len(run.graph.nodes) - len(shown),
         graph=draw_run(run.graph, lambda node: _label(node, workflow))[:MOST_NODES],
@@ -318,19 +353,19 @@ OPERATION = Operation(
         levels={
             "minimal": ("session_id", "status", "health"),
             "standard": (
-                *("session_id", "status", "health", "goal", "branch", "event_count", "last_activity"),
-                *("imported", "notes", "notes_omitted", "runs"),
+                *("session_id", "status", "health", "goal", "project", "branch", "event_count"),
+                *("last_activity", "imported", "notes", "notes_omitted", "runs"),
             ),
             "full": None,
         },
         id_field="session_id",
         select="top",
-        drop_order=("timeline", "runs", "notes", "branch", "goal"),
+        drop_order=("timeline", "runs", "notes", "branch", "project", "goal"),
         windows=("timeline", "runs", "notes"),
         on_demand=("timeline",),
         untrusted=(
-            *("goal", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
-            *("runs.gaps.summary", "runs.divergences.summary"),
+            *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
+            *("runs.notes.text", "runs.gaps.summary", "runs.divergences.summary"),
         ),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

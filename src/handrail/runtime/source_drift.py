@@ -12,6 +12,7 @@ from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 from handrail.engine.history import Run
+from handrail.engine.place import begun_at, is_same_place, place_of
 from handrail.engine.reply import ReplyWarning
 from handrail.ports import WorkflowLibrary, Workspace
 
@@ -27,7 +28,7 @@ def source_warnings(
         seen = workspace.observations(place)
     except Fault:
         return ()
-    if run.source_kind == "project" and seen.get("repo_root_hash") != run.seen.get("repo_root_hash"):
+    if run.source_kind == "project" and not is_same_place(begun_at(run), place_of(place, seen)):
         return ()  # the caller is in another project, where the file is not to be expected
     content = library.content_now(place, run.source_kind, run.source_ref)
     if content is None or (content and blob_ref(content) == run.source_digest):

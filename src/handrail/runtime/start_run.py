@@ -29,6 +29,7 @@ from handrail.engine.decide import StartFacts, decide_start
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.history import Recorded
 from handrail.engine.inputs import corrected, problems_at_start
+from handrail.engine.place import MOST_TAGS, kept_project, place_of
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
 from handrail.runtime.operation import Input, Operation
@@ -111,7 +112,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
     if recorded is None:  # a replay answers even when the workflow's file is gone by now
         seen = _seen(rt, asked, project)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
-            warnings = duplicate_start(rt.log, rt.keys, session, asked.input_digest, seen)
+            warnings = duplicate_start(rt.log, rt.keys, session, asked.input_digest, place_of(project, seen))
         session, recorded = _begin(rt, session, run_id, asked, project, seen)
     return reply_to_answer(
         rt.log,
@@ -236,7 +237,10 @@ def _begin(
     entry, source = find_workflow(catalog, asked.workflow_id)
     pinned = pin(catalog, entry, source)
     _check_inputs(pinned, asked)
-    facts = _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen)
+    facts = msgspec.structs.replace(
+        _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
+        project=kept_project(project),
+    )
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
@@ -277,6 +281,7 @@ def _facts(
         defaults=_defaults(rt),
         source_digest=blob_ref(entry.content),
         is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
+        tags=entry.tags[:MOST_TAGS],
     )
 
 

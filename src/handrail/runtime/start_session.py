@@ -11,6 +11,7 @@ from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION
 from handrail.contract.ids import SessionId, session_id_for_request, session_id_of
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.shape import Shape
+from handrail.engine.place import kept_project
 from handrail.engine.plans.session import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.runtime.operation import Operation
@@ -94,7 +95,8 @@ def _id_of(rt: Runtime, request: StartSession) -> SessionId:
 
 def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project: str) -> Session:
     session_id = session.history.session_id
-    plan = plan_session(session_id, goal, input_digest, rt.workspace.observations(project))
+    seen = rt.workspace.observations(project)
+    plan = plan_session(session_id, goal, input_digest, seen, kept_project(project))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if current.history.head:

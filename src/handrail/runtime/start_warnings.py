@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from handrail.contract.catalogue import STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import ObservationKey, SourceKind
+from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
 from handrail.engine.history import History, Run
+from handrail.engine.place import Place, begun_at, is_same_place
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.ports import EventReader, Keys
 from handrail.runtime.handles import state_token
@@ -42,7 +43,7 @@ def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: W
 
 
 def duplicate_start(
-    reader: EventReader, keys: Keys, joined: Session, input_digest: str, seen: Mapping[ObservationKey, str]
+    reader: EventReader, keys: Keys, joined: Session, input_digest: str, here: Place
 ) -> tuple[ReplyWarning, ...]:
     """A start without a request id that equals one nobody went on with: named, with the call to go on there.
 
@@ -50,7 +51,7 @@ def duplicate_start(
     """
     for history in _nearby(reader, joined):
         for run in reversed(tuple(history.runs.values())):
-            if run.input_digest == input_digest and _is_untouched(history, run, seen):
+            if run.input_digest == input_digest and _is_untouched(history, run, here):
                 return (_duplicate(keys, history, run),)
     return ()
 
@@ -74,10 +75,10 @@ def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
     return session if session is not None and session.health.state == "healthy" else None
 
 
-def _is_untouched(history: History, run: Run, seen: Mapping[ObservationKey, str]) -> bool:
-    """In the same repository, and its first step neither finished nor tried."""
-    is_here = run.seen.get("repo_root_hash") == seen.get("repo_root_hash")
-    return is_here and run.first_node is not None and not history.children.get(run.first_node)
+def _is_untouched(history: History, run: Run, here: Place) -> bool:
+    """In the same project, and its first step neither finished nor tried."""
+    is_new = run.first_node is not None and not history.children.get(run.first_node)
+    return is_new and is_same_place(begun_at(run), here)
 
 
 def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:

@@ -10,6 +10,7 @@ from handrail.engine.events import (
     NodeOutputAppended,
     ObservationRecorded,
     PlannedEvent,
+    Project,
     Scope,
     SessionCreated,
 )
@@ -18,10 +19,14 @@ from handrail.engine.work import WorkDone
 
 
 def plan_session(
-    session_id: SessionId, goal: str, input_digest: str, seen: Mapping[ObservationKey, str]
+    session_id: SessionId,
+    goal: str,
+    input_digest: str,
+    seen: Mapping[ObservationKey, str],
+    project: Project | None = None,
 ) -> list[PlannedEvent]:
     """A session on its own; its goal stands in the first event, so that every replay can tell it."""
-    created = SessionCreated(goal=goal, input_digest=input_digest)
+    created = SessionCreated(goal=goal, input_digest=input_digest, project=project)
     return [
         planned(f"session_created:{session_id}", Scope(), created),
         *(

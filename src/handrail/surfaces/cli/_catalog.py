@@ -246,7 +246,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--workflow", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Only sessions whose latest run is of this workflow."},
             {"name": "--since", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity at or after a UTC time such as 2026-11-15T09:30:00Z."},
             {"name": "--until", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity before a UTC time such as 2026-11-15T09:30:00Z."},
-            {"name": "--query", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "Only where id, goal or workflow has all these words."},
+            {"name": "--query", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "Only where id, goal, project, workflow or its tags have all these words."},
             {"name": "--limit", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Items per page, 50 by default."},
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "next_cursor of the page before."},
             {"name": "--status", "value": "blocked|complete|complete_with_gaps|empty|in_progress|notes_only|unreadable", "choices": ("blocked", "complete", "complete_with_gaps", "empty", "in_progress", "notes_only", "unreadable"), "is_required": False, "environment": "", "text": "Only this status."},
@@ -313,7 +313,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "operation": "session.resume",
         "effect": "read",
         "authorised_by": "",
-        "sort": "match, last activity (newest first), id; at most 5, no paging",
+        "sort": "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging",
         "params": (
             {"name": "QUERY", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Words, a branch, a commit, or a session or run id; optional."},
             {"name": "--branch", "value": "BRANCH", "choices": (), "is_required": False, "environment": "", "text": "Git branch, or how its name begins."},

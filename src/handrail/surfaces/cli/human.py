@@ -73,6 +73,8 @@ def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: b
 def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json, Page], list[str]]:
     if not isinstance(payload, dict) or is_selected:
         return text_of
+    if operation == "run.checkpoint" and "verdict" not in payload:
+        return runs.saved_lines
     if "nextIntent" in payload:
         return runs.step_lines
     if isinstance(payload.get("preview"), dict):

@@ -12,6 +12,8 @@ from handrail.contract.outcome import Json
 from handrail.surfaces.mcp.reply_text import call_text
 
 _ID_TO_FILL_IN = "<id>"
+_CALLS = {"complete": "Finished; to read it", "complete_with_gaps": "Finished with gaps; to read it"}
+"""What the call of a candidate is for, where it does not go on."""
 
 
 def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
@@ -48,8 +50,12 @@ def workflow_text(inspected: dict[str, Any]) -> str:
 
 
 def candidates_text(listed: dict[str, Any]) -> str:
-    """The answer of resume_session."""
-    lines = [_count(listed, "session")]
+    """The answer of resume_session. That nothing matched is said before anything is listed."""
+    is_matched = listed.get("matched", True)
+    lines = [] if is_matched else ["Nothing matches what was asked for."]
+    if not is_matched and listed["items"]:
+        lines.append("The latest work follows instead; go on with one only if the user means it.")
+    lines.append(_count(listed, "session"))
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
     if not listed["items"]:
@@ -155,6 +161,9 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         facts.append(f"found by {', '.join(candidate['whyMatched'])}")
     run = f", run {candidate['runId']}" if "runId" in candidate else ""
     yield f"- session {candidate['sessionId']}{run}: {one_line(', '.join(facts))}"
+    if not candidate.get("isHere", True):
+        named = one_line(candidate.get("project") or "another one")
+        yield f"  Not of this project but of {named}: ask the user before you go on with it."
     if candidate.get("goal"):
         yield fenced(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("importedFrom"):
@@ -162,7 +171,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("snippet"):
         yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
     call = candidate["nextCall"]
-    yield f"  Go on: {call_text(call['tool'], call['params'])}"
+    yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:

@@ -143,5 +143,6 @@ def _resume_text(query: str) -> str:
     call = call_text("resume_session", {"query": query} if query else {})
     return (
         f"Go on with earlier work in Handrail: {call}\n"
-        "Make the nextCall of the session that fits. If several could be meant, ask me which one first."
+        "Make the nextCall of the session that fits. If several could be meant, or the one that fits is not "
+        "of this project, ask me first."
     )

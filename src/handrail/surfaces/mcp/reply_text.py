@@ -39,6 +39,7 @@ def reply_text(reply: dict[str, Any]) -> str:
             *_warnings(reply),
             *_calls(reply),
             *_standing(reply),
+            *_place(reply),
             *recap_lines(reply.get("recap") or {}),
         ]
     )
@@ -165,6 +166,14 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
         parts.append(f"project {one_line(reply['project'])}")
     if parts:
         yield " · ".join(parts)
+
+
+def _place(reply: dict[str, Any]) -> Iterator[str]:
+    """That the work belongs elsewhere, for an agent that would do it here."""
+    here = (reply.get("recap") or {}).get("readIn")
+    if here:
+        project = one_line(reply.get("project", "")) or "another one"
+        yield f"\nThis run belongs to the project {project}, not to {one_line(here)}: work there, or ask."
 
 
 def _session(session: dict[str, Any]) -> str:

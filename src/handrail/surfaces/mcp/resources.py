@@ -28,6 +28,7 @@ JSON, MARKDOWN = "application/json", "text/markdown"
 LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
 """Per page; sessions stand on the first page only, the latest ones. Their templates reach all."""
 LONGEST_URI = 512
+LONGEST_DESCRIPTION = 300
 _BOTH: Audience = ("user", "assistant")
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
@@ -144,11 +145,15 @@ def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
         uri=uri,
         name=row["id"],
         title=f"Session {row['id']}",
-        description=one_line(f"{row['workflow_id']}, {row['status']}"),
+        description=one_line(", ".join(part for part in _about(row) if part))[:LONGEST_DESCRIPTION],
         mime_type=MARKDOWN,
         audience=_BOTH,
         size_bytes=_size(runtime, uri),
     )
+
+
+def _about(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["workflow_id"], row["status"], f"project {row['project']}" if row["project"] else ""
 
 
 def _workflows(runtime: Runtime, query: str) -> str:

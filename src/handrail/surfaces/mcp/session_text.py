@@ -33,6 +33,8 @@ def _standing(shown: dict[str, Any]) -> Iterator[str]:
     health = shown["health"]
     reason = f" ({one_line(health['reason'])})" if health["reason"] else ""
     yield f"Status {shown['status']}, log {health['state']}{reason}, {shown['event_count']} events."
+    if shown["project"]:
+        yield f"Project {one_line(shown['project'])}."
     if shown["goal"]:
         yield fenced(shown["goal"], f"goal of session {shown['session_id']}")
     for run in shown["runs"]:

@@ -4,4 +4,50 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "finding.this-project-first",
+        source="truth, R17",
+        says="Work of this project comes first; other work is marked with its project.",
+    ),
+    Promise(
+        "finding.hooks-of-this-project",
+        source="truth, R17",
+        says="A hook speaks only of work of the project it runs in, with or without git.",
+    ),
+    Promise(
+        "finding.nothing-matched",
+        source="truth, R17",
+        says="A query that matches nothing is told so before recent work is listed.",
+    ),
+    Promise(
+        "finding.finished-is-not-going-on",
+        source="truth, R17",
+        says="Finished work stands behind unfinished work and is offered for reading, not to go on with.",
+    ),
+    Promise(
+        "finding.project-of-a-step",
+        source="truth, R17",
+        says="A step that is read again names its project, and says so when the caller is in another.",
+    ),
+    Promise(
+        "finding.branch-by-name",
+        source="truth, R17",
+        says="A branch is found in any case of letters, and its whole name beats its beginning.",
+    ),
+    Promise(
+        "finding.lists-have-projects",
+        source="truth, R17",
+        says="Lists and summaries of sessions name the project, and no path of this machine.",
+    ),
+    Promise(
+        "finding.words-cover-tags",
+        source="truth, R33",
+        says="Words find work by the tags of its workflow.",
+    ),
+    Promise(
+        "finding.notes-for-people",
+        source="truth, R33",
+        says="In text mode a session shows its notes, and a checkpoint says whether it was saved.",
+    ),
+)

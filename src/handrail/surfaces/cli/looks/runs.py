@@ -7,7 +7,7 @@ import msgspec
 from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
 from handrail.surfaces.cli.columns import as_aligned, wrapped
-from handrail.surfaces.cli.text import INDENT, Page, called, lines_of, one_line
+from handrail.surfaces.cli.text import INDENT, Page, called, lines_of, one_line, text_of
 
 _VERDICTS = {
     "would_advance": "It would be accepted, and the run would go on.",
@@ -31,6 +31,14 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
     lines += as_aligned(_calls(reply, pending))
     session = reply.get("session")
     return lines + (["", *as_aligned(_session(session))] if isinstance(session, dict) else [])
+
+
+def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
+    """What came of a checkpoint, then the step that stays pending, or the session that keeps the notes."""
+    codes = {warning["code"] for warning in reply.get("warnings", [])}
+    is_refused = "REPLAY_INPUT_MISMATCH" in codes
+    first = "Nothing was saved: this token was used before." if is_refused else "Saved."
+    return [first, "", *(step_lines if "nextIntent" in reply else text_of)(reply, page)]
 
 
 def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
@@ -60,6 +68,9 @@ def _warnings(reply: dict[str, Json], page: Page) -> list[str]:
 def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     recap = reply.get("recap", {})
     lines = []
+    if recap.get("readIn"):
+        where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
+        lines += wrapped(where, page.width)
     for entry in recap.get("entries", []):
         lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
     current = recap.get("current")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
 from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import (
@@ -29,6 +30,7 @@ from handrail.surfaces.cli.text import (
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
+_FINISHED = ("complete", "complete_with_gaps")
 _START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
 _WORKFLOWS = "See what can be started: handrail workflow list --human"
 
@@ -54,17 +56,20 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     searched = f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
     if not items:
         return ["Nothing was found to go on with.", searched, _WORKFLOWS, _START]
-    lines = []
+    lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
     for item in items:
+        status = item.get("status", "")
         title = one_line(item.get("pendingTitle") or item.get("status", ""))
         lines += [cut(f"{one_line(item['sessionId'])}  {title}", page.width)]
         facts = [
             ("Workflow", item.get("workflowId")),
             ("Goal", item.get("goal")),
-            ("Status", item.get("status")),
+            ("Status", status),
+            ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
-        shown += [("Go on", called(item["nextCall"]))] if item.get("nextCall") else []
+        label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
+        shown += [(label, called(item["nextCall"]))] if item.get("nextCall") else []
         lines += [*(INDENT + line for line in as_aligned(shown)), ""]
     return [*lines, f"{counted(len(items), 'session')} found.", searched]
 
@@ -96,16 +101,30 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Status", one_line(session.get("status", "")).replace("_", " ")),
         ("Health", one_line(health.get("state", "")) + reason),
         ("Goal", one_line(session.get("goal", ""))),
+        ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
         ("Events", as_cell(session.get("event_count", ""))),
         ("Last", moment_text(one_line(session.get("last_activity", "")))),
     ]
     name = one_line(session["session_id"])
     lines = [f"Session {name}", *as_aligned([row for row in facts if row[1]], page.width)]
+    notes = _notes(session, "notes of the session")
+    lines += ["", *notes] if notes else []
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
     return [*lines, f"Go on with it: handrail session resume {name} --human"]
+
+
+def _notes(held: dict[str, Json], told_by: str) -> list[str]:
+    """Notes oldest first, as data; what is cut here is whole in an export."""
+    lines = []
+    if held.get("notes_omitted"):
+        lines.append(f"{counted(held['notes_omitted'], 'older note')} left out.")
+    for note in held.get("notes", []):
+        step = f"notes of step {note['step_id']}" if note.get("step_id") else told_by
+        lines += lines_of(fenced(note["text"] + (" …" if note.get("is_cut") else ""), step))
+    return lines
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
@@ -135,7 +154,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         lines.append(
             f"{INDENT}Artifact {one_line(artifact['kind'])} of {one_line(artifact['step_id'])}, {checked}"
         )
-    return lines
+    return lines + [INDENT + line for line in _notes(run, "notes")]
 
 
 def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
