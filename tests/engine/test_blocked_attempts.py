@@ -17,7 +17,7 @@ from handrail.engine.events import (
     PreferencesDelta,
     ValidationPerformed,
 )
-from handrail.engine.history import Node, step_children
+from handrail.engine.history import Node, steps_after
 from handrail.engine.state import Running
 from handrail.engine.work import Kept, kept_before, with_kept
 from handrail.workflows.compiled import Choice, ContainsRule, Option
@@ -122,7 +122,7 @@ def test_a_node_with_only_blocked_attempts_below_it_is_not_forked_by_an_advance(
     blocked = log.report(first, work())
     log.checkpoint(log.report(blocked, work()))
 
-    assert step_children(log.history, first.node_id) == ()
+    assert steps_after(log.history, first.node_id) == ()
     after = log.report(first, work(artifacts=[finding()]))
     assert log.history.causes[after.node_id] == "advance"
 

@@ -14,10 +14,12 @@ from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
     Notes,
     context_at,
+    instance_of,
+    is_fork,
     ledger_version,
     node_at,
     path_to,
-    step_children,
+    steps_after,
 )
 from handrail.engine.state import Complete, Running
 from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt, start_facts, work
@@ -110,8 +112,25 @@ def test_steps_are_found_through_checkpoints_and_not_beyond_the_next_step() -> N
     log.advance(direct)
     behind = log.advance(log.checkpoint(log.checkpoint(first)))
 
-    assert set(step_children(log.history, first.node_id)) == {direct.node_id, behind.node_id}
-    assert step_children(log.history, behind.node_id) == ()
+    assert steps_after(log.history, first.node_id) == (direct, behind)
+    assert steps_after(log.history, behind.node_id) == ()
+
+
+def test_every_node_of_a_step_instance_has_the_same_steps_after_it() -> None:
+    log = WrittenLog()
+    first = log.start()
+    saved = log.checkpoint(first)
+    done = log.advance(first)
+    again = log.checkpoint(saved)
+    forked = log.advance(again)
+
+    for node in (first, saved, again):
+        assert instance_of(log.history, node.node_id) == first
+        assert steps_after(log.history, node.node_id) == (done, forked)
+    assert [is_fork(log.history, node) for node in (first, saved, done, again, forked)] == [
+        *(False, False, False, False, True)
+    ]
+    assert log.history.causes[forked.node_id] == "non_tip_advance"
 
 
 def test_context_merges_down_the_line_and_null_deletes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from handrail.contract.ids import BlobRef
@@ -85,16 +86,15 @@ def test_long_notes_are_told_in_part_and_say_so() -> None:
 @pytest.mark.parametrize(
     ("sizes", "kept", "omitted"),
     [
-        ([4_096, 4_096, 4_096], 3, 0),
-        ([1, 4_096, 4_096, 4_096], 3, 1),
-        ([4_096] * 5, 3, 2),
-        ([1_000] * 12, 12, 0),
-        ([1_000] * 13, 12, 1),
-        ([4_096, 1, 4_096, 4_096, 4_096], 3, 2),
+        ([4_000, 4_000, 4_000], 3, 0),
+        ([100, 4_000, 4_000, 4_000], 3, 1),
+        ([4_000] * 5, 3, 2),
+        ([930] * 12, 12, 0),
+        ([930] * 13, 12, 1),
     ],
 )
 def test_the_most_recent_notes_that_fit_are_kept(sizes: list[int], kept: int, omitted: int) -> None:
-    """12 288 bytes of notes; what is older than the first that does not fit is left out too."""
+    """12 288 bytes as encoded; what is older than the first that does not fit is left out too."""
     log = WrittenLog(*MANY)
     end = log.walk(log.start(), *("n" * size for size in sizes))
 
@@ -112,7 +112,30 @@ def test_the_budget_counts_bytes_not_characters() -> None:
     assert len(recap_at(log.history, log.workflow, end.node_id).entries) == 3
 
 
+def test_short_notes_count_with_everything_that_stands_around_them() -> None:
+    log = WrittenLog(*(f"s{number:03d}" for number in range(520)))
+    end = log.walk(log.start(), *["abc"] * 519)
+
+    recap = recap_at(log.history, log.workflow, end.node_id)
+
+    assert len(msgspec.json.encode(recap.entries)) <= 12_288
+    assert recap.omitted == 519 - len(recap.entries) > 300
+    assert recap.entries[-1].step_id == "s518"
+
+
+def test_notes_that_encode_to_more_than_the_budget_are_cut_and_not_lost() -> None:
+    log = WrittenLog()
+    after = log.advance(log.start(), "\x01" * 4_000)
+
+    (entry,) = recap_at(log.history, log.workflow, after.node_id).entries
+
+    assert len(msgspec.json.encode(entry)) <= 12_288
+    assert entry.notes.endswith("\x01\n\n[TRUNCATED]")
+    assert len(entry.notes) > 1_900
+
+
 def test_at_an_advanced_node_the_branches_below_are_told() -> None:
+    """Each by its first node and its first notes, and where it stands now."""
     log, first, left, right = forked()
 
     recap = recap_at(log.history, log.workflow, first.node_id)
@@ -123,7 +146,7 @@ def test_at_an_advanced_node_the_branches_below_are_told() -> None:
             node_id=left.node_id,
             is_preferred=False,
             status="in_progress",
-            pending_step_id="b",
+            pending_step_id="c",
             notes="a the first way",
         ),
         BranchSummary(
@@ -163,11 +186,12 @@ def test_what_was_lost_behind_a_checkpoint_is_told_with_it() -> None:
     log = WrittenLog()
     first = log.start()
     saved = log.checkpoint(first, "half of a")
-    log.advance(saved, "did a")
+    done = log.advance(saved, "did a")
 
-    lost = lost_branch(log.history, log.workflow, first.node_id)
+    lost = lost_branch(log.history, log.workflow, saved.node_id)
 
-    assert [child.node_id for child in lost.children] == [saved.node_id]
+    assert lost == lost_branch(log.history, log.workflow, first.node_id)
+    assert [child.node_id for child in lost.children] == [done.node_id]
     assert [(entry.is_checkpoint, entry.notes) for entry in lost.downstream] == [
         (True, "half of a"),
         (False, "did a"),
@@ -204,26 +228,122 @@ def test_notes_of_a_child_that_just_fit_are_whole() -> None:
     assert child.notes == "x" * 512
 
 
-def test_downstream_has_a_budget_too() -> None:
+def test_downstream_shares_the_budget() -> None:
     log = WrittenLog(*MANY)
     first = log.start()
-    log.walk(first, *["z" * 4_000] * 5)
+    log.walk(first, *["z" * 3_000] * 5)
 
     lost = lost_branch(log.history, log.workflow, first.node_id)
 
     assert (len(lost.downstream), lost.truncated, lost.omitted) == (3, True, 2)
+    assert len(msgspec.json.encode([*lost.children, *lost.downstream])) <= 12_288
     assert lost.policy == "kept the most recent entries"
 
 
 def test_both_cuts_are_counted_together() -> None:
     log = WrittenLog(*MANY)
-    middle = log.walk(log.start(), *["z" * 4_000] * 5)
-    log.walk(middle, *["z" * 4_000] * 4)
+    middle = log.walk(log.start(), *["z" * 2_500] * 5)
+    log.walk(middle, *["z" * 2_500] * 4)
 
     recap = recap_at(log.history, log.workflow, middle.node_id)
 
-    assert (len(recap.entries), len(recap.downstream), recap.omitted) == (3, 3, 2 + 1)
+    assert (len(recap.entries), len(recap.downstream), recap.omitted) == (2, 2, 3 + 2)
     assert recap.truncated
+
+
+def test_of_many_branches_the_preferred_and_the_newest_are_told_and_the_others_counted() -> None:
+    log = WrittenLog()
+    first = log.start()
+    branches = [log.advance(first, f"way {number} " + "x" * 600) for number in range(149)]
+    log.advance(branches[0], "on with the oldest")
+
+    lost = lost_branch(log.history, log.workflow, first.node_id)
+
+    assert len(msgspec.json.encode([*lost.children, *lost.downstream])) <= 12_288
+    assert [child.node_id for child in lost.children] == [
+        node.node_id for node in (branches[0], *branches[-(len(lost.children) - 1) :])
+    ]
+    assert [child.is_preferred for child in lost.children] == [True] + [False] * (len(lost.children) - 1)
+    assert lost.children_omitted == 149 - len(lost.children)
+    assert (lost.truncated, lost.policy) == (True, "kept the most recent entries")
+
+
+def test_the_newest_artifacts_are_kept_within_their_budget_as_they_are_encoded() -> None:
+    log = WrittenLog()
+    bodies = [{"kind": f"k{number:03d}"} for number in range(200)]
+    second = log.report(log.start(), work(artifacts=bodies))
+
+    recap = recap_at(log.history, log.workflow, second.node_id)
+
+    assert len(msgspec.json.encode(recap.artifacts)) <= 4_096
+    assert recap.artifacts_omitted == 200 - len(recap.artifacts) > 0
+
+
+def test_skipped_parts_have_a_budget_too() -> None:
+    hidden = [step(f"hidden-{number:03d}-{'x' * 160}", when="never") for number in range(25)]
+    workflow = workflow_of(step("a"), *hidden, step("z"), conditions={"never": AlwaysFalse()})
+    log = WrittenLog(workflow=workflow)
+    after = log.advance(log.start())
+
+    recap = recap_at(log.history, log.workflow, after.node_id)
+
+    assert len(msgspec.json.encode(recap.skipped)) <= 2_048
+    assert recap.skipped_omitted == 12 - len(recap.skipped) > 0  # of 25 entries in a trace
+
+
+def test_what_was_saved_at_a_step_is_told_on_every_branch_that_left_it_afterwards() -> None:
+    log = WrittenLog()
+    first = log.start()
+    early = log.advance(first, "without it")
+    log.checkpoint(first, "worth keeping")
+    late = log.advance(first, "with it")
+    at_end = log.advance(late, "and on")
+
+    assert told(recap_at(log.history, log.workflow, early.node_id)) == [("a", "without it")]
+    assert told(recap_at(log.history, log.workflow, at_end.node_id)) == [
+        ("a", "worth keeping"),
+        ("a", "with it"),
+        ("b", "and on"),
+    ]
+
+
+def test_at_a_step_that_was_not_left_its_checkpoints_are_told_and_are_no_branches() -> None:
+    log = WrittenLog()
+    first = log.start()
+    log.checkpoint(log.checkpoint(first, "one"), "two")
+
+    recap = recap_at(log.history, log.workflow, first.node_id)
+
+    assert told(recap) == [("a", "one"), ("a", "two")]
+    assert (recap.children, recap.downstream) == ([], [])
+
+
+def test_a_blocked_attempt_that_nobody_corrected_is_told_beside_the_step() -> None:
+    log = asking()
+    first = log.start()
+    blocked = log.report(first, work("tried"))
+
+    recap = recap_at(log.history, log.workflow, first.node_id)
+    log.report(log.checkpoint(blocked, "thought"), work("again", artifacts=[finding()]))
+    after = recap_at(log.history, log.workflow, first.node_id)
+
+    assert [(child.node_id, child.status) for child in recap.children] == [(blocked.node_id, "blocked")]
+    assert recap.downstream == []
+    assert [(child.status, child.notes) for child in after.children] == [("in_progress", "again")]
+    assert told(after) == [("a", "thought")]
+
+
+def test_notes_after_the_end_are_told_as_such() -> None:
+    log = WrittenLog("a")
+    end = log.advance(log.start(), "did a")
+    saved = log.checkpoint(end, "shipped as 1.2")
+
+    recap = recap_at(log.history, log.workflow, saved.node_id)
+
+    assert [(entry.step_id, entry.title, entry.notes) for entry in recap.entries] == [
+        ("a", "A", "did a"),
+        ("", "After the end", "shipped as 1.2"),
+    ]
 
 
 def asking() -> WrittenLog:

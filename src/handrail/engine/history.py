@@ -228,17 +228,67 @@ def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
     return dict(history.inherited[node_id].context)
 
 
-def step_children(history: History, node_id: NodeId) -> tuple[NodeId, ...]:
-    """The nodes that moved the run on from here, directly or by way of checkpoints and blocked attempts.
+def instance_of(history: History, node_id: NodeId) -> Node:
+    """The step instance that a node belongs to: its nearest ancestor of kind `step`, or the node itself.
 
-    Those keep the pending step, so they are looked through and alone never make a fork.
+    Checkpoints and blocked attempts keep the pending step, so they stand for the same piece of work.
     """
-    found: list[NodeId] = []
-    waiting = [node_id]
+    node = history.nodes[node_id]
+    while node.kind != "step":
+        assert node.parent is not None, "a run begins with a step"
+        node = history.nodes[node.parent]
+    return node
+
+
+def kept_in_instance(history: History, instance: Node) -> list[Node]:
+    """The checkpoints and blocked attempts of a step instance, in the order of the log."""
+    kept: list[Node] = []
+    waiting = [instance.node_id]
     while waiting:
-        for child in history.children.get(waiting.pop(), ()):
-            (found if history.nodes[child].kind == "step" else waiting).append(child)
-    return tuple(found)
+        below = [history.nodes[child] for child in history.children.get(waiting.pop(), ())]
+        kept += [node for node in below if node.kind != "step"]
+        waiting += [node.node_id for node in below if node.kind != "step"]
+    return sorted(kept, key=lambda node: node.index)
+
+
+def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
+    """The steps that followed the instance of a node, in the order of the log.
+
+    One more is a fork, from whichever node of the instance it comes.
+    """
+    instance = instance_of(history, node_id)
+    found = [
+        history.nodes[child]
+        for node in (instance, *kept_in_instance(history, instance))
+        for child in history.children.get(node.node_id, ())
+        if history.nodes[child].kind == "step"
+    ]
+    return tuple(sorted(found, key=lambda node: node.index))
+
+
+def is_fork(history: History, node: Node) -> bool:
+    """Whether another step had followed the same instance before; whatever cause was recorded."""
+    if node.kind != "step" or node.parent is None:
+        return False
+    return steps_after(history, node.parent)[0].node_id != node.node_id
+
+
+def way_to(history: History, node_id: NodeId) -> list[Node]:
+    """The node and its ancestors, and what was saved on the way though no token led on from it; oldest first.
+
+    Of an instance that the way leaves, these are the checkpoints made before it did; of its last one, all.
+    """
+    path = path_to(history, node_id)
+    on_path = {node.node_id for node in path}
+    steps = [node for node in path if node.kind == "step"]
+    ends: list[int] = [*(node.index for node in steps[1:]), history.head]
+    beside = [
+        kept
+        for instance, end in zip(steps, ends, strict=True)
+        for kept in kept_in_instance(history, instance)
+        if kept.kind == "checkpoint" and kept.index < end and kept.node_id not in on_path
+    ]
+    return sorted([*path, *beside], key=lambda node: node.index)
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

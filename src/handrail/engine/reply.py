@@ -128,7 +128,7 @@ class SkippedPart(Payload, frozen=True, kw_only=True):
 
 
 class BranchSummary(Payload, frozen=True, kw_only=True):
-    """One existing branch below a node that was already advanced."""
+    """One branch that left the step of a reply before: its first node, and how it stands at its end."""
 
     node_id: str
     is_preferred: bool
@@ -151,7 +151,10 @@ class CurrentPlace(Payload, frozen=True, kw_only=True):
 
 
 class Recap(Payload, frozen=True, kw_only=True):
-    """Entries oldest first. `children` and `downstream` stand only where the node has branches below it."""
+    """Entries oldest first; `children` and `downstream` only where branches left this step before.
+
+    The three share one budget; `omitted` counts entries of both lists that did not fit.
+    """
 
     entries: list[RecapEntry]
     truncated: bool = False
@@ -160,9 +163,11 @@ class Recap(Payload, frozen=True, kw_only=True):
     artifacts: list[RecapArtifact] = []
     artifacts_omitted: int = 0
     skipped: list[SkippedPart] = []
+    skipped_omitted: int = 0
     blocked_by: list[Blocker] = []
     """Where the last attempt was blocked: what stood in its way."""
     children: list[BranchSummary] = []
+    children_omitted: int = 0
     downstream: list[RecapEntry] = []
     imported_from: str = ""
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
@@ -172,10 +177,12 @@ class Recap(Payload, frozen=True, kw_only=True):
     """Where the last attempt was blocked for want of an artifact: one that would do."""
     current: CurrentPlace | None = None
     """Where the run stands, if the step of this reply was finished before."""
+    stood_at: CurrentPlace | None = None
+    """Of a fork: where the run stood right before it. From then on it goes on with the fork."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """Minted for one node; ack, checkpoint and choices are empty where nothing of the kind is pending."""
+    """Minted for one node; ack and choices are empty where nothing of the kind is pending."""
 
     state: str
     ack: str = ""

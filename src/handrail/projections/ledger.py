@@ -55,7 +55,8 @@ class _Point(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     state: State
     index: int
-    parent: NodeId | None
+    instance: NodeId
+    """The step that it belongs to (`engine.history.instance_of`)."""
 
 
 class _View(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,6 +127,10 @@ class _Walk:
         self._lines: dict[NodeId, _Line] = {}
         self._points: dict[NodeId, _Point] = {}
         self._children: dict[NodeId, list[NodeId]] = {}
+        self._saved: dict[NodeId, _Line] = {}
+        """Of a step instance with checkpoints: its line with what they brought; every branch inherits it."""
+        self._left: set[NodeId] = set()
+        """Step instances that the run has moved on from."""
         self._blocked: dict[NodeId, Blocked] = {}
         self._tip: NodeId | None = None
         self._decisions: list[ListChange] = []
@@ -171,13 +176,31 @@ class _Walk:
 
     def _create(self, node_id: NodeId, created: NodeCreated, index: int) -> None:
         parent = created.parent_node_id
-        self._lines[node_id] = _Line() if parent is None else self._lines[parent]
+        is_step = created.node_kind == "step"
+        instance = node_id if parent is None or is_step else self._points[parent].instance
+        self._lines[node_id] = _Line() if parent is None else self._line_at(parent)
         self._points[node_id] = _Point(
-            kind=created.node_kind, state=created.state, index=index, parent=parent
+            kind=created.node_kind, state=created.state, index=index, instance=instance
         )
         if parent is not None:
             self._children.setdefault(parent, []).append(node_id)
-        self._tip = node_id  # the newest node is a leaf with the highest index: the preferred tip
+            self._left |= {self._points[parent].instance} if is_step else set()
+        if created.node_kind == "checkpoint":
+            self._saved.setdefault(instance, self._lines[instance])
+        if not self._is_aside(node_id):
+            self._tip = node_id  # the newest node has the highest index: the preferred tip
+
+    def _is_aside(self, node_id: NodeId) -> bool:
+        """A checkpoint at a step that the run has left is no place where it goes on."""
+        point = self._points[node_id]
+        return point.kind == "checkpoint" and point.instance in self._left
+
+    def _line_at(self, node_id: NodeId) -> _Line:
+        """What holds at a node, with what was saved at its step by any checkpoint so far."""
+        line, saved = self._lines[node_id], self._saved.get(self._points[node_id].instance)
+        if saved is None:
+            return line
+        return msgspec.structs.replace(line, artifacts=saved.artifacts, gaps=saved.gaps)
 
     def _answer(self, node_id: NodeId, answered: AdvanceRecorded) -> None:
         outcome = answered.outcome
@@ -202,7 +225,7 @@ class _Walk:
                 if line.preferences and chosen != line.preferences:
                     self._decide(f"preferences.{change_id}", {"source": source, **chosen})
                 line = msgspec.structs.replace(line, preferences=chosen)
-                self._tip = self._newest_leaf(node_id)
+                self._tip = self._newest_leaf(node_id) or self._tip
             case GapRecorded() as gap:
                 line = msgspec.structs.replace(line, gaps=(*line.gaps, gap))
             case DivergenceRecorded() as told:
@@ -214,17 +237,18 @@ class _Walk:
             case _:
                 pass
         self._lines[node_id] = line
+        point = self._points[node_id]
+        if point.kind == "checkpoint":
+            self._saved[point.instance] = line
 
-    def _newest_leaf(self, node_id: NodeId) -> NodeId:
+    def _newest_leaf(self, node_id: NodeId) -> NodeId | None:
         """Touching a node makes the leaves below it preferred; the one created last is first among them."""
-        leaves, waiting = [], [node_id]
+        found, waiting = [], [node_id]
         while waiting:
             current = waiting.pop()
-            below = self._children.get(current, [])
-            waiting += below
-            if not below:
-                leaves.append(current)
-        return max(leaves, key=lambda leaf: (self._points[leaf].index, leaf))
+            waiting += self._children.get(current, [])
+            found += [] if self._is_aside(current) else [current]
+        return max(found, key=lambda node: self._points[node].index, default=None)
 
     def _decide(self, identifier: str, value: Json) -> None:
         self._decisions.append(ListChange(action="append", id=identifier, value=value))
@@ -232,7 +256,7 @@ class _Walk:
     def _view(self) -> _View:
         assert self._tip is not None, "an accepted change leaves at least one node"
         tip, point = self._tip, self._points[self._tip]
-        line = self._lines[tip]
+        line = self._line_at(tip)
         open_gaps = _open(line.gaps)
         return _View(
             objective=self._objective,

@@ -1,6 +1,7 @@
 """What holds at a node beside its context: outputs, gaps, capabilities, skipped steps. Pure.
 
-All of it follows lineage: the newest fact on the way to the node wins, a sibling's is never seen.
+All of it follows lineage: the newest fact on the way to the node wins, a sibling's is never seen. What was
+saved at a step belongs to every branch that left the step afterwards.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
-from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.history import History, Node, attached_to, path_to, way_to
 from handrail.engine.navigate import ExitedLoop, SkippedStep
 from handrail.engine.state import Running, step_key
 
@@ -30,7 +31,7 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
     """One per kind, the most recently delivered last. What a blocked attempt brought is not among them."""
     newest: dict[str, CurrentArtifact] = {}
-    for node in path_to(history, node_id):
+    for node in way_to(history, node_id):
         if node.kind == "blocked_attempt":
             continue
         for held in attached_to(history, node.node_id).artifacts:
@@ -49,7 +50,7 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
 
 def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
     """Every gap on the way to a node, oldest first."""
-    return tuple(gap for node in path_to(history, node_id) for gap in attached_to(history, node.node_id).gaps)
+    return tuple(gap for node in way_to(history, node_id) for gap in attached_to(history, node.node_id).gaps)
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
@@ -66,7 +67,7 @@ def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
 def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, CapabilityObserved]:
     """What is known about each capability: the latest observation wins."""
     known: dict[Capability, CapabilityObserved] = {}
-    for node in path_to(history, node_id):
+    for node in way_to(history, node_id):
         for seen in attached_to(history, node.node_id).capabilities:
             known[seen.capability] = seen
     return known
@@ -75,7 +76,7 @@ def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, Capab
 def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorded, ...]:
     """Where the agent left the instructions on purpose, oldest first."""
     return tuple(
-        told for node in path_to(history, node_id) for told in attached_to(history, node.node_id).divergences
+        told for node in way_to(history, node_id) for told in attached_to(history, node.node_id).divergences
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, way_to
 from handrail.engine.state import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
 
@@ -32,7 +32,6 @@ def run_overview(history: History, run_id: RunId) -> RunOverview:
     """One run of the history."""
     run = history.runs[run_id]
     graph = run_graph(history, run_id)
-    forks = sum(1 for node in graph.nodes if history.causes.get(node.node_id) == "non_tip_advance")
     return RunOverview(
         run_id=run_id,
         workflow_id=run.workflow_id,
@@ -40,7 +39,7 @@ def run_overview(history: History, run_id: RunId) -> RunOverview:
         status=graph.status,
         tip=history.nodes[graph.preferred_tip],
         graph=graph,
-        fork_count=forks,
+        fork_count=len(graph.forks),
         ledger_version=len(history.anchors[run_id]),
     )
 
@@ -68,13 +67,8 @@ def imported_from(history: History) -> str:
 
 def last_notes(history: History, node_id: NodeId) -> str:
     """The newest notes on the way to a node."""
-    current: NodeId | None = node_id
-    while current is not None:
-        notes = history.notes.get(current)
-        if notes is not None:
-            return notes.text
-        current = history.nodes[current].parent
-    return ""
+    told = (history.notes.get(node.node_id) for node in reversed(way_to(history, node_id)))
+    return next((notes.text for notes in told if notes is not None), "")
 
 
 def pending_step(node: Node) -> str | None:

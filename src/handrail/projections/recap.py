@@ -5,106 +5,203 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked
-from handrail.engine.history import History, Node, path_to
+from handrail.engine.history import (
+    History,
+    Node,
+    instance_of,
+    kept_in_instance,
+    path_to,
+    steps_after,
+    way_to,
+)
 from handrail.engine.navigate import leaf_at
 from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
 from handrail.projections.lineage import current_artifacts, skipped_at
 from handrail.projections.overview import imported_from
-from handrail.projections.run_graph import preferred_tip_below, run_graph, status_at
+from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 RECAP_BUDGET_BYTES = 12_288
+"""Of entries, children and downstream together, as they are encoded."""
+CHILDREN_BUDGET_BYTES = RECAP_BUDGET_BYTES // 3
+"""The part of it that the branches below a node may take; of the rest, downstream takes at most half."""
 ARTIFACT_BUDGET_BYTES = 4_096
-MOST_SKIPPED = 50
+SKIPPED_BUDGET_BYTES = 2_048
 CHILD_NOTES_BYTES = 512
 TRUNCATION_MARK = "\n\n[TRUNCATED]"
 KEPT_MOST_RECENT = "kept the most recent entries"
+AFTER_THE_END = "After the end"
+"""The title of notes that were kept when the run was finished."""
+
+_LONGEST_ESCAPE = 6
+"""Bytes that JSON may need for one of text, so that no cut takes more than it must."""
+
+_T = TypeVar("_T", bound=msgspec.Struct)
 
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    """The recap of a rehydrate: the way to the node, and what lies below it if it was advanced already."""
-    entries, omitted = _entries(history, workflow, path_to(history, node_id))
-    artifacts, left_out = _artifacts(history, node_id)
+    """The recap of a rehydrate: the way to the node, and what lies below its step if it was left already."""
+    way = way_to(history, node_id)
+    artifacts, artifacts_omitted = _artifacts(history, node_id)
+    skipped, skipped_omitted = _skipped(history, node_id)
     blocked = _blocked_at(history, history.nodes[node_id])
     recap = Recap(
-        entries=entries,
-        truncated=omitted > 0,
-        omitted=omitted,
-        policy=KEPT_MOST_RECENT if omitted else "",
+        entries=[],
         artifacts=artifacts,
-        artifacts_omitted=left_out,
-        skipped=[
-            SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id)
-            for entry in skipped_at(history, node_id)[-MOST_SKIPPED:]
-        ],
+        artifacts_omitted=artifacts_omitted,
+        skipped=skipped,
+        skipped_omitted=skipped_omitted,
         blocked_by=list(blocked.blockers) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
     )
-    return _with_branches(recap, history, workflow, node_id)
+    return _with_notes(recap, history, workflow, node_id, way)
 
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """What an agent that forked from a node does not remember: the branches that were already there."""
-    return _with_branches(Recap(entries=[]), history, workflow, node_id)
+    return _with_notes(Recap(entries=[]), history, workflow, node_id, ())
 
 
-def _with_branches(recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    below = history.children.get(node_id, ())
-    if not below:
-        return recap
-    graph = run_graph(history, history.nodes[node_id].run_id)
-    children = [
-        BranchSummary(
-            node_id=child,
-            is_preferred=child in graph.preferred_path,
-            status=status_at(history, history.nodes[child]),
-            pending_step_id=_pending_id(history.nodes[child]),
-            notes=_cut(_notes_text(history, child), CHILD_NOTES_BYTES),
-        )
-        for child in below
-    ]
-    path = path_to(history, preferred_tip_below(history, graph, node_id))
-    start = next(place for place, node in enumerate(path) if node.node_id == node_id)
-    downstream, omitted = _entries(history, workflow, path[start + 1 :])
+def newest_within(items: Iterable[_T], budget: int) -> tuple[list[_T], int]:
+    """Of items that come newest first, those that fit as they are encoded, oldest first; what they take."""
+    kept: list[_T] = []
+    used = 0
+    for item in items:
+        size = encoded_size(item)
+        if used + size > budget:
+            break
+        kept.append(item)
+        used += size
+    return kept[::-1], used
+
+
+def encoded_size(item: msgspec.Struct) -> int:
+    """How much of a reply an item takes, with the comma behind it."""
+    return len(msgspec.json.encode(item)) + 1
+
+
+def _with_notes(
+    recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId, way: Sequence[Node]
+) -> Recap:
+    """The recap with what was written down on the way, and below, in one budget."""
+    told = _told(history, way)
+    ends = _ends_below(history, node_id)
+    if not ends:
+        entries, _ = _entries(history, workflow, told, RECAP_BUDGET_BYTES)
+        return _counted(recap, entries, omitted=len(told) - len(entries))
+    instance = instance_of(history, node_id)
+    graph = run_graph(history, instance.run_id)
+    children, used = _children(history, graph, ends)
+    below = _told(history, _downstream(history, graph, instance, way))
+    left = RECAP_BUDGET_BYTES - used
+    downstream, used = _entries(history, workflow, below, left // 2 if told else left)
+    entries, _ = _entries(history, workflow, told, left - used)
+    recap = msgspec.structs.replace(
+        recap, children=children, children_omitted=len(ends) - len(children), downstream=downstream
+    )
+    return _counted(recap, entries, omitted=len(told) - len(entries) + len(below) - len(downstream))
+
+
+def _counted(recap: Recap, entries: list[RecapEntry], omitted: int) -> Recap:
+    is_cut = omitted > 0 or recap.children_omitted > 0
     return msgspec.structs.replace(
         recap,
-        children=children,
-        downstream=downstream,
-        truncated=recap.truncated or omitted > 0,
-        omitted=recap.omitted + omitted,
-        policy=KEPT_MOST_RECENT if recap.omitted + omitted else "",
+        entries=entries,
+        truncated=is_cut,
+        omitted=omitted,
+        policy=KEPT_MOST_RECENT if is_cut else "",
     )
 
 
+def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[list[BranchSummary], int]:
+    """The preferred branch and the newest of the others that fit, oldest first, and what they take."""
+    first = sorted(ends, key=lambda node: (node.node_id in graph.preferred_path, node.index), reverse=True)
+    shown, used = newest_within((_branch(history, graph, node) for node in first), CHILDREN_BUDGET_BYTES)
+    place = {node.node_id: node.index for node in ends}
+    return sorted(shown, key=lambda child: place[NodeId(child.node_id)]), used
+
+
+def _ends_below(history: History, node_id: NodeId) -> list[Node]:
+    """The steps that followed the instance of a node, and the attempts at it that were blocked and left so.
+
+    Its checkpoints are told among the notes: they are no other way to go.
+    """
+    steps = steps_after(history, node_id)
+    behind = {node.node_id for node in path_to(history, node_id)}
+    kept = kept_in_instance(history, instance_of(history, node_id))
+    goes_on = {step.parent for step in steps}
+    for node in reversed(kept):  # what hangs below a node comes after it in the log
+        if node.kind == "blocked_attempt" or node.node_id in goes_on:
+            goes_on.add(node.parent)
+    tried = [
+        node
+        for node in kept
+        if node.kind == "blocked_attempt" and node.node_id not in goes_on and node.node_id not in behind
+    ]
+    return sorted([*tried, *steps], key=lambda node: node.index)
+
+
+def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
+    """A branch by its first node, and how it stands at its end."""
+    tip = history.nodes[preferred_tip_below(history, graph, node.node_id)]
+    return BranchSummary(
+        node_id=node.node_id,
+        is_preferred=node.node_id in graph.preferred_path,
+        status=status_at(history, tip),
+        pending_step_id=_pending_id(tip),
+        notes=_cut(_notes_text(history, node.node_id), CHILD_NOTES_BYTES),
+    )
+
+
+def _downstream(history: History, graph: RunGraph, instance: Node, way: Sequence[Node]) -> list[Node]:
+    """What followed a step on the preferred branch below it; what the way told is left out."""
+    if not steps_after(history, instance.node_id):
+        return []
+    known = {node.node_id for node in way}
+    below = way_to(history, preferred_tip_below(history, graph, instance.node_id))
+    return [node for node in below if node.index > instance.index and node.node_id not in known]
+
+
 def _entries(
-    history: History, workflow: CompiledWorkflow, path: Sequence[Node]
+    history: History, workflow: CompiledWorkflow, told: Sequence[tuple[Node, str]], budget: int
 ) -> tuple[list[RecapEntry], int]:
-    """The most recent entries that fit the budget, oldest first, and how many were left out."""
-    told = _told(history, path)
-    kept = 0
-    used = 0
-    for _, text in reversed(told):
-        used += len(text.encode())
-        if used > RECAP_BUDGET_BYTES:
-            break
-        kept += 1
-    shown = [_entry(history, workflow, node, text) for node, text in told[len(told) - kept :]]
-    return shown, len(told) - kept
+    """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
+    made = (_entry(history, workflow, node, text) for node, text in reversed(told))
+    shown, used = newest_within(made, budget)
+    if shown or not told:
+        return shown, used
+    newest = _entry(history, workflow, *told[-1])
+    shorter = _shortened(newest, budget)
+    return ([shorter], encoded_size(shorter)) if shorter is not None else ([], 0)
 
 
-def _told(history: History, path: Sequence[Node]) -> list[tuple[Node, str]]:
+def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
+    """The entry with as much of its notes as fits; None where not even the rest of it does."""
+    notes = entry.notes.removesuffix(TRUNCATION_MARK).encode()
+    while notes:
+        text = notes.decode(errors="ignore") + TRUNCATION_MARK
+        shorter = msgspec.structs.replace(entry, notes=text)
+        over = encoded_size(shorter) - budget
+        if over <= 0:
+            return shorter
+        notes = notes[: -max(1, over // _LONGEST_ESCAPE)]
+    return None
+
+
+def _told(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
     """Every node with notes to tell. From the end, so that a long way is walked once."""
     told = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
-    for node in reversed(path):
+    for node in reversed(way):
         notes = history.notes.get(node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
         if notes is not None and not is_left_out:
@@ -118,11 +215,10 @@ def _told(history: History, path: Sequence[Node]) -> list[tuple[Node, str]]:
 def _entry(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> RecapEntry:
     assert node.parent is not None, "a first node has no notes"
     done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
-    assert isinstance(done, Running), "nothing follows a finished run"
     return RecapEntry(
         node_id=node.node_id,
-        step_id=step_key(done),
-        title=leaf_at(workflow, done).title,
+        step_id=step_key(done) if isinstance(done, Running) else "",
+        title=leaf_at(workflow, done).title if isinstance(done, Running) else AFTER_THE_END,
         is_checkpoint=node.kind == "checkpoint",
         notes=text,
     )
@@ -131,18 +227,24 @@ def _entry(history: History, workflow: CompiledWorkflow, node: Node, text: str) 
 def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
     """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
     current = current_artifacts(history, node_id)
-    kept = 0
-    used = 0
-    for artifact in reversed(current):
-        used += len(msgspec.json.encode(artifact.body))
-        if used > ARTIFACT_BUDGET_BYTES:
-            break
-        kept += 1
-    shown = [
-        RecapArtifact(kind=artifact.kind, step_id=artifact.step_id, body=artifact.body)
-        for artifact in current[len(current) - kept :]
-    ]
-    return shown, len(current) - kept
+    shown, _ = newest_within(
+        (
+            RecapArtifact(kind=artifact.kind, step_id=artifact.step_id, body=artifact.body)
+            for artifact in reversed(current)
+        ),
+        ARTIFACT_BUDGET_BYTES,
+    )
+    return shown, len(current) - len(shown)
+
+
+def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]:
+    """The same for steps and loops that the run passed by."""
+    entries = skipped_at(history, node_id)
+    shown, _ = newest_within(
+        (SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id) for entry in reversed(entries)),
+        SKIPPED_BUDGET_BYTES,
+    )
+    return shown, len(entries) - len(shown)
 
 
 def _blocked_at(history: History, node: Node) -> Blocked | None:

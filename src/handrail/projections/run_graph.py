@@ -21,6 +21,9 @@ class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
     children: dict[NodeId, tuple[NodeId, ...]]
     tips: tuple[NodeId, ...]
+    """Where the run could go on: the ends of its branches, without what was saved at a step since left."""
+    forks: frozenset[NodeId]
+    """The steps that were not the first to follow their step instance."""
     preferred_tip: NodeId
     preferred_path: frozenset[NodeId]
     status: RunStatus
@@ -35,13 +38,16 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
     for node in nodes:  # a parent is created before its children, so its reach is known
         own = history.last_index[node.node_id]
         reach[node.node_id] = own if node.parent is None else max(own, reach[node.parent])
-    tips = tuple(node.node_id for node in nodes if not history.children.get(node.node_id))
+    instances = _instances(nodes)
+    followers = _followers(nodes, instances)
+    tips = _tips(nodes, instances, followers)
     preferred = max(tips, key=lambda tip: _rank(history, reach, tip))
     return RunGraph(
         run_id=run_id,
         nodes=nodes,
         children={node.node_id: history.children.get(node.node_id, ()) for node in nodes},
         tips=tips,
+        forks=frozenset(node_id for steps in followers.values() for node_id in steps[1:]),
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
         status=status_at(history, history.nodes[preferred]),
@@ -57,21 +63,58 @@ def status_at(history: History, node: Node) -> RunStatus:
 
 
 def preferred_tip(history: History, run_id: RunId) -> Node:
-    """The leaf whose reachable history has the highest last event index; never chosen by clock."""
+    """The tip whose reachable history has the highest last event index; never chosen by clock."""
     return history.nodes[run_graph(history, run_id).preferred_tip]
 
 
 def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
-    """The same rule among the tips that a node leads to; itself when it is one."""
+    """The same rule among the tips that a step leads to; itself when it is one."""
+    candidates = frozenset(graph.tips)
     tips: list[NodeId] = []
     waiting = [node_id]
     while waiting:
         current = waiting.pop()
-        below = graph.children[current]
-        waiting.extend(below)
-        if not below:
+        waiting.extend(graph.children[current])
+        if current in candidates:
             tips.append(current)
     return max(tips, key=lambda tip: _rank(history, graph.reach, tip))
+
+
+def _instances(nodes: tuple[Node, ...]) -> dict[NodeId, NodeId]:
+    """The step instance of every node (`engine.history.instance_of`), found in one pass."""
+    found: dict[NodeId, NodeId] = {}
+    for node in nodes:
+        if node.kind == "step" or node.parent is None:
+            found[node.node_id] = node.node_id
+        else:
+            found[node.node_id] = found[node.parent]
+    return found
+
+
+def _followers(nodes: tuple[Node, ...], instances: dict[NodeId, NodeId]) -> dict[NodeId, list[NodeId]]:
+    """The steps that followed a step instance, in the order of their creation."""
+    found: dict[NodeId, list[NodeId]] = {}
+    for node in nodes:
+        if node.kind == "step" and node.parent is not None:
+            found.setdefault(instances[node.parent], []).append(node.node_id)
+    return found
+
+
+def _tips(
+    nodes: tuple[Node, ...], instances: dict[NodeId, NodeId], followers: dict[NodeId, list[NodeId]]
+) -> tuple[NodeId, ...]:
+    """The leaves, as if no checkpoint stood at a step instance that the run has left."""
+    has_more_below: set[NodeId] = set()
+    tips: list[NodeId] = []
+    for node in reversed(nodes):
+        is_leaf = node.node_id not in has_more_below
+        if is_leaf and node.kind == "checkpoint" and instances[node.node_id] in followers:
+            continue
+        if is_leaf:
+            tips.append(node.node_id)
+        if node.parent is not None:
+            has_more_below.add(node.parent)
+    return tuple(reversed(tips))
 
 
 def _rank(history: History, reach: dict[NodeId, int], tip: NodeId) -> tuple[int, int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.history import History, Node, path_to, step_children
+from handrail.engine.history import History, Node, path_to, steps_after
 from handrail.engine.navigate import leaf_at
 from handrail.engine.state import Running, step_key
 from handrail.projections.lineage import done_step
@@ -30,7 +30,7 @@ class Whereabouts(msgspec.Struct, frozen=True, kw_only=True):
 
 def moved_on_from(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Whereabouts | None:
     """Where the run stands, if the step that is pending at a node was finished since; None if it was not."""
-    if not step_children(history, node_id):
+    if not steps_after(history, node_id):
         return None
     graph = run_graph(history, history.nodes[node_id].run_id)
     tip = history.nodes[graph.preferred_tip]

@@ -167,14 +167,17 @@ def state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
 def _tokens(
     keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None, attempt_id: AttemptId
 ) -> Tokens:
-    """A pending step gets an ack; a choice gets a token per option instead; a finished run neither."""
+    """A pending step gets an ack, a choice a token per option instead, a finished run neither.
+
+    All get a checkpoint token: what is worth noting may come up after the end.
+    """
     key = keys.signing_key(WORKFLOW)
     state = state_token(keys, session_id, node)
-    if leaf is None:
-        return Tokens(state=state)
     tag = node.tag
     saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
     checkpoint = mint(key, saving)
+    if leaf is None:
+        return Tokens(state=state, checkpoint=checkpoint)
     if isinstance(leaf, Choice):
         shared = choice_attempt(attempt_id)
         choices = tuple(

@@ -11,7 +11,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Recorded, Run, ledger_version
+from handrail.engine.history import History, Recorded, Run, is_fork, ledger_version
 from handrail.engine.reply import Recap, Reply, ReplyWarning, WorkflowRef, reply_at, workflow_ref
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
@@ -115,14 +115,14 @@ def _branches_before(
 ) -> Recap | None:
     """What the agent lost when its advance forked, as the log stood right before it."""
     node = history.nodes[recorded.to_node_id]
-    if history.causes.get(node.node_id) != "non_tip_advance" or node.parent is None:
+    if node.parent is None or not is_fork(history, node):
         return None
     from handrail.projections.recap import lost_branch
-    from handrail.runtime.whereabouts import with_current_place
+    from handrail.runtime.whereabouts import with_place_left
 
     before = history_before(reader, history, recorded.index)
     lost = lost_branch(before, workflow, node.parent)
-    return with_current_place(lost, keys, before, workflow, node.parent)
+    return with_place_left(lost, keys, before, workflow, node.parent)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

@@ -329,7 +329,7 @@ def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
         pending_step=pending_step(node),
         is_tip=node.node_id in run.graph.tips,
         is_preferred=node.node_id == run.graph.preferred_tip,
-        is_fork=history.causes.get(node.node_id) == "non_tip_advance",
+        is_fork=node.node_id in run.graph.forks,
         preferences=None if changed is None else msgspec.structs.asdict(changed),
     )
 

@@ -12,7 +12,7 @@ from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quoted, shortened
-from handrail.engine.history import History, Node, node_at, step_children
+from handrail.engine.history import History, Node, node_at, steps_after
 from handrail.ports import EventReader, Keys
 from handrail.runtime.handles import AttemptClaims, Handle, state_token_of
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
@@ -84,7 +84,7 @@ def _within_one_run(
     assert ours.history is not None, "a run was found in its session"
     assert ours.node is not None, "a run was found by its node"
     alone = {name: value for name, value in params.items() if name != "stateToken"}
-    if step_children(ours.history, ours.node.node_id):
+    if steps_after(ours.history, ours.node.node_id):
         call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, theirs.claims)})
         return (
             call,

@@ -17,10 +17,21 @@ def with_current_place(
     recap: Recap, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> Recap:
     """The recap with the place where the run stands, if it has moved on from the node."""
+    return replace(recap, current=_place(keys, history, workflow, node_id))
+
+
+def with_place_left(
+    recap: Recap, keys: Keys, before: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> Recap:
+    """The recap of a fork from the node with the place that the run left; `before` is the log up to then."""
+    return replace(recap, stood_at=_place(keys, before, workflow, node_id))
+
+
+def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
     found = moved_on_from(history, workflow, node_id)
     if found is None:
-        return recap
-    current = CurrentPlace(
+        return None
+    return CurrentPlace(
         node_id=found.tip.node_id,
         status=found.status,
         pending_step_id=found.pending_step_id,
@@ -29,7 +40,6 @@ def with_current_place(
         done_since_omitted=found.omitted,
         next_call=_call_to(keys, history, found),
     )
-    return replace(recap, current=current)
 
 
 def input_mismatch(

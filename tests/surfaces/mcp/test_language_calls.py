@@ -216,7 +216,7 @@ def test_a_second_option_of_one_reply_gets_the_recorded_answer_and_a_fresh_one_a
     assert late.structured["ackToken"] == kept["ackToken"]
     assert late.structured["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
     assert dropped.structured["pending"]["stepId"] == "last"
-    assert "This step was done before. Branches that exist:\n- node " in dropped.text
+    assert "This step was worked on before. Branches that exist:\n- node " in dropped.text
     for answer in (late, dropped):
         check_complete(answer)
 

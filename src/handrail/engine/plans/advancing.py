@@ -26,7 +26,7 @@ from handrail.engine.events import (
     Scope,
     ValidationPerformed,
 )
-from handrail.engine.history import History, Node, step_children
+from handrail.engine.history import History, Node, steps_after
 from handrail.engine.navigate import DetectedNonTipAdvance, Move
 from handrail.engine.plans.writing import (
     carried_preferences,
@@ -58,8 +58,8 @@ def plan_advance(
     seen: Mapping[ObservationKey, str],
     salt: int,
 ) -> list[PlannedEvent]:
-    """The run moves. Where a step follows already, a second one is a fork."""
-    is_fork = bool(step_children(history, node.node_id))
+    """The run moves. Where a step follows the instance already, a second one is a fork."""
+    is_fork = bool(steps_after(history, node.node_id))
     cause: EdgeCause = "non_tip_advance" if is_fork else "advance"
     to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)

@@ -93,7 +93,7 @@ def _moment(moment: Moment, number: int) -> Iterator[str]:
     yield from (f"#### {number}. {_inline(kind_words(moment))}", "")
     yield from (f"`{moment.node_id}`, {moment_time(moment.at)}", "")
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
-    facts += ["This is a fork."] if moment.cause == "non_tip_advance" else []
+    facts += ["This is a fork."] if moment.is_fork else []
     facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
     facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]

@@ -14,7 +14,6 @@ from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import (
     CapabilityObserved,
     DivergenceRecorded,
-    EdgeCause,
     GapRecorded,
     NodeKind,
     Preferences,
@@ -57,7 +56,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     is_cut: bool = False
     """The whole of the notes is not in the store any more; an excerpt is shown."""
     option_id: str = ""
-    cause: EdgeCause | None = None
+    is_fork: bool = False
     artifacts: tuple[dict[str, Any], ...] = ()
     blockers: tuple[Blocker, ...] = ()
     gaps: tuple[GapRecorded, ...] = ()
@@ -213,7 +212,7 @@ class _Telling:
             notes=whole,
             is_cut=is_cut,
             option_id="" if answer is None else answer.option_id,
-            cause=self._history.causes.get(node.node_id),
+            is_fork=node.node_id in self._graph.forks,
             artifacts=tuple(held.artifact.body for held in attached.artifacts),
             blockers=answer.blocked.blockers if answer is not None and answer.blocked is not None else (),
             gaps=attached.gaps,

@@ -125,7 +125,8 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
         rehydrate = call_text("continue_workflow", {"stateToken": reply["stateToken"]})
         recovery.append(f"Lost context: {rehydrate}")
     if "checkpointToken" in reply:
-        recovery.append(f"Save progress: checkpointToken {reply['checkpointToken']}")
+        saving = "Save progress" if reply.get("pending") else "Keep notes after the end"
+        recovery.append(f"{saving}: checkpointToken {reply['checkpointToken']}")
     if recovery:
         yield "    ".join(recovery)
 
@@ -202,32 +203,56 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     yield from _artifacts(recap)
     if recap.get("skipped"):
         skipped = (f"{part['stepId']} (condition {part['conditionId']})" for part in recap["skipped"])
-        yield f"\nSkipped, because their condition did not hold: {one_line(', '.join(skipped))}"
-    if recap.get("children"):
-        yield "\nThis step was done before. Branches that exist:"
-        yield from map(_branch, recap["children"])
-    if recap.get("downstream"):
-        yield "\nWhat followed on the preferred branch, oldest first:"
-        yield from map(_entry, recap["downstream"])
-    yield from _current(recap.get("current") or {})
+        earlier = f" and {recap['skippedOmitted']} earlier" if "skippedOmitted" in recap else ""
+        yield f"\nSkipped, because their condition did not hold: {one_line(', '.join(skipped))}{earlier}"
+    yield from _branches(recap)
     if recap.get("truncated"):
-        yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
+        yield f"Omitted {recap.get('omitted', 0)} earlier entries, {recap['policy']}."
+
+
+def _branches(recap: dict[str, Any]) -> Iterator[str]:
+    """What was done with this step before, on this branch or beside it."""
+    is_fork = "stoodAt" in recap
+    if recap.get("children"):
+        yield "\nThis step was worked on before. Branches that exist:"
+        yield from map(_branch, recap["children"])
+        if "childrenOmitted" in recap:
+            yield f"{recap['childrenOmitted']} more branches are left out to keep this short."
+    if recap.get("downstream"):
+        of = "the one that the run was on" if is_fork else "the preferred branch"
+        yield f"\nWhat followed on {of}, oldest first:"
+        yield from map(_entry, recap["downstream"])
+    if is_fork:
+        yield from _stood_at(recap["stoodAt"])
+    if "current" in recap:
+        yield from _current(recap["current"])
+
+
+def _stood_at(place: dict[str, Any]) -> Iterator[str]:
+    """Where a fork left the run; what the run does now is this reply."""
+    yield (
+        f"\nThis is a fork, and the run goes on with it. Before, it stood at node {place['nodeId']}, "
+        f"{place['status']}, {_pending_there(place)}, after {_done_since(place)}."
+    )
+    yield f"To go on from there instead: {_call(place['nextCall'])}"
+
+
+def _done_since(place: dict[str, Any]) -> str:
+    omitted = place.get("doneSinceOmitted", 0)
+    return ", ".join([*([f"{omitted} earlier"] if omitted else []), *place.get("doneSince", ())])
+
+
+def _pending_there(place: dict[str, Any]) -> str:
+    if not place["pendingStepId"]:
+        return "nothing is pending"
+    return f"pending {one_line(place['title'])} ({place['pendingStepId']})"
 
 
 def _current(place: dict[str, Any]) -> Iterator[str]:
     """Where the run stands by now, for an agent that came with an earlier token."""
-    if not place:
-        return
-    omitted = place.get("doneSinceOmitted", 0)
-    done = [*([f"{omitted} earlier"] if omitted else []), *place.get("doneSince", ())]
-    pending = (
-        f"pending {one_line(place['title'])} ({place['pendingStepId']})"
-        if place["pendingStepId"]
-        else "nothing is pending"
-    )
     yield (
-        f"\nSince this step the run went on: {', '.join(done)}. It stands at node {place['nodeId']}, "
-        f"{place['status']}, {pending}."
+        f"\nSince this step the run went on: {_done_since(place)}. It stands at node {place['nodeId']}, "
+        f"{place['status']}, {_pending_there(place)}."
     )
     yield f"To go on from there instead: {_call(place['nextCall'])}"
 
@@ -244,7 +269,8 @@ def _artifacts(recap: dict[str, Any]) -> Iterator[str]:
 
 def _entry(entry: dict[str, Any]) -> str:
     kind = "checkpoint in" if entry.get("isCheckpoint") else "notes of"
-    return fenced(entry["notes"], f"{kind} step {entry['stepId']} ({entry['title']}), node {entry['nodeId']}")
+    of = f"{kind} step {entry['stepId']} ({entry['title']})" if entry["stepId"] else "notes after the end"
+    return fenced(entry["notes"], f"{of}, node {entry['nodeId']}")
 
 
 def _branch(child: dict[str, Any]) -> str:

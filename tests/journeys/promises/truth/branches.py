@@ -4,4 +4,30 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "forks.any-node",
+        source="truth, R10",
+        says="Advancing a step that was left before is told as a fork, from whichever of its nodes it comes.",
+    ),
+    Promise(
+        "checkpoints.own-step",
+        source="truth, R10",
+        says="A checkpoint at a step that was left moves no tip and does not reopen a finished run.",
+    ),
+    Promise(
+        "checkpoints.kept",
+        source="truth, R10",
+        says="Notes of a checkpoint are in the recap of every branch that leaves its step afterwards.",
+    ),
+    Promise(
+        "checkpoints.after-the-end",
+        source="truth, R33",
+        says="A finished run offers a checkpoint token; notes after the end are kept, and it stays finished.",
+    ),
+    Promise(
+        "forks.true-place",
+        source="truth, R33",
+        says="The reply of a fork says where the run stood before, never that it still stands there.",
+    ),
+)

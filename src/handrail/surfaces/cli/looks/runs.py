@@ -42,9 +42,11 @@ def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
-    current = reply.get("recap", {}).get("current")
+    recap = reply.get("recap", {})
+    current, left = recap.get("current"), recap.get("stoodAt")
     calls = [
         ("Go on there", current and current["nextCall"]["params"]),
+        ("Go back there", left and left["nextCall"]["params"]),
         *_options(pending),
         ("When done", _acknowledged(reply.get("ackToken"))),
         ("When corrected", _acknowledged(reply.get("retryAckToken"))),
@@ -73,10 +75,13 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
         lines += wrapped(where, page.width)
     for entry in recap.get("entries", []):
         lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
-    current = recap.get("current")
-    if current:
-        where = one_line(current.get("title") or current["status"])
-        lines += wrapped(f"The run went on since this step and stands at: {where}", page.width)
+    for place, said in (
+        (recap.get("current"), "The run went on since this step and stands at"),
+        (recap.get("stoodAt"), "This is a fork, and the run goes on with it; before, it stood at"),
+    ):
+        if place:
+            where = one_line(place.get("title") or place["status"])
+            lines += wrapped(f"{said}: {where}", page.width)
     return lines
 
 
