@@ -53,11 +53,6 @@ def started_on_changed_blobs(tool: ForkedTool, names: Names) -> None:
     changed_blobs(tool, names)
 
 
-def started_without_manifest(tool: ForkedTool, names: Names) -> None:
-    session_id = tool.data(*STARTED.split())["session"]["sessionId"]
-    Path(tool.home, "data", "sessions", session_id, "manifest.jsonl").unlink()
-
-
 def newer_event(tool: ForkedTool, names: Names) -> None:
     """A later version wrote an event that this one does not know."""
     log = build_runtime({}, home=tool.home).log

@@ -182,7 +182,9 @@ LEAVES: dict[str, Leaf] = {
                 damage.newer_event, "run start wr.small_change --request-id k --session SESSION_ID"
             ),
             "STORE_CORRUPT": wrong(damage.started_on_changed_blobs, damage.STARTED),
-            "STORE_HISTORY_LOST": wrong(damage.started_without_manifest, damage.STARTED),
+            "STORE_HISTORY_LOST": wrong(
+                damage.older_session, "run start wr.small_change --request-id k --session STATE_TOKEN"
+            ),
         },
     ),
     "run continue": Leaf(

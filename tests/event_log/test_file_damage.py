@@ -34,6 +34,21 @@ def three_commits(data: Path, limits: SegmentLimits | None = None) -> tuple[File
     return log, data / "sessions" / A
 
 
+def left_by_a_crash(data: Path, note: str = "older") -> tuple[FileLog, Path]:
+    """The same, as it is when the writer of the third commit died before it could note it."""
+    log, session = three_commits(data)
+    content = {"older": note_of_two_commits(data), "missing": b"", "rubbish": b"rubbish"}[note]
+    (session / "lock").write_bytes(content)
+    return log, session
+
+
+def note_of_two_commits(data: Path) -> bytes:
+    log = FileLog(str(data / "other"))
+    append(log, A, 0, plan("a:0", "a:1"), [blob(b"abc")])
+    append(log, A, 2, plan("a:2"))
+    return (data / "other" / "sessions" / A / "lock").read_bytes()
+
+
 def check_health(log: FileLog, state: str, reason: str, proven: int) -> None:
     loaded = load(log, A)
 
@@ -56,10 +71,11 @@ def check_goes_on(log: FileLog, head: int) -> None:
 # Bytes that nothing attests
 
 
+@pytest.mark.parametrize("note", ["older", "missing", "rubbish"])
 def test_a_manifest_torn_at_any_byte_of_its_last_line_is_the_session_before_that_commit(
-    tmp_path: Path,
+    tmp_path: Path, note: str
 ) -> None:
-    log, session = three_commits(tmp_path)
+    log, session = left_by_a_crash(tmp_path, note)
     whole = (session / MANIFEST).read_bytes()
     last_line = whole[:-1].rfind(b"\n") + 1
 
@@ -71,7 +87,7 @@ def test_a_manifest_torn_at_any_byte_of_its_last_line_is_the_session_before_that
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_a_session_with_a_torn_manifest_takes_the_next_commit(tmp_path: Path, part: float) -> None:
-    log, session = three_commits(tmp_path)
+    log, session = left_by_a_crash(tmp_path)
     whole = (session / MANIFEST).read_bytes()
     last_line = whole[:-1].rfind(b"\n") + 1
 
@@ -99,7 +115,9 @@ def test_a_first_commit_torn_at_any_byte_leaves_no_session_and_disturbs_nobody(t
 def test_a_last_line_with_sectors_that_never_arrived_is_not_committed(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
     start = (session / MANIFEST).stat().st_size
+    note = (session / "lock").read_bytes()
     append(log, A, 5, plan("a:5"), [blob(b"%d" % number) for number in range(14)])
+    (session / "lock").write_bytes(note)
     whole = (session / MANIFEST).read_bytes()
     edges = sorted({start, len(whole), *range(0, len(whole), 512)})
     pieces = [(low, high) for low, high in itertools.pairwise(edges) if low >= start]
@@ -112,6 +130,7 @@ def test_a_last_line_with_sectors_that_never_arrived_is_not_committed(tmp_path: 
         (session / MANIFEST).write_bytes(torn)
 
         check_health(log, "healthy", "", 5 if any(lost) else 6)
+        assert (session / "lock").read_bytes() == note
 
     (session / MANIFEST).write_bytes(whole[: pieces[0][1]] + bytes(len(whole) - pieces[0][1]))
     check_goes_on(log, 5)
@@ -344,10 +363,21 @@ def test_a_session_under_the_name_of_another_is_damaged(tmp_path: Path) -> None:
     )
 
 
-def test_a_missing_manifest_is_a_session_that_was_never_created(tmp_path: Path) -> None:
+def test_a_missing_manifest_is_lost_history(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
 
     (session / MANIFEST).unlink()
+
+    check_health(log, "corrupt_head", "history_lost", 0)
+    check_closed(log, session, "corrupt_head", "history_lost", 0)
+
+
+def test_without_a_note_a_missing_manifest_is_a_session_that_was_never_created(tmp_path: Path) -> None:
+    """The one loss that nothing in the store tells: the line of a first commit, and its note."""
+    log, session = three_commits(tmp_path)
+
+    (session / MANIFEST).unlink()
+    (session / "lock").unlink()
 
     assert log.load(A) is None
     assert list(log.list_sessions()) == []
@@ -376,7 +406,9 @@ def test_a_reader_that_meets_a_commit_being_taken_back_looks_again(tmp_path: Pat
     session = tmp_path / "sessions" / A
     append(log, A, 0, plan("a:0", "a:1", "a:2"))
     before, events_before = (session / MANIFEST).read_bytes(), (session / EVENTS).stat().st_size
+    note = (session / "lock").read_bytes()
     append(log, A, 3, plan("a:3", "a:4"))
+    (session / "lock").write_bytes(note)  # its sync was refused, so nobody notes it
 
     loaded = FileLog(str(tmp_path), TakenBackMeanwhile(session, before, events_before)).load(A)
 
@@ -384,16 +416,19 @@ def test_a_reader_that_meets_a_commit_being_taken_back_looks_again(tmp_path: Pat
     assert loaded == log.load(A)
 
 
-def test_load_since_proves_what_it_gives_and_no_more(tmp_path: Path) -> None:
+def test_a_fresh_reader_proves_what_comes_before_the_events_it_gives(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
     sound = load(log, A)
+    assert FileLog(str(tmp_path)).load_since(A, 2) == msgspec.structs.replace(
+        sound, records=sound.records[2:]
+    )
 
     flipped(EVENTS, 0)(session)
 
-    assert log.load_since(A, 2) == msgspec.structs.replace(sound, records=sound.records[2:])
-    damaged = log.load_since(A, 1)
-    assert damaged is not None
-    assert (damaged.records, damaged.head, damaged.health.state) == ((), 0, "corrupt_head")
+    for index in (1, 2, 5):
+        damaged = FileLog(str(tmp_path)).load_since(A, index)
+        assert damaged is not None
+        assert (damaged.records, damaged.head, damaged.health.state) == ((), 0, "corrupt_head")
 
 
 # Lines that prove themselves and say something else

@@ -42,7 +42,10 @@ def test_a_session_is_stored_as_the_page_on_the_log_format_says(tmp_path: Path) 
         "manifest.jsonl": b'{"v":1,"first":0,"last":1,"segment":"events-000001.jsonl","from":0,"to":72,'
         b'"head":"7071f7eb92a9eb1983ad8d6517b213913974e1c215e8f53600a161aba78be511","blobs":[],'
         b'"sum":"3ab9ad205c20666a35eed584e3b317026982ca9bc2e7896315848a7dec6c5f8a"}\n',
-        "lock": b"00000000000000000234",
+        "lock": b"00000000000000000234 "
+        b"3ab9ad205c20666a35eed584e3b317026982ca9bc2e7896315848a7dec6c5f8a "
+        b"7071f7eb92a9eb1983ad8d6517b213913974e1c215e8f53600a161aba78be511 "
+        b"091b1ad916cf26b3\n",
     }
 
 
@@ -319,7 +322,7 @@ def test_nothing_is_written_over_events_whose_manifest_is_gone(tmp_path: Path) -
 
     code = code_of(lambda: append(FileLog(str(tmp_path)), A, 0, plan("b:1")))
 
-    assert code == "STORE_HISTORY_LOST"
+    assert code == "SESSION_NOT_HEALTHY"
     assert session_files(tmp_path) == before
 
 

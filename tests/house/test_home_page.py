@@ -171,7 +171,7 @@ def test_a_lost_key_file_ends_tokens_and_no_history(copied: Worked) -> None:
     ("path", "code"),
     [
         ("data/sessions/{session}/events-000001.jsonl", "STORE_HISTORY_LOST"),
-        ("data/sessions/{session}/manifest.jsonl", "TOKEN_UNKNOWN_NODE"),
+        ("data/sessions/{session}/manifest.jsonl", "STORE_HISTORY_LOST"),
         ("data/blobs", "STORE_CORRUPT"),
     ],
 )
@@ -187,7 +187,7 @@ def test_without_its_manifest_a_session_is_lost_and_told(copied: Worked) -> None
 
     verified = copied.tool.data("store", "verify", "--report-only")
 
-    assert (verified["ok"], verified["sessions"]) == (False, 0)
+    assert (verified["ok"], verified["sessions"]) == (False, 1)
     assert [(problem["id"], problem["reason"]) for problem in verified["problems"]] == [
         (copied.session_id, "history_lost")
     ]

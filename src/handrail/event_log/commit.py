@@ -15,13 +15,18 @@ from contextlib import suppress
 import msgspec
 
 from handrail.event_log.disk import Disk, opened, read_from, write_all
-from handrail.event_log.lock import Held, note_durable, noted_end
+from handrail.event_log.lock import Held
 from handrail.event_log.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add
+from handrail.event_log.note import Note, is_at, write_note
 from handrail.event_log.plan import chained
-from handrail.event_log.segments import FIRST_SEGMENT, SegmentLimits, framed, segment_after
+from handrail.event_log.segments import FIRST_SEGMENT, SegmentLimits, framed, is_one_commit, segment_after
 from handrail.ports import Blob, Draft, Record
 
 _WRITE = os.O_RDWR | os.O_CREAT
+
+
+class LostEvents(Exception):
+    """The commit would cut off events that were attested once."""
 
 
 class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,15 +67,16 @@ def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: Segm
     )
 
 
-def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> None:
-    """Make events and manifest line durable. The blobs are durable already.
+def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> Note | None:
+    """Make events and manifest line durable, and note it. The blobs are durable already.
 
-    Raises: OSError, and then the plan does not count.
+    Raises: OSError, and then the plan does not count; LostEvents, and then no byte was changed.
     """
     with (
         opened(disk, MANIFEST_NAME, _WRITE, held.directory) as manifest,
         opened(disk, commit.attestation.segment, _WRITE, held.directory) as events,
     ):
+        _spare_lost_events(disk, events, commit)
         # Both before anything is written: an old line must not meet events it was not written for.
         _cut_orphans(disk, manifest, commit.line_start)
         _cut_orphans(disk, events, commit.attestation.start)
@@ -80,17 +86,17 @@ def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> None:
             disk.sync(events)
             disk.sync_names(held.directory)
         _append_line(disk, manifest, events, commit)
-    note_durable(disk, held, commit.tip.end)
+    return write_note(disk, held.lock, commit.tip)
 
 
-def settle(disk: Disk, held: Held, tip: Tip) -> None:
-    """Make the last commit durable if its writer did not live to say that it is.
+def settle(disk: Disk, held: Held, tip: Tip, note: Note | None) -> Note | None:
+    """Make the last commit durable if its writer did not live to note that it is; the note that holds then.
 
     A holder acknowledges what it finds, so it must not find what a power failure could take away.
     The bytes are written again, not only synced: after a failed sync the cache may call them clean.
     """
-    if tip.last is None or noted_end(disk, held.lock) == tip.end:
-        return
+    if tip.last is None or is_at(note, tip):
+        return note
     with (
         opened(disk, MANIFEST_NAME, os.O_RDWR, held.directory) as manifest,
         opened(disk, tip.last.segment, os.O_RDWR, held.directory) as events,
@@ -100,7 +106,7 @@ def settle(disk: Disk, held: Held, tip: Tip) -> None:
         _write_again(disk, manifest, tip.start, tip.end)
         disk.set_modified(manifest, modified_ns)  # looking is not activity
         disk.sync_both(events, manifest)
-    note_durable(disk, held, tip.end)
+    return write_note(disk, held.lock, tip)
 
 
 def _place(tip: Tip, limits: SegmentLimits) -> tuple[str, int]:
@@ -126,6 +132,14 @@ def _append_line(disk: Disk, manifest: int, events: int, commit: PlannedCommit) 
 
 def _write_again(disk: Disk, descriptor: int, start: int, end: int) -> None:
     write_all(disk, descriptor, read_from(disk, descriptor, start)[: end - start], start)
+
+
+def _spare_lost_events(disk: Disk, events: int, commit: PlannedCommit) -> None:
+    """A dead writer leaves the events of one commit. More than that is work, whose lines are gone."""
+    if disk.status(events).st_size <= commit.attestation.start:
+        return
+    if not is_one_commit(read_from(disk, events, commit.attestation.start), commit.events):
+        raise LostEvents
 
 
 def _cut_orphans(disk: Disk, descriptor: int, end: int) -> None:

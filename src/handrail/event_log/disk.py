@@ -231,6 +231,10 @@ _DENIED: Final = {
 _TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call again."
 
 
+OUT_OF_FILES: Final = (errno.EMFILE, errno.ENFILE)
+"""What the process or the machine lacks; it says nothing about the file that was asked for."""
+
+
 def is_refused_link(error: OSError) -> bool:
     """Whether something stands where a plain file or directory of the store should."""
     return _DENIED.get(error.errno or 0) == "link_refused"

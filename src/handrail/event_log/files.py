@@ -12,12 +12,20 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_HISTORY_LOST
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.blobs import read_blob, write_blobs
-from handrail.event_log.commit import planned, settle, write_commit
-from handrail.event_log.disk import Disk, is_refused_link, named_troubles, opened, opened_directory, read_from
+from handrail.event_log.commit import LostEvents, planned, settle, write_commit
+from handrail.event_log.disk import (
+    OUT_OF_FILES,
+    Disk,
+    is_refused_link,
+    named_troubles,
+    opened,
+    opened_directory,
+    read_from,
+)
 from handrail.event_log.history import (
     History,
     loaded_of,
@@ -29,8 +37,9 @@ from handrail.event_log.history import (
     scan,
     since,
 )
-from handrail.event_log.lock import Held, acquire, noted_end, release
-from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun
+from handrail.event_log.lock import Held, acquire, is_current, release
+from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun, trouble
+from handrail.event_log.note import Note, noted, read_note
 from handrail.event_log.plan import check_new, check_plan, check_session_id
 from handrail.event_log.recollection import read_recollection, write_recollection
 from handrail.event_log.segments import SegmentLimits
@@ -41,6 +50,7 @@ from handrail.ports import (
     Committed,
     Conflict,
     Draft,
+    Health,
     Loaded,
     Record,
     Remembered,
@@ -60,6 +70,8 @@ class FileHold:
         self._session_id = session_id
         self._held: Held | None = held
         self._memory: WriterMemory | None = None
+        self._note: Note | None = None
+        """Of the disk, whenever what is known was compared with it."""
 
     def load(self) -> Loaded | None:
         held = self._current()
@@ -77,7 +89,7 @@ class FileHold:
             tip = None if self._memory is None else self._memory.tip
             if tip is not None and tip.head == index:
                 return Loaded(records=(), head=index, digest=tip.digest)
-            history = unsound or read_since(self._log, held.directory, self._session_id, index)
+            history = unsound or read_since(self._log, held.directory, self._session_id, index, self._note)
         return None if history is None else loaded_of(since(history, index))
 
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
@@ -86,7 +98,7 @@ class FileHold:
         with named_troubles(self._session_id):
             unsound = self._unsound(held)
             if unsound is not None:
-                raise _not_healthy(self._session_id, unsound)
+                raise _not_healthy(self._session_id, unsound.head, unsound.health)
             memory = self._memory
             assert memory is not None, "a sound session has been read"
             known = memory.keys.get(plan[0].dedupe_key)
@@ -95,8 +107,6 @@ class FileHold:
             if expected_head != memory.tip.head:
                 return Conflict(head=memory.tip.head)
             check_new(plan, memory.keys)
-            if memory.tip.last is None and noted_end(self._log.disk, held.lock):
-                raise _manifest_lost(self._session_id)
             return self._commit(held, memory, plan, blobs)
 
     def remember(self, content: bytes) -> None:
@@ -123,12 +133,13 @@ class FileHold:
         """The whole session from disk, proven; it replaces what was known."""
         self._memory = None
         disk = self._log.disk
-        history = read_history(disk, held.directory, self._session_id)
-        self._log.note(self._session_id, history)
+        self._note = noted(disk, held.lock)
+        history = read_history(disk, held.directory, self._session_id, self._note)
+        self._log.saw(self._session_id, history)
         if history is not None and history.health.state != "healthy":
             return history
         tip = before_first(self._session_id) if history is None else history.attested.tip
-        settle(disk, held, tip)
+        self._note = settle(disk, held, tip, self._note)
         self._memory = WriterMemory(
             tip=tip,
             keys={} if history is None else {record.dedupe_key: record.index for record in history.records},
@@ -161,20 +172,22 @@ class FileHold:
         """What was known, with what others committed since; None when it is not so any more."""
         if known.tip.last is None:
             return None
-        history = read_after(self._log.disk, held.directory, known.tip)
+        disk = self._log.disk
+        self._note = noted(disk, held.lock)
+        history = read_after(disk, held.directory, known.tip, self._note)
         if history is None:
             return None
         tip = history.attested.tip
-        settle(self._log.disk, held, tip)
+        self._note = settle(disk, held, tip, self._note)
         known.keys.update((record.dedupe_key, record.index) for record in history.records)
         known.pinned.update(pins_of(history.attested.attestations))
         return msgspec.structs.replace(known, tip=tip)
 
     def _record(self, held: Held, index: int) -> Record:
-        history = read_since(self._log, held.directory, self._session_id, index)
+        history = read_since(self._log, held.directory, self._session_id, index, self._note)
         assert history is not None, "a known event is in the log"
         if history.health.state != "healthy":
-            raise _not_healthy(self._session_id, history)
+            raise _not_healthy(self._session_id, history.head, history.health)
         return history.records[0]
 
     def _commit(
@@ -184,7 +197,11 @@ class FileHold:
         self._memory = None
         write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
         commit = planned(memory.tip, plan, blobs, self._log.limits)
-        write_commit(self._log.disk, held, commit)
+        try:
+            self._note = write_commit(self._log.disk, held, commit)
+        except LostEvents:
+            lost = trouble("history_lost", memory.tip.head)
+            raise _not_healthy(self._session_id, memory.tip.head, lost) from None
         memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
         memory.pinned.update(commit.attestation.blobs)
         self._memory = msgspec.structs.replace(memory, tip=commit.tip)
@@ -192,17 +209,15 @@ class FileHold:
         return Committed(records=commit.records)
 
 
-def read_since(log: FileLog, directory: int, session_id: SessionId, index: int) -> History | None:
-    """The events from an index on, from the nearest tip that the manifest still holds."""
+def read_since(
+    log: FileLog, directory: int, session_id: SessionId, index: int, note: Note | None
+) -> History | None:
+    """The events from an index on. What was not proven here before is proven from the first event."""
     tip = log.warm.tip_before(session_id, index) if index else None
-    history = None if tip is None else read_after(log.disk, directory, tip)
-    is_whole = history is not None or index == 0
+    history = None if tip is None else read_after(log.disk, directory, tip, note)
     if history is None:
-        history = read_history(log.disk, directory, session_id, index)
-    if is_whole:
-        log.note(session_id, history)
-    elif tip is not None:
-        log.warm.forget(session_id)  # the tip is gone, and the events before the index were not proven now
+        history = read_history(log.disk, directory, session_id, note)
+    log.saw(session_id, history)
     return None if history is None else since(history, index)
 
 
@@ -225,15 +240,21 @@ class FileLog:
         assert index >= 0, "events are counted from 0"
         if not is_session_id(session_id):
             return None
+        path = f"{self.sessions}/{session_id}"
         with named_troubles(session_id):
             try:
-                with opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
-                    history = read_since(self, directory, session_id, index)
-                    if history is not None and history.health.state == "healthy":
-                        make_sure_durable(self.disk, directory, history.attested.tip)
+                with opened_directory(self.disk, path) as directory:
+                    note = read_note(self.disk, directory)
+                    history = read_since(self, directory, session_id, index, note)
+                    if history is None:
+                        return None
+                    if history.health.state == "healthy":
+                        make_sure_durable(self.disk, directory, history.attested.tip, note)
+                    elif not is_current(self.disk, path, directory):
+                        return None  # it was removed while it was read
             except FileNotFoundError:
                 return None
-        return None if history is None else loaded_of(history)
+        return loaded_of(history)
 
     def recall(self, session_id: SessionId) -> Remembered | None:
         if not is_session_id(session_id):
@@ -250,7 +271,7 @@ class FileLog:
         self.warm.saw(session_id, tip)
         return Remembered(head=tip.head, digest=tip.digest, content=content)
 
-    def note(self, session_id: SessionId, history: History | None) -> None:
+    def saw(self, session_id: SessionId, history: History | None) -> None:
         """A reading of this log; an unsound one makes everything known about the session doubtful."""
         if history is not None and history.health.state == "healthy":
             self.warm.saw(session_id, history.attested.tip)
@@ -285,41 +306,43 @@ class FileLog:
     def _stamp(self, session_id: SessionId) -> SessionStamp | None:
         """None for what `load` would not show: no commit yet, just deleted, or a link.
 
-        One that belongs to another user is listed and hides no other; whoever loads it is told.
+        One that cannot be read is listed and hides no other; whoever loads it is told.
         """
         path = f"{self.sessions}/{session_id}"
         try:
-            with (
-                opened_directory(self.disk, path) as directory,
-                opened(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest,
-            ):
-                content = self.disk.read(manifest, _LISTING_BYTES, 0)
-                if b"\n" not in content:
-                    content = read_from(self.disk, manifest)
-                order = self.disk.status(manifest).st_mtime_ns
+            with opened_directory(self.disk, path) as directory:
+                order, is_shown = self._beginning(directory)
+                if not is_shown and read_note(self.disk, directory) is None:
+                    return None
         except FileNotFoundError:
             return None
-        except PermissionError:
-            return SessionStamp(session_id=session_id, order=self.disk.status_of(path).st_mtime_ns)
         except OSError as error:
             if is_refused_link(error):
                 return None
-            raise
-        return SessionStamp(session_id=session_id, order=order) if is_begun(content) else None
+            if error.errno in OUT_OF_FILES:
+                raise
+            order = 0
+        return SessionStamp(session_id=session_id, order=order or self._changed_at(path))
+
+    def _beginning(self, directory: int) -> tuple[int, bool]:
+        """When the last commit was made, and whether the manifest holds a first one, sound or damaged."""
+        try:
+            with opened(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest:
+                content = self.disk.read(manifest, _LISTING_BYTES, 0)
+                if b"\n" not in content:
+                    content = read_from(self.disk, manifest)
+                return self.disk.status(manifest).st_mtime_ns, is_begun(content)
+        except FileNotFoundError:
+            return 0, False
+
+    def _changed_at(self, path: str) -> int:
+        with suppress(OSError):
+            return self.disk.status_of(path).st_mtime_ns
+        return 0
 
 
-def _manifest_lost(session_id: SessionId) -> Fault:
-    """A first commit cuts off what stands in its place; here that would be work that was acknowledged."""
-    return Fault(
-        STORE_HISTORY_LOST,
-        f"Session {session_id} has lost {MANIFEST_NAME}, and nothing is written over the rest.",
-        details={"session_id": session_id},
-        hint=f"Restore data/sessions/{session_id} from a backup, or start with another request id.",
-    )
-
-
-def _not_healthy(session_id: SessionId, history: History) -> Fault:
-    health = history.health
+def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
+    restore = f"Restore data/sessions/{session_id} from a backup, or go on in a new session."
     return Fault(
         SESSION_NOT_HEALTHY,
         f"The stored session is not sound, so nothing is added to it. {health.detail}",
@@ -327,6 +350,7 @@ def _not_healthy(session_id: SessionId, history: History) -> Fault:
             "session_id": session_id,
             "health": health.state,
             "reason": health.reason,
-            "event_index": history.head,
+            "event_index": head,
         },
+        hint=restore if health.reason == "history_lost" else "",
     )

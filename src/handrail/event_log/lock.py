@@ -1,29 +1,20 @@
-"""The lock of a session: one writer at a time, gone with its process.
-
-The lock file also says how many bytes of the manifest are known to be durable. That is a note
-between processes on one running machine and is never synced: it is as lasting as the file cache
-that it speaks about. A missing note costs one sync and nothing else. A note of more bytes than the manifest
-has tells of lines that were acknowledged and are gone.
-"""
+"""The lock of a session: one writer at a time, gone with its process. Its file also holds the note."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.outcome import Fault
-from handrail.event_log.disk import Disk, make_directory, opened, write_all
-
-LOCK_NAME: Final = "lock"
+from handrail.event_log.disk import Disk, make_directory
+from handrail.event_log.note import LOCK_NAME
 
 _FIRST_PAUSE_MS: Final = 1
 _LONGEST_PAUSE_MS: Final = 32
 _LONG_WAIT_MS: Final = 1_000
-_NOTE_DIGITS: Final = 20
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,33 +50,12 @@ def release(disk: Disk, held: Held) -> None:
     disk.close(held.directory)
 
 
-def durable_end(disk: Disk, directory: int) -> int | None:
-    """How many bytes of the manifest are known to be durable."""
-    try:
-        with opened(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
-            return noted_end(disk, descriptor)
-    except FileNotFoundError:
-        return None
-
-
-def noted_end(disk: Disk, lock: int) -> int | None:
-    """The same, for whoever has the lock file open."""
-    note = disk.read(lock, _NOTE_DIGITS + 1, 0)
-    return int(note) if note.isdigit() and len(note) <= _NOTE_DIGITS else None
-
-
-def note_durable(disk: Disk, held: Held, end: int) -> None:
-    # The commit is durable with or without the note, so a refusal here is not the caller's trouble.
-    with suppress(OSError):
-        write_all(disk, held.lock, b"%0*d" % (_NOTE_DIGITS, end), 0)
-
-
 def _try(disk: Disk, path: str) -> Held | None:
     held = _open(disk, path)
     if held is None:
         return None
     try:
-        if disk.lock_now(held.lock) and _is_current(disk, path, held.lock):
+        if disk.lock_now(held.lock) and is_current(disk, f"{path}/{LOCK_NAME}", held.lock):
             return held
     except OSError:
         release(disk, held)
@@ -115,11 +85,11 @@ def _descriptors(disk: Disk, path: str, flags: int) -> Held:
         raise
 
 
-def _is_current(disk: Disk, path: str, lock: int) -> bool:
-    """Whether the locked file is still the one under that name: the session may have been deleted."""
-    ours = disk.status(lock)
+def is_current(disk: Disk, path: str, descriptor: int) -> bool:
+    """Whether what was opened is still what stands under its name: the session may have been deleted."""
+    ours = disk.status(descriptor)
     try:
-        named = disk.status_of(f"{path}/{LOCK_NAME}")
+        named = disk.status_of(path)
     except FileNotFoundError:
         return False
     return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)

@@ -14,18 +14,30 @@ import msgspec
 from handrail.contract.chain import genesis
 from handrail.contract.ids import BlobRef
 from handrail.event_log import segments
+from handrail.event_log.sectors import text_around_lost_sectors
 from handrail.ports import Health, HealthReason
 
 VERSION: Final = 1
 MANIFEST_NAME: Final = "manifest.jsonl"
-SECTOR_BYTES: Final = 512
-"""The smallest unit a disk writes whole: a crash keeps or loses it as one."""
 
 _SUM_START = b',"sum":"'
 _SUM_END = b'"}'
 _SUM_BYTES = len(_SUM_START) + 64 + len(_SUM_END)
 _REFS = re.compile(b"sha256:[0-9a-f]{64}")
 _DIGITS = slice(-64 - len(_SUM_END), -len(_SUM_END))
+_PRINTABLE = re.compile(rb"[ -~]*\n?")
+_NEWER_LINE = re.compile(rb'\{"v":([0-9]+),')
+_NUMBER = re.compile(rb"[0-9]+")
+_DIGEST = re.compile(rb"[0-9a-f]{1,64}")
+_NAMED_BLOBS = re.compile(rb'[0-9a-fsh:",]+')
+# fmt: off
+_LINE_PARTS = (
+    b'{"v":1,"first":', _NUMBER, b',"last":', _NUMBER,
+    b',"segment":"events-', _NUMBER, b'.jsonl","from":', _NUMBER, b',"to":', _NUMBER,
+    b',"head":"', _DIGEST, b'","blobs":[', _NAMED_BLOBS, b"]" + _SUM_START, _DIGEST, _SUM_END + b"\n",
+)
+# fmt: on
+"""A line as its writer spells it: texts, and runs of which any part may be there."""
 
 
 class Attestation(
@@ -132,6 +144,16 @@ def holds(tip: Tip, content: bytes) -> bool:
     return line.endswith(seal) and _sum(tip.sum_before, line.removesuffix(seal)) == tip.sum
 
 
+def shows(content: bytes, base: int, end: int, total: str) -> bool:
+    """Whether the line that ends at `end` of a manifest has this sum, in proven bytes from `base` on.
+
+    True as well for a line that lies before these bytes, of which they cannot tell.
+    """
+    seal = total.encode() + _SUM_END + b"\n"
+    place = end - base
+    return place < len(seal) or content[place - len(seal) : place] == seal
+
+
 def pins_in(content: bytes) -> set[BlobRef]:
     """The blobs that proven manifest bytes name."""
     return {BlobRef(ref.decode()) for ref in _REFS.findall(content)}
@@ -155,21 +177,14 @@ def trouble(reason: HealthReason, event_index: int) -> Health:
     if reason == "unsupported_version":
         detail = f"Event {event_index} and later were written by a newer version."
         return Health(state="unknown_version", reason=reason, detail=detail)
+    if reason == "history_lost":
+        left = f"events 0 to {event_index - 1} are" if event_index else "no event is"
+        detail = f"Work that was acknowledged is not in {MANIFEST_NAME} any more; {left} proven."
+        return Health(state="corrupt_tail" if event_index else "corrupt_head", reason=reason, detail=detail)
     if event_index == 0:
         return Health(state="corrupt_head", reason=reason, detail="No event of the session can be proven.")
     detail = f"Events 0 to {event_index - 1} are proven; event {event_index} is not."
     return Health(state="corrupt_tail", reason=reason, detail=detail)
-
-
-def has_lost_sector(content: bytes, offset: int) -> bool:
-    """Whether text that stands at this offset of a file lacks a whole sector, which reads as zeros."""
-    start, end = offset, offset + len(content)
-    while start < end:
-        edge = min(end, (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
-        if content.count(0, start - offset, edge - offset) == edge - start:
-            return True
-        start = edge
-    return False
 
 
 def _moved(tip: Tip, attestation: Attestation, total: str, end: int) -> Tip:
@@ -218,11 +233,31 @@ def _is_torn(content: bytes, start: int, base: int) -> bool:
 
     Then the line was never acknowledged. It shows as a missing end, or as a sector of zeros where
     the file grew and the bytes did not arrive. A whole line with another defect is damage, and so
-    is a line that goes on after its own end: its line feed was there and has changed.
+    is a line that goes on after its own end: its line feed was there and has changed. What is neither
+    the text of a line nor such a sector was written over.
     """
     tail = content[start:]
     if tail.find(b"\n") not in (-1, len(tail) - 1):
         return False
-    if has_lost_sector(tail, base + start):
-        return True
-    return not tail.endswith(b"\n") and tail.find(_SUM_END) in (-1, len(tail) - len(_SUM_END))
+    before, *after = text_around_lost_sectors(tail, base + start)
+    if not _is_begun_line(before) or not all(map(_PRINTABLE.fullmatch, after)):
+        return False
+    return bool(after) or (
+        not tail.endswith(b"\n") and tail.find(_SUM_END) in (-1, len(tail) - len(_SUM_END))
+    )
+
+
+def _is_begun_line(text: bytes) -> bool:
+    """Whether a line can begin with this text. Of a newer version only its frame is known."""
+    newer = _NEWER_LINE.match(text)
+    if newer is not None and newer[1] != b"1":
+        return _PRINTABLE.fullmatch(text) is not None
+    for part in _LINE_PARTS:
+        if isinstance(part, bytes):
+            if not text.startswith(part):
+                return part.startswith(text)
+            text = text[len(part) :]
+        else:
+            run = part.match(text)
+            text = text if run is None else text[run.end() :]
+    return not text

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from handrail.event_log.sectors import sectors_of
 from handrail.ports import Draft
 
 FIRST_SEGMENT: Final = "events-000001.jsonl"
@@ -18,6 +19,9 @@ FIRST_SEGMENT: Final = "events-000001.jsonl"
 _START = b'{"dedupeKey":"'
 _MIDDLE = b'","event":'
 _END = b"}"
+_STAMPS = re.compile(
+    b"^" + re.escape(_START) + b'[^"]*' + re.escape(_MIDDLE) + rb'\{"v":[0-9]+,"at":"([^"]*)"', re.MULTILINE
+)
 _KEYS = re.compile(b"^" + re.escape(_START) + b'([^"]*)' + re.escape(_MIDDLE), re.MULTILINE)
 
 
@@ -49,6 +53,25 @@ def framed(plan: Sequence[Draft]) -> bytes:
 def keys_in(content: bytes) -> list[str]:
     """The dedupe keys of proven segment bytes, in order. Faster than `unframed`, and it checks nothing."""
     return [key.decode() for key in _KEYS.findall(content)]
+
+
+def is_one_commit(orphans: bytes, planned: bytes = b"") -> bool:
+    """Whether event bytes that nothing attests can be what one writer left when it died.
+
+    All events of a plan carry one time stamp, but for those of an import, which came with theirs. An
+    import is repeated with the same events, save the last one, which labels it. This is the only look
+    at an event's inside, and it is only good to find that too much would be cut off.
+    """
+    return len(set(_STAMPS.findall(orphans))) <= 1 or _is_left_of(orphans, planned)
+
+
+def _is_left_of(orphans: bytes, planned: bytes) -> bool:
+    """Whether every sector holds what is planned for it, or never arrived."""
+    same = planned[: planned.rfind(b"\n", 0, -1) + 1]
+    return bool(same) and all(
+        orphans[start:end] == same[start:end] or orphans.count(0, start, end) == end - start
+        for start, end in sectors_of(0, min(len(orphans), len(same)))
+    )
 
 
 def unframed(content: bytes) -> list[Draft] | None:

@@ -13,9 +13,10 @@ import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.store_facts import SessionUsage, StoreUsage
-from handrail.event_log.disk import Disk, named_troubles, opened, opened_directory, read_from
+from handrail.event_log.disk import Disk, named_troubles, opened_directory
 from handrail.event_log.files import FileLog
-from handrail.event_log.manifest import MANIFEST_NAME, Attested, attest
+from handrail.event_log.history import read_attested
+from handrail.event_log.manifest import Attested, attest
 
 SET_ASIDE: Final = ".removed"
 """How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
@@ -48,14 +49,12 @@ def attested_in(log: FileLog, session_id: SessionId) -> Attested:
 
     Raises: OSError.
     """
-    content = b""
     with (
         suppress(FileNotFoundError),
         opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
-        opened(log.disk, MANIFEST_NAME, os.O_RDONLY, directory) as descriptor,
     ):
-        content = read_from(log.disk, descriptor)
-    return attest(session_id, content)
+        return read_attested(log.disk, directory, session_id)
+    return attest(session_id, b"")
 
 
 def pins_of(attested: Attested) -> set[BlobRef]:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
-from handrail.event_log.disk import is_refused_link, named_troubles, opened_directory
+from handrail.event_log.disk import is_refused_link, named_troubles
 from handrail.event_log.files import FileLog
-from handrail.event_log.lock import durable_end
 from handrail.event_log.manifest import MANIFEST_NAME
 from handrail.event_log.usage import (
     CACHE_NAME,
@@ -81,7 +79,6 @@ def _session_check(log: FileLog, session_id: SessionId, tally: _Tally) -> Sessio
 def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
     directory = f"{log.sessions}/{session_id}"
     try:
-        noted = _noted_end(log, directory)  # first: a writer at work is ahead of it, never behind
         loaded = log.load(session_id)
         attested = attested_in(log, session_id)
         names = log.disk.names(directory)
@@ -95,8 +92,6 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
             raise
         tally.problems.append(_linked(f"sessions/{session_id}"))
         return
-    if (noted or 0) > attested.end and attested.health.state == "healthy":
-        tally.problems.append(_cut_short(session_id))
     if loaded is None:
         tally.unattested += any(name.startswith("events-") for name in names)
         return
@@ -157,20 +152,6 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
             except (NotADirectoryError, PermissionError):
                 continue  # no session, or one that could not be loaded and is in the report
             yield from (f"{room}/{folder}/{name}" for name in names)
-
-
-def _noted_end(log: FileLog, directory: str) -> int | None:
-    with suppress(OSError), opened_directory(log.disk, directory) as descriptor:
-        return durable_end(log.disk, descriptor)
-    return None  # whoever loads the session says why it cannot be read
-
-
-def _cut_short(session_id: SessionId) -> StoreProblem:
-    """Only a line that was durable is noted, so a note beyond the last line tells of lines that are gone."""
-    detail = (
-        f"{MANIFEST_NAME} was longer when its last line was acknowledged; that work is not there any more."
-    )
-    return StoreProblem(what="session", id=session_id, reason="history_lost", detail=detail)
 
 
 def _linked(path: str) -> StoreProblem:

@@ -22,7 +22,7 @@ from handrail.contract.tokens.workflow import (
     choice_attempt,
     mint,
 )
-from handrail.engine.history import History, Node, node_at
+from handrail.engine.history import History, Node, is_session_point, node_at
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.ports import EventReader, Keys, Randomness
 from handrail.runtime.sessions import Session, read_session, showing
@@ -124,6 +124,12 @@ def node_of(history: History, claims: Claims) -> Node:
     if node is None:
         raise history_lost(history)
     return node
+
+
+def require_shown(history: History, claims: Claims) -> None:
+    """Raises Fault STORE_HISTORY_LOST unless the log holds the place that a token names."""
+    if not is_session_point(history, claims.node_tag):
+        node_of(history, claims)
 
 
 def history_lost(history: History) -> Fault:

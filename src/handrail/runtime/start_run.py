@@ -32,6 +32,7 @@ from handrail.engine.inputs import corrected, problems_at_start
 from handrail.engine.place import MOST_TAGS, kept_project, place_of
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
+from handrail.runtime.handles import require_shown
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.pinning import pin
 from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
@@ -210,10 +211,9 @@ def _session(rt: Runtime, request: StartRun) -> Session:
 
 
 def _existing(rt: Runtime, asked: str) -> Session:
-    if is_session_id(asked):
-        session_id = SessionId(asked)
-    else:
-        session_id = read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims.session_id
+    is_id = is_session_id(asked)
+    claims = None if is_id else read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims
+    session_id = SessionId(asked) if claims is None else claims.session_id
     session = read_session(rt.log, session_id)
     if session is None:
         raise Fault(
@@ -222,6 +222,8 @@ def _existing(rt: Runtime, asked: str) -> Session:
             details={"session_id": session_id},
             next_call=NextCall(operation="session.list", params={}),
         )
+    if claims is not None:
+        require_shown(session.history, claims)
     return session
 
 
