@@ -100,9 +100,9 @@ def test_a_blob_is_written_again_unless_the_session_already_pins_it(
 
 def test_orphans_are_cut_off_durably_before_anything_follows_them(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
-    for name in (EVENTS, MANIFEST):
+    for name, begun in ((EVENTS, b'{"dedupeKey":"a:2","ev'), (MANIFEST, b'{"v":1,"first":1,"la')):
         with (tmp_path / "sessions" / A / name).open("ab") as file:
-            file.write(b'{"left by a writer that died"')
+            file.write(begun)
     log, disk = traced(tmp_path)
 
     append(log, A, 1, plan("a:2"))

@@ -19,7 +19,7 @@ from tests.journeys.test_on_disk import disk_runtime, every_byte
 
 __all__ = ["disk_runtime"]
 
-GARBAGE = random.Random(3).randbytes(512).replace(b"\n", b" ")  # noqa: S311 - the same damage every time
+GARBAGE = random.Random(3).randbytes(512).replace(b"\n", b" ")
 
 
 def overwritten(content: bytes, size: int) -> bytes:

@@ -79,7 +79,7 @@ def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) ->
 
     assert part.problems == ()
     assert part.cases > 300
-    assert 0.9 * part.cases < part.facts["answered_with_an_error"] < part.cases
+    assert 0.8 * part.cases < part.facts["answered_with_an_error"] < part.cases  # a listing goes on
 
 
 def test_a_trouble_without_a_name_is_reported(place: str) -> None:
