@@ -13,6 +13,7 @@ from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.failure_facts import native_details
 from handrail.contract.json_numbers import LARGEST_INTEGER
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
+from handrail.contract.wording import in_sight
 
 SCHEMA_VERSION = "1.0"
 
@@ -85,11 +86,14 @@ def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: Co
 def encode_document(document: Json, *, compact: bool) -> bytes:
     """The bytes of a document: UTF-8, keys in order, one newline at the end; indented by two unless compact.
 
-    Lone surrogates become U+FFFD, integers that a double cannot hold become strings.
+    Lone surrogates become U+FFFD, integers that a double cannot hold become strings, and characters that
+    hide or steer a terminal are written as escapes.
 
     Raises: Fault INVARIANT_VIOLATION for NaN, an infinity, or anything that is not JSON.
     """
     encoded = msgspec.json.encode(_sendable(document))
+    if not encoded.isascii() or b"\x7f" in encoded:
+        encoded = in_sight(encoded.decode()).encode()
     return (encoded if compact else msgspec.json.format(encoded, indent=2)) + b"\n"
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from handrail.contract.cli_envelope import encode_document
 from handrail.contract.failure_facts import hint_of, native_details, wait_ms_of
 from handrail.contract.outcome import Failure, Json, NextCall
-from handrail.contract.wording import in_sight
 
 ToolCall = Callable[[NextCall], dict[str, Json] | None]
 """Spells a next call as `{tool, params}`; None when no tool offers the operation."""
@@ -53,4 +52,4 @@ def _text_needs_details(failure: Failure) -> bool:
 
 
 def _compact(value: Json) -> str:
-    return in_sight(encode_document(value, compact=True).decode().rstrip("\n"))
+    return encode_document(value, compact=True).decode().rstrip("\n")

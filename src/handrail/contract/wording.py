@@ -25,6 +25,9 @@ _HIDDEN = (
     "\U000e0000-\U000e0fff]+"
 )
 
+# Less than what hides: letters of some scripts join by characters that nobody sees.
+_STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 # A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
@@ -38,6 +41,19 @@ def make_readable(text: str) -> str:
     except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
         content = text.encode("utf-8", "surrogatepass")
     return content.decode("utf-8", "backslashreplace")
+
+
+def make_safe_json(value: Any) -> Any:
+    """The same value for a prompt: no text in it can steer a terminal or turn the reading direction."""
+    match value:
+        case str():
+            return value if value.isprintable() else re.sub(_STEERING, "\ufffd", value.replace("\r\n", "\n"))
+        case dict():
+            return {make_safe_json(name): make_safe_json(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [make_safe_json(inner) for inner in value]
+        case _:
+            return value
 
 
 def make_readable_json(value: Any) -> Any:

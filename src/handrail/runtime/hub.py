@@ -17,7 +17,7 @@ from handrail.contract.disclosure import disclose
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Page, Success, failure_of
 from handrail.contract.redaction import without_named_secrets
 from handrail.contract.shape import Ask
-from handrail.contract.wording import make_readable_json
+from handrail.contract.wording import make_readable_json, make_safe_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_token_moved
@@ -56,7 +56,7 @@ def perform_operation(
 
     def work() -> Outcome:
         request = _permitted(runtime, called, params, caller)
-        success = _as_success(called.perform(runtime, request))
+        success = _as_success(called, called.perform(runtime, request))
         outcome = disclose(success, called.shape, ask, measure or _unmeasured)
         return _with_cursor(runtime, called, request, outcome)
 
@@ -137,23 +137,22 @@ def _safe(failure: Failure) -> Failure:
         params = without_named_secrets(following.params)
         following = msgspec.structs.replace(following, params=params)
         following = msgspec.structs.replace(following, params=make_readable_json(following.params))
-    details = make_readable_json(without_named_secrets(failure.details))
+    details = _prompt_json(without_named_secrets(failure.details))
     return msgspec.structs.replace(failure, details=details, next_call=following)
 
 
-def _as_success(result: Any) -> Success:
+def _as_success(called: Operation, result: Any) -> Success:
     success = result if isinstance(result, Success) else Success(data=msgspec.to_builtins(result))
-    return _readable(success)
+    clean = _prompt_json if called.tool else make_readable_json
+    page = success.page
+    if page is not None:
+        page = msgspec.structs.replace(page, items=tuple(clean(page.items)))
+    return msgspec.structs.replace(success, data=clean(success.data), page=page)
 
 
-def _readable(success: Success) -> Success:
-    """A path may hold bytes that are no text; an answer holds none."""
-    data, page = make_readable_json(success.data), success.page
-    items = () if page is None else make_readable_json(page.items)
-    if data is success.data and (page is None or items is page.items):
-        return success
-    shown = None if page is None else msgspec.structs.replace(page, items=tuple(items))
-    return msgspec.structs.replace(success, data=data, page=shown)
+def _prompt_json(value: Json) -> Json:
+    """What an agent reads: a path may hold bytes that are no text, and any text may hold escapes."""
+    return make_safe_json(make_readable_json(value))
 
 
 def _disclosed_line(called: Operation, line: StreamItem | Success, ask: Ask) -> StreamItem | Outcome:

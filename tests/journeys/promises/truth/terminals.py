@@ -10,4 +10,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R23",
         "Directories, users and branches that are not UTF-8 never break a call, in any locale.",
     ),
+    Promise(
+        "truth.no-raw-controls",
+        "truth, R26",
+        "Control and escape characters never reach a terminal or a prompt raw, whichever door brought them.",
+    ),
 )
