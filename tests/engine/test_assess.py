@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.answering import place_of
 from handrail.engine.assess import Verdict, assess
 from handrail.engine.events import CapabilityObserved, DivergenceRecorded
 from handrail.engine.reasons import CapabilityPointer, ContextKey, OutputContract, WorkflowStep
@@ -40,7 +41,7 @@ def judged(
     facts: Facts | None = None,
     **fields: Any,
 ) -> Verdict:
-    return assess(flow(held, **fields), held, state, facts or Facts(), notes, artifacts)
+    return assess(place_of(flow(held, **fields), state, held), facts or Facts(), notes, artifacts)
 
 
 def names(verdict: Verdict) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.history import Node, steps_after
+from handrail.engine.judged import Place, subject_of
 from handrail.engine.state import Running
-from handrail.engine.work import Kept, kept_before, with_kept
+from handrail.engine.work import Kept, kept_after, kept_before
 from handrail.workflows.compiled import Choice, ContainsRule, Option
 from handrail.workflows.conditions import AlwaysFalse
 from tests.engine.contracts import CONTRACTS, FINDING, PROBE, finding, seen
@@ -35,6 +37,10 @@ def asking(**fields: Any) -> WrittenLog:
 
 def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
     return decide_advance(log.history, log.workflow, node, attempt(77), work(**report))
+
+
+def kept_of(log: WrittenLog, node: Node) -> Kept:
+    return kept_before(log.history, node, partial(subject_of, Place(workflow=log.workflow)))
 
 
 def kinds(plan: list[PlannedEvent]) -> list[str]:
@@ -133,7 +139,7 @@ def test_a_retry_takes_over_what_came_before_and_its_own_parts_win() -> None:
     one = log.report(first, work(notes="seen", artifacts=[finding(file=""), {"kind": "extra", "n": 1}]))
     two = log.report(one, work(artifacts=[finding(severity="awful")]))
 
-    kept = kept_before(log.history, two)
+    kept = kept_of(log, two)
     after = log.report(two, work(artifacts=[finding(file="b.py")]))
 
     assert kept.notes == "seen"
@@ -152,7 +158,7 @@ def test_nothing_is_taken_over_from_behind_a_checkpoint_or_a_step() -> None:
     blocked = log.report(log.start(), work(notes="n"))
     saved = log.checkpoint(blocked)
 
-    assert kept_before(log.history, saved) == Kept()
+    assert kept_of(log, saved) == Kept()
 
 
 @pytest.mark.parametrize(
@@ -163,16 +169,16 @@ def test_nothing_is_taken_over_from_behind_a_checkpoint_or_a_step() -> None:
         (
             [{"kind": "wr.assessment", "assessmentId": "a"}],
             [{"kind": "wr.assessment", "assessmentId": "b"}],
-            [{"kind": "wr.assessment", "assessmentId": "a"}, {"kind": "wr.assessment", "assessmentId": "b"}],
+            [{"kind": "wr.assessment", "assessmentId": "b"}, {"kind": "wr.assessment", "assessmentId": "a"}],
         ),
     ],
 )
 def test_an_artifact_replaces_one_about_the_same_thing(
     brought: list[dict[str, Any]], kept: list[dict[str, Any]], expected: list[dict[str, Any]]
 ) -> None:
-    judged = with_kept(work(artifacts=brought), Kept(artifacts=tuple(kept)))
+    subject = partial(subject_of, Place(workflow=workflow_of(step("a"))))
 
-    assert list(judged.artifacts) == expected
+    assert list(kept_after(Kept(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
 
 
 def test_never_stop_writes_a_critical_gap_and_moves() -> None:

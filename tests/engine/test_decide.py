@@ -191,7 +191,7 @@ def test_another_salt_renames_the_new_node_and_keeps_the_anchor(use: str) -> Non
             case "advance":
                 return decide_advance(log.history, log.workflow, first, attempt(1), work(), salt)
             case _:
-                return decide_checkpoint(log.history, first, attempt(1), work(), salt)
+                return decide_checkpoint(log.history, log.workflow, first, attempt(1), work(), salt)
 
     nodes = {
         planned.scope.node_id
@@ -239,7 +239,7 @@ def test_a_checkpoint_keeps_the_pending_step() -> None:
     log = WrittenLog()
     second = log.advance(log.start())
 
-    plan = decide_checkpoint(log.history, second, attempt(5), work("half of b"))
+    plan = decide_checkpoint(log.history, log.workflow, second, attempt(5), work("half of b"))
 
     assert kinds(plan) == ["NodeCreated", "EdgeCreated", "NodeOutputAppended"]
     assert plan[0].data == NodeCreated(
@@ -259,7 +259,7 @@ def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
     first = log.start()
 
     advanced = advance_plan(log, first, 1)
-    saved = decide_checkpoint(log.history, first, attempt(1), work())
+    saved = decide_checkpoint(log.history, log.workflow, first, attempt(1), work())
 
     assert {planned.dedupe_key for planned in advanced}.isdisjoint(planned.dedupe_key for planned in saved)
 
@@ -324,7 +324,7 @@ def test_the_longest_names_still_fit_into_a_key() -> None:
 
     for plan in (
         advance_plan(log, first, notes="n"),
-        decide_checkpoint(log.history, first, attempt(1), work("n")),
+        decide_checkpoint(log.history, log.workflow, first, attempt(1), work("n")),
     ):
         check_keys(plan)
         assert max(len(planned.dedupe_key) for planned in plan) < 128

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.canonical import digest
-from handrail.engine.events import Artifact
-from handrail.engine.gates import assessment_example, through_gates
+from handrail.engine.answering import place_of
+from handrail.engine.assess import Verdict, assess
+from handrail.engine.gates import assessment_example
+from handrail.engine.state import Running
 from handrail.workflows.compiled import Gate
-from tests.engine.written_log import step
+from handrail.workflows.conditions import Facts
+from tests.engine.written_log import step, workflow_of
 
 GATE = Gate(
     assessment_id="ready",
@@ -20,13 +22,13 @@ GATE = Gate(
 )
 
 
-def told(dimensions: dict[str, str], assessment_id: str = "ready") -> Artifact:
-    body: dict[str, Any] = {
-        "kind": "wr.assessment",
-        "assessmentId": assessment_id,
-        "dimensions": dimensions,
-    }
-    return Artifact(kind="wr.assessment", digest=digest(body), body=body)
+def told(dimensions: dict[str, str], assessment_id: str = "ready") -> dict[str, Any]:
+    return {"kind": "wr.assessment", "assessmentId": assessment_id, "dimensions": dimensions}
+
+
+def judged(*artifacts: dict[str, Any]) -> Verdict:
+    held = step("a", gates=(GATE,))
+    return assess(place_of(workflow_of(held), Running(step_id="a"), held), Facts(), "", artifacts)
 
 
 @pytest.mark.parametrize(
@@ -44,35 +46,43 @@ def told(dimensions: dict[str, str], assessment_id: str = "ready") -> Artifact:
 def test_a_gate_takes_declared_levels_that_demand_nothing(
     dimensions: dict[str, str], result: str, said: str
 ) -> None:
-    gated = through_gates(step("a", gates=(GATE,)), (told(dimensions),))
+    verdict = judged(told(dimensions))
 
-    assert [check.result for check in gated.checks] == [result]
-    assert said in "".join(reason.message for reason in gated.reasons)
-    assert bool(gated.reasons) == (result == "invalid")
-    assert len(gated.passed) == (1 if result == "valid" else 0)
+    assert [(check.contract_ref, check.result) for check in verdict.checks] == [
+        ("wr.contracts.assessment", result)
+    ]
+    assert said in "".join(reason.message for reason in verdict.reasons)
+    assert bool(verdict.reasons) == (result == "invalid")
+
+
+def test_only_an_assessment_that_fits_its_gate_is_recorded_as_valid() -> None:
+    fits, does_not = judged(told({"tests": "some", "docs": "current"})), judged(told({"tests": "some"}))
+
+    assert [held.contract_ref for held in fits.artifacts] == ["wr.contracts.assessment"]
+    assert [held.contract_ref for held in does_not.artifacts] == [""]
 
 
 def test_a_follow_up_gives_the_authors_guidance() -> None:
-    (reason,) = through_gates(step("a", gates=(GATE,)), (told({"tests": "all", "docs": "old"}),)).reasons
+    (reason,) = judged(told({"tests": "all", "docs": "old"})).reasons
 
     assert reason.fix.startswith("Update the page.")
 
 
 def test_an_assessment_of_something_else_does_not_count() -> None:
-    gated = through_gates(step("a", gates=(GATE,)), (told({"tests": "all", "docs": "current"}, "other"),))
+    verdict = judged(told({"tests": "all", "docs": "current"}, "other"))
 
-    assert [reason.name for reason in gated.reasons] == ["contract_violation:missing_required_output"]
-    assert [check.result for check in gated.checks] == ["missing"]
+    assert [reason.name for reason in verdict.reasons] == ["contract_violation:missing_required_output"]
+    assert [check.result for check in verdict.checks] == ["missing", "valid"]
+
+
+def test_two_assessments_that_differ_are_none() -> None:
+    verdict = judged(told({"tests": "all", "docs": "current"}), told({"tests": "some", "docs": "current"}))
+
+    assert [reason.name for reason in verdict.reasons] == ["contract_violation:invalid_required_output"]
 
 
 def test_the_example_passes_its_own_gate() -> None:
     example = assessment_example(GATE)
 
-    gated = through_gates(step("a", gates=(GATE,)), (told(example["dimensions"]),))
-
     assert example["dimensions"] == {"tests": "some", "docs": "current"}
-    assert gated.reasons == ()
-
-
-def test_a_step_without_gates_wants_no_assessment() -> None:
-    assert through_gates(step("a"), ()).checks == ()
+    assert judged(example).reasons == ()

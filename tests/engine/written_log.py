@@ -115,7 +115,7 @@ class WrittenLog:
         return self._node_of(decide_advance(self.history, self.workflow, node, self._fresh(), done))
 
     def checkpoint(self, node: Node, notes: str = "") -> Node:
-        return self._node_of(decide_checkpoint(self.history, node, self._fresh(), work(notes)))
+        return self._node_of(decide_checkpoint(self.history, self.workflow, node, self._fresh(), work(notes)))
 
     def walk(self, node: Node, *notes: str) -> Node:
         """Advance once per text."""

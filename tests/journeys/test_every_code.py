@@ -153,6 +153,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
         runtime, step("do"), step("end"), fields={"capabilities": {"web_browsing": "preferred"}}
     )
     heard |= warned(report(runtime, preferred["ackToken"], observed("unavailable")))
+    misnamed = begin(runtime, step("do"), step("end"), fields={})
+    heard |= warned(report(runtime, misnamed["ackToken"], {"kind": "handof"}))
 
     alone = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={}, preferences=NEVER_STOP)
     heard |= warned(advance(runtime, alone))

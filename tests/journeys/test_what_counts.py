@@ -7,10 +7,22 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import tool_call
-from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, give, step
+from handrail.workflows.builtins.registry import all_contracts
+from handrail.workflows.builtins.specs import ContractSpec
+from tests.journeys.doors import events_of, of_kind, tool_call
+from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, give, option, step
 
 Reply = dict[str, Any]
+DECIDED = {"kind": "loop_control"}
+EXEC_NAMES = {"gap", "workflow_divergence"}
+MISSPELT = [
+    pytest.param(contract, kind, id=kind)
+    for contract in all_contracts()
+    for name in [contract.artifact_kind.removeprefix("wr.")]
+    for kind in (name, f"WR.{name}", f"wr.contracts.{name}", f"wr.{name}s", f"wr-{name}", name.upper())
+    if kind not in EXEC_NAMES
+]
+LOOP = {"type": "loop", "loopId": "fix", "while": DECIDED, "maxIterations": 3, "body": [step("look")]}
 
 
 def begun(
@@ -31,6 +43,26 @@ def sent(
     return tool_call(runtime, "continue_workflow", ackToken=token, output=output, **params).structured
 
 
+def reread(runtime: Runtime, reply: Reply) -> Reply:
+    """The same step again, with a fresh ack."""
+    return tool_call(runtime, "continue_workflow", stateToken=reply["stateToken"]).structured
+
+
+def results(runtime: Runtime, reply: Reply) -> list[tuple[str, str]]:
+    """Every validation in the log of the reply's session: the contract and what was found."""
+    performed = of_kind(events_of(runtime, reply), "validation_performed")
+    return [(event["data"].get("contractRef", ""), event["data"]["result"]) for event in performed]
+
+
+def seen(capability: str, status: str, **fields: Any) -> dict[str, Any]:
+    told = {"kind": "wr.capability_observation", "capability": capability, "status": status}
+    return told | {"summary": "Tried it."} | fields
+
+
+def decision(told: str, **fields: Any) -> dict[str, Any]:
+    return {"kind": "wr.loop_control", "decision": told} | fields
+
+
 @pytest.mark.promise("truth.warnings.fields")
 def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None:
     guided = {"recommended": {"autonomy": "guided", "riskPolicy": "conservative"}}
@@ -43,3 +75,172 @@ def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None
     (gap,) = [told for told in went_on["warnings"] if told["code"] == "GAP_RECORDED"]
     assert gap["details"]["reason"] == "contract_violation:missing_required_output"
     assert gap["details"]["gapId"] in gap["message"]
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+@pytest.mark.parametrize(("contract", "kind"), MISSPELT)
+def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
+    runtime: Runtime, contract: ContractSpec, kind: str
+) -> None:
+    first = begun(runtime, step("a", output={"contractRef": contract.id}), step("b"))
+
+    blocked = sent(runtime, first["ackToken"], contract.example | {"kind": kind})
+    again = sent(runtime, first["ackToken"], contract.example | {"kind": kind})
+    after = sent(runtime, blocked["retryAckToken"], contract.example)
+
+    (blocker,) = blocked["blockers"]
+    assert (blocked["kind"], blocker["code"]) == ("blocked", "MISSING_REQUIRED_OUTPUT")
+    assert f"did you mean {contract.artifact_kind}?" in blocker["message"]
+    (warning,) = [told for told in blocked["warnings"] if told["code"] == "ARTIFACT_KIND_UNKNOWN"]
+    assert warning["details"] == {"kind": kind, "suggestion": contract.artifact_kind}
+    assert again == blocked
+    assert results(runtime, blocked) == [(contract.id, "missing"), (contract.id, "valid")]
+    assert after["pending"]["stepId"] == "b"
+    assert "warnings" not in after
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+@pytest.mark.parametrize("contract", all_contracts(), ids=lambda held: held.id)
+def test_an_empty_artifact_of_a_bare_kind_is_no_valid_one_in_any_mode(
+    runtime: Runtime, contract: ContractSpec
+) -> None:
+    bare = contract.artifact_kind.removeprefix("wr.")
+    asking = step("a", output={"contractRef": contract.id})
+    first = begun(runtime, asking, step("b"), preferences=NEVER_STOP)
+
+    after = sent(runtime, first["ackToken"], {"kind": bare})
+
+    assert after["pending"]["stepId"] == "b"
+    assert (contract.id, "valid") not in results(runtime, after)
+    (gap,) = [told for told in after["warnings"] if told["code"] == "GAP_RECORDED"]
+    assert gap["details"]["reason"].startswith("contract_violation:")
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+def test_a_decision_under_another_kind_ends_no_loop(runtime: Runtime) -> None:
+    first = begun(runtime, LOOP, step("end"), preferences=NEVER_STOP)
+
+    bare = sent(runtime, first["ackToken"], {"kind": "loop_control", "decision": "continue"})
+
+    assert bare["pending"]["stepId"] == "end"
+    assert ("wr.contracts.loop_control", "missing") in results(runtime, bare)
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), step("b"))
+
+    after = sent(runtime, first["ackToken"], {"kind": "acme.decision"}, {"kind": "map"}, {"kind": "notes"})
+
+    assert after["pending"]["stepId"] == "b"
+    assert "warnings" not in after
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+def test_an_unknown_kind_of_the_reserved_namespace_is_told_even_without_a_likeness(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), step("b"))
+
+    after = sent(runtime, first["ackToken"], {"kind": "wr.thoughts"})
+
+    (warning,) = after["warnings"]
+    assert warning["code"] == "ARTIFACT_KIND_UNKNOWN"
+    assert warning["details"] == {"kind": "wr.thoughts"}
+
+
+@pytest.mark.promise("truth.counts.exec-names")
+def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), step("b"))
+    divergence = {"kind": "workflow_divergence", "reason": "safety_stop", "summary": "Live data."}
+
+    wrong = sent(runtime, first["ackToken"], divergence | {"reason": "boredom"})
+    after = sent(runtime, wrong["retryAckToken"], divergence, {"kind": "gap", "summary": "No logs."})
+
+    assert [told["code"] for told in wrong["blockers"]] == ["INVALID_REQUIRED_OUTPUT"]
+    assert after["pending"]["stepId"] == "b"
+    events = events_of(runtime, after)
+    assert [event["data"]["reason"] for event in of_kind(events, "divergence_recorded")] == ["safety_stop"]
+    assert [event["data"]["summary"] for event in of_kind(events, "gap_recorded")] == ["No logs."]
+
+
+@pytest.mark.promise("truth.counts.own-object")
+def test_a_probe_is_answered_by_an_observation_of_its_own_capability(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
+
+    blocked = sent(runtime, first["ackToken"], seen("delegation", "available"))
+    after = sent(runtime, blocked["retryAckToken"], blocked["example"] | {"summary": "Fetched a page."})
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "MISSING_REQUIRED_OUTPUT"
+    assert "web_browsing" in blocker["message"]
+    assert "delegation" in blocker["message"]
+    assert blocked["example"]["capability"] == "web_browsing"
+    assert after["pending"]["stepId"] == "a"
+
+
+@pytest.mark.promise("truth.counts.own-object")
+def test_two_observations_that_contradict_each_other_are_none(runtime: Runtime) -> None:
+    first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
+    both = [seen("web_browsing", status) for status in ("available", "unavailable")]
+
+    blocked = sent(runtime, first["ackToken"], *both)
+    after = sent(runtime, blocked["retryAckToken"], both[0])
+
+    assert [told["code"] for told in blocked["blockers"]] == ["INVALID_REQUIRED_OUTPUT"]
+    assert after["pending"]["stepId"] == "a"
+
+
+@pytest.mark.promise("truth.counts.own-object")
+@pytest.mark.parametrize("named", [{"loopId": "outer"}, {}], ids=["the other loop", "no loop"])
+def test_a_decision_about_another_loop_does_not_decide_this_one(
+    runtime: Runtime, named: dict[str, str]
+) -> None:
+    inner = {"type": "loop", "loopId": "inner", "while": DECIDED, "maxIterations": 3, "body": [step("look")]}
+    body = [inner, step("sum")]
+    outer = {"type": "loop", "loopId": "outer", "while": DECIDED, "maxIterations": 3, "body": body}
+    first = begun(runtime, outer, step("end"))
+
+    blocked = sent(runtime, first["ackToken"], decision("stop", **named))
+    after = sent(runtime, blocked["retryAckToken"], decision("stop", loopId="inner"))
+
+    assert blocked["kind"] == "blocked"
+    assert "inner" in blocked["blockers"][0]["message"]
+    assert blocked["example"]["loopId"] == "inner"
+    assert after["pending"]["stepId"] == "outer@0::sum"
+    assert sent(runtime, after["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
+
+
+@pytest.mark.promise("truth.counts.own-object")
+def test_a_decision_without_a_name_is_about_the_only_open_loop(runtime: Runtime) -> None:
+    first = begun(runtime, LOOP, step("end"))
+
+    assert sent(runtime, first["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
+
+
+@pytest.mark.promise("truth.counts.capability-lost")
+def test_a_required_capability_that_is_lost_later_blocks_wherever_it_is_told(runtime: Runtime) -> None:
+    pick = choice("way", option("left"), option("right"))
+    first = begun(runtime, step("a"), pick, step("b"), capabilities={"web_browsing": "required"})
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+
+    at_step = sent(runtime, at_a["ackToken"], seen("web_browsing", "unavailable"))
+    at_way = sent(runtime, reread(runtime, at_a)["ackToken"])
+    at_choice = sent(runtime, at_way["pending"]["choices"][0]["token"], seen("web_browsing", "unavailable"))
+
+    for blocked in (at_step, at_choice):
+        assert [told["code"] for told in blocked["blockers"]] == ["REQUIRED_CAPABILITY_UNAVAILABLE"]
+        assert blocked["retryable"] is False
+    assert at_choice["pending"]["stepId"] == "way"
+
+
+@pytest.mark.promise("truth.counts.capability-lost")
+def test_a_required_capability_that_is_lost_is_a_gap_where_nothing_may_stop(runtime: Runtime) -> None:
+    first = begun(
+        runtime, step("a"), step("b"), preferences=NEVER_STOP, capabilities={"web_browsing": "required"}
+    )
+    at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
+
+    at_b = sent(runtime, at_a["ackToken"], seen("web_browsing", "unavailable"))
+
+    told = [held["details"]["reason"] for held in at_b["warnings"] if held["code"] == "GAP_RECORDED"]
+    assert told == ["capability_missing:required_capability_unavailable"]
+    assert at_b["pending"]["stepId"] == "b"

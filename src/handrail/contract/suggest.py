@@ -14,13 +14,13 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
         folded = candidate.lower()[:64]
         if abs(len(folded) - len(wanted)) > allowed and wanted not in folded:
             continue
-        distance = 1 if wanted and wanted in folded else _distance(wanted, folded)
+        distance = 1 if wanted and wanted in folded else edits(wanted, folded)
         if distance <= allowed:
             scored.append((distance, candidate))
     return [candidate for _, candidate in sorted(scored)[:most]]
 
 
-def _distance(left: str, right: str) -> int:
+def edits(left: str, right: str) -> int:
     """Edits (insert, delete, replace, swap neighbours) from one to the other."""
     before: list[int] = []
     previous = list(range(len(right) + 1))

@@ -8,10 +8,12 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.vocabulary import Autonomy
-from handrail.engine.assess import Verdict, assess, divergences_told, unchecked_artifacts
+from handrail.engine.assess import Verdict, assess
+from handrail.engine.judged import Place
 from handrail.engine.navigate import Move, deciding_loop, next_move
 from handrail.engine.reasons import Block, Proceed, Reason, WorkflowStep, consequence
 from handrail.engine.state import Running
+from handrail.engine.work import NOTHING_KEPT, Kept
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 
@@ -37,28 +39,41 @@ def answer_to(
     artifacts: Sequence[dict[str, Any]],
     context: dict[str, Any],
     option: int | None,
+    kept: Kept = NOTHING_KEPT,
+    gaps: tuple[str, ...] | None = None,
 ) -> Answer:
-    """Judge a report. `facts` hold with the report's own context applied."""
+    """Judge a report. `facts` hold with the report's own context applied.
+
+    `kept` is what blocked attempts right before brought, `gaps` are the ids of those recorded on the branch.
+    """
+    place = place_of(workflow, state, leaf, gaps)
+    verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts)
+    outcome = consequence(verdict.reasons, autonomy)
     match leaf:
-        case Step():
-            verdict = assess(workflow, leaf, state, facts, notes, artifacts)
-            return Answer(verdict=verdict, outcome=consequence(verdict.reasons, autonomy), context=context)
+        case Step() | Action():
+            return Answer(verdict=verdict, outcome=outcome, context=context)
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
+            if isinstance(outcome, Block):
+                return Answer(verdict=verdict, outcome=outcome, context=context)
             chosen = leaf.options[option]
-            verdict = _unasked(leaf.id, artifacts)
-            gaps = _choice_gaps(leaf) if autonomy == "full_auto_never_stop" else ()
+            unasked = _choice_gaps(leaf) if autonomy == "full_auto_never_stop" else ()
             return Answer(
                 verdict=verdict,
-                outcome=Proceed(gaps=gaps),
+                outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
                 option_id=chosen.id,
                 context=context | chosen.sets,
             )
-        case Action():
-            verdict = _unasked(leaf.id, artifacts)
-            return Answer(verdict=verdict, outcome=Proceed(gaps=()), context=context)
         case never:
             assert_never(never)
+
+
+def place_of(
+    workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: tuple[str, ...] | None = None
+) -> Place:
+    """Where a report about this leaf is judged; only a step asks for something."""
+    step = leaf if isinstance(leaf, Step) else None
+    return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
 
 
 def move_after(workflow: CompiledWorkflow, state: Running, verdict: Verdict, facts: Facts) -> Move:
@@ -68,12 +83,6 @@ def move_after(workflow: CompiledWorkflow, state: Running, verdict: Verdict, fac
         decided = dict(facts.loop_decisions) | {loop_id: "stop"}
         facts = Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=decided)
     return next_move(workflow, state, facts)
-
-
-def _unasked(step_id: str, artifacts: Sequence[dict[str, Any]]) -> Verdict:
-    """Where a step asks for no artifact, those that came are kept, and a divergence counts all the same."""
-    kept = unchecked_artifacts(artifacts)
-    return Verdict(artifacts=kept, divergences=divergences_told(kept, step_id))
 
 
 def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:

@@ -6,15 +6,18 @@ is the run's first event.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
+from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import AttemptId, RunId, SessionId, WorkflowHash, first_node_of, node_after
+from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey, SourceKind
-from handrail.engine.answering import answer_to, move_after
-from handrail.engine.assess import divergences_told, unchecked_artifacts
+from handrail.engine.answering import answer_to, move_after, place_of
+from handrail.engine.assess import Verdict, assess_progress
 from handrail.engine.events import (
     ContextSet,
     NodeCreated,
@@ -28,9 +31,10 @@ from handrail.engine.events import (
     SessionCreated,
 )
 from handrail.engine.facts import facts_after, first_facts
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.judged import Place, subject_of
 from handrail.engine.navigate import first_move, leaf_at
-from handrail.engine.plans.advancing import Accepted, divergence_events, plan_advance, plan_blocked
+from handrail.engine.plans.advancing import Accepted, disclosures, plan_advance, plan_blocked
 from handrail.engine.plans.writing import (
     carried_preferences,
     edge,
@@ -40,13 +44,14 @@ from handrail.engine.plans.writing import (
     trace_event,
     work_events,
 )
-from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_at
-from handrail.engine.reasons import Block
+from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_after
+from handrail.engine.reasons import Block, fitting
 from handrail.engine.state import Running
-from handrail.engine.work import WorkDone, kept_before, with_kept
+from handrail.engine.work import WorkDone, kept_before
 from handrail.workflows.compiled import CompiledWorkflow
 
 NO_PREFERENCES = PreferencesDelta()
+MOST_PROBLEMS = 20
 NOTHING_SEEN: Mapping[ObservationKey, str] = {}
 
 
@@ -117,21 +122,25 @@ def decide_advance(
     beginning; `seen` is what can be observed around the caller now.
     """
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
-    judged = with_kept(work, kept_before(history, node, kept_notes))
+    leaf = leaf_at(workflow, node.state)
+    place = place_of(workflow, node.state, leaf)
+    kept = kept_before(history, node, partial(subject_of, place), kept_notes)
     answer = answer_to(
         workflow,
         node.state,
-        leaf_at(workflow, node.state),
-        preferences_at(history, node.node_id).autonomy,
+        leaf,
+        preferences_after(history, node.node_id).autonomy,
         facts_after(history, workflow, node, work.context, ()),
-        notes=judged.notes,
-        artifacts=judged.artifacts,
+        notes=work.notes,
+        artifacts=work.artifacts,
         context=work.context,
         option=work.option,
+        kept=kept,
+        gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
-        return plan_blocked(node, attempt_id, work, answer.verdict, answer.outcome, salt)
+        return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
     accepted = Accepted(
         verdict=answer.verdict,
@@ -144,6 +153,7 @@ def decide_advance(
 
 def decide_checkpoint(
     history: History,
+    workflow: CompiledWorkflow,
     node: Node,
     attempt_id: AttemptId,
     work: WorkDone,
@@ -151,10 +161,14 @@ def decide_checkpoint(
     *,
     seen: Mapping[ObservationKey, str] = NOTHING_SEEN,
 ) -> list[PlannedEvent]:
-    """Keep notes at a node without moving the run: the pending step stays what it was."""
+    """Keep notes at a node without moving the run: the pending step stays what it was.
+
+    Raises Fault VALIDATION_ERROR when a gap, an observation or a divergence does not fit: a checkpoint
+    is never blocked, so nothing is stored then.
+    """
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
-    artifacts = unchecked_artifacts(work.artifacts)
+    verdict = _progress(history, workflow, node, work)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -167,14 +181,45 @@ def decide_checkpoint(
         edge(node, to_node_id, "checkpoint", "checkpoint_created"),
         *carried_preferences(history, node, scope),
         *observed_changes(history, node, scope, seen),
-        *work_events(scope, work, artifacts),
-        *divergence_events(scope, divergences_told(artifacts, pending_step(node))),
+        *work_events(scope, work, verdict.artifacts),
+        *disclosures(scope, verdict, verdict.reasons),
     ]
 
 
-def pending_step(node: Node) -> str:
-    """The authored id of the step that is pending at a node."""
-    return node.state.step_id if isinstance(node.state, Running) else ""
+def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Verdict:
+    if not work.artifacts:
+        return Verdict()
+    gaps = _gaps_before(history, node, work.artifacts)
+    place = (
+        place_of(workflow, node.state, leaf_at(workflow, node.state), gaps)
+        if isinstance(node.state, Running)
+        else Place(workflow=workflow, gaps=gaps)
+    )
+    verdict = assess_progress(place, work.artifacts)
+    if verdict.issues:
+        raise _unfit(verdict)
+    return verdict
+
+
+def _unfit(verdict: Verdict) -> Fault:
+    problems = [
+        {"param": f"output.artifacts of {issue.contract_ref}, {issue.pointer}", "problem": issue.message}
+        for issue in verdict.issues[:MOST_PROBLEMS]
+    ]
+    first = verdict.issues[0]
+    message = (
+        f"An artifact of {first.contract_ref} does not fit: {first.pointer}: {first.message}; nothing was "
+        "stored. Correct it or leave it out and send the checkpoint again."
+    )
+    return Fault(VALIDATION_ERROR, fitting(message), details={"problems": problems})
+
+
+def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
+    if not any(body.get("resolvesGapId") for body in bodies):
+        return ()
+    way = path_to(history, node.node_id)
+    return tuple(gap.gap_id for held in way for gap in attached_to(history, held.node_id).gaps)
 
 
 def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:

@@ -138,12 +138,18 @@ def loop_values(
     return merged
 
 
+def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tuple[str, ...]:
+    """The loops around a position that a decision can be about: those that ask, else all; innermost last."""
+    asking = [
+        frame.loop_id for frame in loops if isinstance(_loop(workflow, frame.loop_id).repeat, While | Until)
+    ]
+    return tuple(asking or [frame.loop_id for frame in loops])
+
+
 def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> str:
     """The loop that a decision without a loop id is about: the innermost that asks, else the innermost."""
-    for frame in reversed(loops):
-        if isinstance(_loop(workflow, frame.loop_id).repeat, While | Until):
-            return frame.loop_id
-    return loops[-1].loop_id if loops else ""
+    found = open_loops(workflow, loops)
+    return found[-1] if found else ""
 
 
 class _Walk:

@@ -28,6 +28,12 @@ def preferences_at(history: History, node_id: NodeId) -> Preferences:
     return _recorded(history, node_id)[0]
 
 
+def preferences_after(history: History, node_id: NodeId) -> Preferences:
+    """The preferences of a node that is made below this one now, be it by a retry."""
+    change = change_since(history, node_id, "")
+    return preferences_at(history, node_id) if change is None else change.effective
+
+
 def change_at_start(
     history: History, asked: PreferencesDelta, change_id: str, defaults: PreferencesDelta = NO_CHANGE
 ) -> PreferencesChanged:

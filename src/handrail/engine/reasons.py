@@ -107,6 +107,16 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
         assert len(self.suggested_fix.encode()) <= FIX_BYTES, "a blocker's fix has at most 1024 bytes"
 
 
+class Issue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One fault of a report. Beyond the first few a reply only points at them: `message` is empty then."""
+
+    contract_ref: str = ""
+    """The contract that is broken; empty: the rules of the step."""
+    pointer: str = ""
+    """The place in the artifact, a JSON Pointer; `/notesMarkdown` for the notes."""
+    message: str = ""
+
+
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
     """The run goes on; every reason becomes a critical gap."""
 
@@ -121,10 +131,10 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy) -> Proceed | Block:
     """What reasons do in a mode: never-stop discloses and goes on, the others block."""
-    ordered = tuple(sorted(reasons, key=_order))[:MOST_BLOCKERS]
+    ordered = tuple(sorted(reasons, key=_order))
     if not reasons or autonomy == "full_auto_never_stop":
         return Proceed(gaps=ordered)
-    return Block(reasons=ordered)
+    return Block(reasons=ordered[:MOST_BLOCKERS])
 
 
 def blocker_of(reason: Reason) -> Blocker:

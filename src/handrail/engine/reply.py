@@ -11,7 +11,8 @@ import msgspec
 
 from handrail.contract.payload import Payload
 from handrail.contract.vocabulary import SourceKind
-from handrail.contract.wording import shortened
+from handrail.contract.wording import quoted, shortened
+from handrail.engine.artifact_kinds import Misnamed
 from handrail.engine.events import Blocked, Preferences
 from handrail.engine.history import Run
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
@@ -32,8 +33,10 @@ WarningCode: TypeAlias = Literal[
     "DUPLICATE_START",
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
+    "ARTIFACT_KIND_UNKNOWN",
 ]
 
+MOST_MISNAMED_TOLD = 3
 MOST_GAPS_TOLD = 3
 """A step can miss many things at once; the session shows them all."""
 
@@ -297,9 +300,9 @@ def _next_call(form: CallForm, pending: Pending | None, tokens: Tokens) -> ToolC
             return None
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
-        case "ack" | "retry":
+        case "ack" | "retry" if not tokens.choices:
             return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack})
-        case "per_option":
+        case "per_option" | "ack" | "retry":
             offered = pending.choices if pending else []
             calls = [OptionCall(id=choice.id, params={"ackToken": choice.token}) for choice in offered]
             return ToolCall(tool="continue_workflow", params={}, options=calls)
@@ -332,4 +335,16 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         more = len(standing.passed_over) - MOST_GAPS_TOLD
         message = f"{more} more gaps were recorded at this step; the session shows them."
         warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details={"omitted": more}))
+    return [*warnings, *_misnamed_warnings(standing.misnamed)]
+
+
+def _misnamed_warnings(found: tuple[Misnamed, ...]) -> list[ReplyWarning]:
+    warnings = []
+    for held in found[:MOST_MISNAMED_TOLD]:
+        meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."
+        message = f"The artifact kind {quoted(held.kind)} is not known here and counts for nothing{meant}"
+        details = {"kind": shortened(held.kind)} | (
+            {"suggestion": held.suggestion} if held.suggestion else {}
+        )
+        warnings.append(ReplyWarning(code="ARTIFACT_KIND_UNKNOWN", message=message, details=details))
     return warnings

@@ -92,9 +92,10 @@ SHAPES: dict[str, type[Reported]] = {
 _R = TypeVar("_R", bound=ReportedShape)
 
 
-def contract_ref(kind: str) -> str:
-    """The builtin contract of a kind: `wr.gap` is asked for as `wr.contracts.gap`."""
-    return "wr.contracts." + kind.removeprefix("wr.")
+def needed_members(kind: str) -> tuple[str, ...]:
+    """The members that a run cannot do without to understand this kind, as they are written."""
+    fields = msgspec.structs.fields(SHAPES[kind])
+    return ("kind", *(field.encode_name for field in fields if field.required))
 
 
 def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:

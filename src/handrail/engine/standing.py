@@ -6,6 +6,7 @@ from typing import assert_never
 
 import msgspec
 
+from handrail.engine.artifact_kinds import Misnamed, misnamed_among
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
@@ -35,6 +36,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: tuple[CapabilityObserved, ...] = ()
     passed_over: tuple[GapRecorded, ...] = ()
     """What would have stopped another mode on the way to this node."""
+    misnamed: tuple[Misnamed, ...] = ()
+    """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
 
 
 def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
@@ -49,6 +52,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
         passed_over=tuple(gap for gap in attached.gaps if gap.reason != "reported"),
+        misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
     )
     match node.state:
         case Complete():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -27,10 +28,19 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What the blocked attempts right above a node brought; a retry need not send it again."""
+    """What the blocked attempts right above a node brought; a retry need not send it again.
+
+    It is judged again with the retry: what was wrong is not taken over.
+    """
 
     notes: str = ""
     artifacts: tuple[dict[str, Any], ...] = ()
+
+
+NOTHING_KEPT = Kept()
+
+Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
+"""What an artifact is about."""
 
 
 def long_notes_before(history: History, node: Node) -> BlobRef | None:
@@ -43,35 +53,31 @@ def long_notes_before(history: History, node: Node) -> BlobRef | None:
     return None
 
 
-def kept_before(history: History, node: Node, whole_notes: str = "") -> Kept:
-    """The newest notes and artifacts of the unbroken line of blocked attempts that ends at a node.
+def kept_before(history: History, node: Node, subject_of: Subject, whole_notes: str = "") -> Kept:
+    """The notes and artifacts that the unbroken line of blocked attempts that ends at a node leaves.
 
     `whole_notes` stand for notes that only a blob holds whole (`long_notes_before`).
     """
-    notes = whole_notes
-    newest: dict[tuple[object, ...], dict[str, Any]] = {}
+    attempts: list[Node] = []
     while node.kind == "blocked_attempt" and node.parent is not None:
-        written = history.notes.get(node.node_id)
-        if not notes and written is not None and written.ref is None:
-            notes = written.text
-        for held in attached_to(history, node.node_id).artifacts:
-            newest.setdefault(_subject(held.artifact.body), held.artifact.body)
+        attempts.append(node)
         node = history.nodes[node.parent]
-    return Kept(notes=notes, artifacts=tuple(newest.values()))
+    kept = NOTHING_KEPT
+    for attempt in reversed(attempts):
+        written = history.notes.get(attempt.node_id)
+        notes = "" if written is None else written.text
+        brought = [held.artifact.body for held in attached_to(history, attempt.node_id).artifacts]
+        kept = kept_after(kept, notes, brought, subject_of)
+    return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
 
 
-def with_kept(work: WorkDone, kept: Kept) -> WorkDone:
-    """The report as it is judged: what it brings, and of what was brought before the parts it leaves out."""
-    brought = {_subject(body) for body in work.artifacts}
-    before = tuple(body for body in kept.artifacts if _subject(body) not in brought)
-    return msgspec.structs.replace(work, notes=work.notes or kept.notes, artifacts=(*work.artifacts, *before))
+def kept_after(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
+    """What is left after one more blocked attempt: what it brought replaces what came before of the same."""
+    replaced = {subject_of(body) for body in brought}
+    before = (body for body in kept.artifacts if subject_of(body) not in replaced)
+    return Kept(notes=notes or kept.notes, artifacts=(*before, *brought))
 
 
 def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
     """The leading bytes of a text, cut between characters."""
     return notes.encode()[:limit].decode(errors="ignore")
-
-
-def _subject(body: dict[str, Any]) -> tuple[object, ...]:
-    """What an artifact is about: a later one about the same replaces it."""
-    return tuple(str(body.get(name, "")) for name in ("kind", "assessmentId", "loopId", "capability"))

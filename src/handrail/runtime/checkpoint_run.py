@@ -17,7 +17,7 @@ from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import read_checkpoint, session_of
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.replies import RUN_SHAPE, reply_to_answer
+from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_notes import foretold_session_notes, keep_session_notes
 from handrail.runtime.sessions import Session
@@ -49,8 +49,10 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
         return keep_session_notes(rt, session, handle.claims, work, handle.warnings)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         seen = observed_here(rt, request.project)
-        return decide_checkpoint(session.history, node, handle.claims.attempt_id, work, salt, seen=seen)
+        attempt_id = handle.claims.attempt_id
+        return decide_checkpoint(session.history, workflow, node, attempt_id, work, salt, seen=seen)
 
     if request.dry_run is True:
         return foretold(rt, handle.claims, "checkpoint", decide)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.answering import place_of
 from handrail.engine.assess import assess
 from handrail.engine.note_rules import broken_rules
 from handrail.engine.simulation.made_reports import invalid_reports, notes_for, valid_reports
@@ -65,7 +66,7 @@ def flow(held: Step, conditions: dict[str, Condition] | None = None) -> Compiled
 
 
 def reasons(workflow: CompiledWorkflow, held: Step, report: Any) -> list[str]:
-    verdict = assess(workflow, held, STATE, Facts(), report.notes, report.artifacts)
+    verdict = assess(place_of(workflow, STATE, held), Facts(), report.notes, report.artifacts)
     return [reason.name for reason in verdict.reasons]
 
 

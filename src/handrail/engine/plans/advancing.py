@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from handrail.contract.ids import AttemptId, NodeId, node_after
+from handrail.contract.ids import AttemptId, node_after
 from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.assess import Verdict
 from handrail.engine.events import (
@@ -17,7 +17,6 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Artifact,
     Blocked,
-    DivergenceRecorded,
     EdgeCause,
     Event,
     GapRecorded,
@@ -36,7 +35,7 @@ from handrail.engine.plans.writing import (
     trace_event,
     work_events,
 )
-from handrail.engine.reasons import Block, Proceed, blocker_of, fitting
+from handrail.engine.reasons import Block, Proceed, Reason, blocker_of, fitting
 from handrail.engine.work import WorkDone
 
 
@@ -74,13 +73,19 @@ def plan_advance(
         *carried_preferences(history, node, scope),
         *observed_changes(history, node, scope, seen),
         *work_events(scope, work, accepted.verdict.artifacts),
-        *_disclosures(scope, to_node_id, accepted),
+        *disclosures(scope, accepted.verdict, accepted.outcome.gaps),
         *trace_event(scope, (*noticed, *accepted.move.trace)),
     ]
 
 
 def plan_blocked(
-    node: Node, attempt_id: AttemptId, work: WorkDone, verdict: Verdict, block: Block, salt: int
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    verdict: Verdict,
+    block: Block,
+    salt: int,
 ) -> list[PlannedEvent]:
     """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry."""
     to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
@@ -98,7 +103,8 @@ def plan_blocked(
         *_validations(node, attempt_id, verdict),
         planned(f"node_created:{to_node_id}", scope, created),
         edge(node, to_node_id, "blocked", "validation_blocked"),
-        *work_events(scope, work, [_unchecked(artifact) for artifact in _own(work, verdict)]),
+        *carried_preferences(history, node, scope),
+        *work_events(scope, work, [_unaccepted(artifact) for artifact in verdict.brought]),
         *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
     ]
 
@@ -124,12 +130,11 @@ def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[Pl
     return _facts_of(scope, f"validation_performed:{node.node_id}:{attempt_id}", facts)
 
 
-def _disclosures(scope: Scope, node_id: NodeId, accepted: Accepted) -> list[PlannedEvent]:
-    """What was observed, left aside or missing on the way."""
-    verdict = accepted.verdict
+def disclosures(scope: Scope, verdict: Verdict, missing: Sequence[Reason]) -> list[PlannedEvent]:
+    """What was observed, left aside or missing on the way to a node, whichever call led there."""
     gaps = [
         GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
-        for reason in accepted.outcome.gaps
+        for reason in missing
     ] + [
         GapRecorded(
             gap_id="",
@@ -141,6 +146,8 @@ def _disclosures(scope: Scope, node_id: NodeId, accepted: Accepted) -> list[Plan
         )
         for told in verdict.gaps
     ]
+    node_id = scope.node_id
+    assert node_id is not None, "what is disclosed belongs to a node"
     body = node_id.removeprefix("nod_")
     named = [
         msgspec.structs.replace(gap, gap_id=f"gap_{body}_{number}") for number, gap in enumerate(gaps, 1)
@@ -148,23 +155,14 @@ def _disclosures(scope: Scope, node_id: NodeId, accepted: Accepted) -> list[Plan
     return [
         *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
         *_facts_of(scope, f"gap_recorded:{node_id}", named),
-        *divergence_events(scope, verdict.divergences),
+        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
     ]
-
-
-def divergence_events(scope: Scope, told: Sequence[DivergenceRecorded]) -> list[PlannedEvent]:
-    """Where the agent left the instructions on purpose, at the node that its report led to."""
-    return _facts_of(scope, f"divergence_recorded:{scope.node_id}", told)
 
 
 def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:
     return [planned(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
 
 
-def _own(work: WorkDone, verdict: Verdict) -> list[Artifact]:
-    """Of the judged artifacts those that this very call brought; the others are kept higher up."""
-    return [artifact for artifact in verdict.artifacts if artifact.body in work.artifacts]
-
-
-def _unchecked(artifact: Artifact) -> Artifact:
+def _unaccepted(artifact: Artifact) -> Artifact:
+    """What a blocked attempt brought counts for nothing until an attempt that holds it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")

@@ -9,11 +9,11 @@ from typing import Any, assert_never
 
 import msgspec
 
-from handrail.engine.assess import required_example
+from handrail.engine.answering import place_of
 from handrail.engine.gates import assessment_example
-from handrail.engine.navigate import deciding_loop
 from handrail.engine.note_rules import broken_rules
 from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT
+from handrail.engine.requirements import fitted_example
 from handrail.engine.simulation.candidates import both_ways, comparisons, used_conditions
 from handrail.engine.state import Running
 from handrail.workflows.compiled import (
@@ -90,7 +90,7 @@ def _delivered(
         yield "notes", ()
         return
     contract = workflow.contracts[step.contract]
-    example = required_example(contract, deciding_loop(workflow, state.loops))
+    example = fitted_example(place_of(workflow, state, step), contract)
     if contract.artifact_kind == LOOP_CONTROL:
         yield "stop", (example | {"decision": "stop"},)
         yield "continue", (example | {"decision": "continue"},)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from handrail.contract.canonical import digest
 from handrail.contract.ids import NodeId
-from handrail.engine.answering import answer_to, move_after
+from handrail.engine.answering import answer_to, move_after, place_of
 from handrail.engine.events import Preferences
 from handrail.engine.facts import carried_to, first_facts, with_report
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
+from handrail.engine.judged import subject_of
 from handrail.engine.navigate import Move, first_move, leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.reasons import Block
 from handrail.engine.state import Running, State, step_key
-from handrail.engine.work import WorkDone, kept_before, with_kept
+from handrail.engine.work import NOTHING_KEPT, Kept, kept_after
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 
@@ -93,15 +95,20 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
     facts = first_facts(workflow, case.context)
     state = first_move(workflow, facts).state
     places: list[str] = []
+    kept = NOTHING_KEPT
     for report in case.reports:
         if not isinstance(state, Running) or step_key(state) != report.step:
             break  # from here on the reports are about another way
         leaf = _judged_leaf(leaf_at(workflow, state), report)
         if isinstance(leaf, Choice) and _option(leaf, report) is None:
             return [*places, f"{step_key(state)} (no option {report.option_id})"]
-        move, facts = _answered(case, workflow, state, leaf, facts, report)
+        move, facts = _answered(case, workflow, state, leaf, facts, report, kept)
         places.append(_said(step_key(state), move is None))
-        if move is not None:
+        if move is None:
+            subject = partial(subject_of, place_of(workflow, state, leaf))
+            kept = kept_after(kept, report.notes, report.artifacts, subject)
+        else:
+            kept = NOTHING_KEPT
             facts = carried_to(facts, state, move.state) if isinstance(move.state, Running) else facts
             state = move.state
     return [*places, _place(state)]
@@ -114,6 +121,7 @@ def _answered(
     leaf: Leaf,
     facts: Facts,
     report: RecordedReport,
+    kept: Kept,
 ) -> tuple[Move | None, Facts]:
     """Where the report leads, or None when it is blocked, and what holds afterwards."""
     answer = answer_to(
@@ -126,6 +134,7 @@ def _answered(
         artifacts=report.artifacts,
         context=report.context,
         option=_option(leaf, report),
+        kept=kept,
     )
     if isinstance(answer.outcome, Block):
         return None, with_report(workflow, facts, state, answer.context, ())
@@ -139,18 +148,14 @@ def _report_to(history: History, node: Node) -> RecordedReport:
     answer = _answer_of(history, node)
     context = history.context.get(node.node_id, {})
     notes = history.notes.get(node.node_id)
-    own = WorkDone(
-        input_digest="",
-        notes=notes.text if notes else "",
-        artifacts=tuple(held.artifact.body for held in attached_to(history, node.node_id).artifacts),
-    )
-    sent = with_kept(own, kept_before(history, before))  # a retry leaves out what came before
+    text = notes.text if notes else ""
+    artifacts = tuple(held.artifact.body for held in attached_to(history, node.node_id).artifacts)
     return RecordedReport(
         step=_place(before.state),
-        digest=digest({"context": context, "artifacts": list(sent.artifacts), "notes": sent.notes}),
+        digest=digest({"context": context, "artifacts": list(artifacts), "notes": text}),
         context=context,
-        artifacts=sent.artifacts,
-        notes=sent.notes,
+        artifacts=artifacts,
+        notes=text,
         is_excerpt=notes is not None and notes.ref is not None,
         option_id=answer.option_id,
         was_blocked=answer.blocked is not None,

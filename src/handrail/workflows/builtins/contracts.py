@@ -390,6 +390,18 @@ _HANDOFF = _contract(
     },
 )
 
+_ANSWERS = ["string", "number", "boolean", "array", "object"]
+
+_USER_INPUT = _contract(
+    "user_input",
+    title="User input",
+    summary="The user's own answer to what only the user can give.",
+    guidance="Ask the user and send the answer as it was given; never answer for them.",
+    required={"answer": {"type": _ANSWERS}, "givenBy": {"const": "user"}},
+    example={"answer": "<what the user said>", "givenBy": "user"},
+    is_open=True,
+)
+
 CONTRACTS: tuple[ContractSpec, ...] = (
     _ASSESSMENT,
     _CAPABILITY_OBSERVATION,
@@ -400,6 +412,7 @@ CONTRACTS: tuple[ContractSpec, ...] = (
     _LOOP_CONTROL,
     _PLAN,
     _REVIEW_FINDINGS,
+    _USER_INPUT,
     _VERIFICATION_REPORT,
     _WORKFLOW_DIVERGENCE,
 )
