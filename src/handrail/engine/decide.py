@@ -31,7 +31,7 @@ from handrail.engine.events import (
     SessionCreated,
 )
 from handrail.engine.facts import facts_after, first_facts
-from handrail.engine.history import History, Node, attached_to, path_to
+from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judged import Place, subject_of
 from handrail.engine.navigate import first_move, leaf_at
 from handrail.engine.plans.advancing import Accepted, disclosures, plan_advance, plan_blocked
@@ -218,7 +218,7 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return ()
-    way = path_to(history, node.node_id)
+    way = way_to(history, node.node_id)
     return tuple(gap.gap_id for held in way for gap in attached_to(history, held.node_id).gaps)
 
 

@@ -32,7 +32,8 @@ IDS = {
     ],
     "wr.contracts.": [
         *("assessment", "capability_observation", "changed_files", "decision", "gap", "handoff"),
-        *("loop_control", "plan", "review_findings", "verification_report", "workflow_divergence"),
+        *("loop_control", "plan", "review_findings", "user_input", "verification_report"),
+        "workflow_divergence",
     ],
     "wr.refs.": [
         *("adversarial_challenge", "append_only_truth", "evidence_before_claims", "honest_gaps", "modes"),
