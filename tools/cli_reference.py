@@ -39,6 +39,7 @@ _APPLIES_TO = {
 }
 """In words; `global_flags` of each command says it exactly."""
 _BLAST_RADIUS = {
+    "record": "Appends one fact to one session; nothing is overwritten.",
     "create": "Adds something new; nothing is changed or overwritten.",
     "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
     "gated": "Changes exactly what the preview lists.",

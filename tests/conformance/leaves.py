@@ -219,6 +219,26 @@ LEAVES: dict[str, Leaf] = {
             **token_driven("run checkpoint --checkpoint OLD_CHECKPOINT --notes another"),
         },
     ),
+    "run close": Leaf(
+        line=words("run close --state STATE_TOKEN --reason abandoned"),
+        further=(
+            words("run close SESSION_ID --reason superseded --note twice --request-id k-1"),
+            words("run close STATE_TOKEN --reason done_elsewhere"),
+        ),
+        ways={
+            "CONTEXT_MISSING": says("run close --reason abandoned"),
+            "SESSION_NOT_FOUND": says(f"run close {NOWHERE} --reason abandoned"),
+            "SESSION_LOCKED": wrong(damage.locked, "run close SESSION_ID --reason abandoned", "impatient"),
+            "TOKEN_INVALID_FORMAT": says("run close --state nonsense --reason abandoned"),
+            "TOKEN_UNSUPPORTED_VERSION": says(f"run close --reason abandoned --state st9{'0' * 46}"),
+            "TOKEN_BAD_SIGNATURE": says(f"run close --reason abandoned --state st1{'0' * 46}"),
+            "TOKEN_UNKNOWN_NODE": wrong(damage.no_session),
+            "TOKEN_SESSION_LOCKED": wrong(damage.locked, plant="impatient"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "run close SESSION_ID --reason abandoned"),
+            "STORE_HISTORY_LOST": wrong(damage.older_session),
+            "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+        },
+    ),
     "session list": Leaf(
         line=words("session list"),
         further=(

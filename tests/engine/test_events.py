@@ -40,6 +40,7 @@ from handrail.engine.events import (
     Preferences,
     PreferencesChanged,
     PreferencesDelta,
+    RunClosed,
     RunStarted,
     Scope,
     SessionCreated,
@@ -332,6 +333,16 @@ FACTS: list[tuple[Event, dict[str, object]]] = [
             "sourceHead": "0" * 64,
         },
     ),
+    (
+        RunClosed(reason="done_elsewhere", node_id=NODE, note="By hand.", request_id="k-1"),
+        {
+            "kind": "run_closed",
+            "reason": "done_elsewhere",
+            "nodeId": "nod_1",
+            "note": "By hand.",
+            "requestId": "k-1",
+        },
+    ),
 ]
 
 
@@ -379,6 +390,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "divergence_recorded",
         "decision_trace_appended",
         "session_imported",
+        "run_closed",
     )
     assert {data["kind"] for _, data in FACTS} == set(EVENT_KINDS)
 

@@ -37,6 +37,7 @@ def sessions(rt: Runtime) -> int:
         ("run.start", {**START, "dryRun": True}),
         ("run.continue", {"ackToken": "ak1x"}),
         ("run.checkpoint", {"checkpointToken": "ck1x", "output": {}}),
+        ("run.close", {"run": "st1x", "reason": "abandoned"}),
         ("workflow.new", {"workflowId": "project.fresh", "dryRun": True}),
     ],
 )

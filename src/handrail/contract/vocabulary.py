@@ -17,4 +17,4 @@ RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
 """How much risk an agent's choices may carry, least first."""
 
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
-"""The permission ceiling, least first; `write` covers create, ack and gated operations."""
+"""The permission ceiling, least first; `write` covers record, create, ack and gated operations."""

@@ -1,7 +1,7 @@
 """What happens next, as a plan of events. Pure: time, ids and digests are arguments.
 
-In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint's `node_created`)
-is the run's first event.
+In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint's `node_created`,
+`run_closed`) is the run's first event.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from handrail.contract.vocabulary import ObservationKey, SourceKind
 from handrail.engine.answering import answer_to, move_after, place_of
 from handrail.engine.assess import Verdict, assess_progress
 from handrail.engine.events import (
+    CloseReason,
     ContextSet,
     NodeCreated,
     ObservationRecorded,
@@ -26,6 +27,7 @@ from handrail.engine.events import (
     PreferencesChanged,
     PreferencesDelta,
     Project,
+    RunClosed,
     RunStarted,
     Scope,
     SessionCreated,
@@ -184,6 +186,15 @@ def decide_checkpoint(
         *work_events(scope, work, verdict.artifacts),
         *disclosures(scope, verdict, verdict.reasons),
     ]
+
+
+def decide_close(
+    history: History, tip: Node, reason: CloseReason, note: str, request_id: str
+) -> list[PlannedEvent]:
+    """Close the run whose preferred tip this is. The key counts what happened to it: it can close again."""
+    closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
+    key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
+    return [planned(key, Scope(run_id=tip.run_id), closed)]
 
 
 def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Verdict:

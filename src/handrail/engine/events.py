@@ -35,6 +35,7 @@ CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
 CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
 """The first two are strong: something was tried. The last is only said."""
 GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
+CloseReason: TypeAlias = Literal["abandoned", "superseded", "done_elsewhere"]
 DivergenceReason: TypeAlias = Literal[
     "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
 ]
@@ -277,6 +278,16 @@ class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
     """Entries left out in the middle, so that at most 25 stand here."""
 
 
+class RunClosed(Fact, frozen=True, kw_only=True):
+    """Nobody wants to go on with the run. It consumes no token: whatever the run does next opens it again."""
+
+    reason: CloseReason
+    node_id: NodeId
+    """The preferred tip of that moment; scoped to the run, the event moves no tip."""
+    note: str = ""
+    request_id: str = ""
+
+
 class SessionImported(Fact, frozen=True, kw_only=True):
     """Everything before this event came from elsewhere, in a bundle. The label stays for good.
 
@@ -305,6 +316,7 @@ Event: TypeAlias = (
     | DivergenceRecorded
     | DecisionTraceAppended
     | SessionImported
+    | RunClosed
 )
 """The closed set. A kind or version outside it fails fast."""
 

@@ -29,6 +29,7 @@ from handrail.engine.events import (
     NotesStored,
     ObservationRecorded,
     PreferencesChanged,
+    RunClosed,
     RunStarted,
     SessionCreated,
     SessionImported,
@@ -39,6 +40,7 @@ from handrail.engine.growing import Growth, longer
 from handrail.engine.history import (
     NOTHING_ATTACHED,
     Baseline,
+    Closing,
     History,
     Imported,
     KeptArtifact,
@@ -113,6 +115,7 @@ class _Folding:
         self._last_index = Growth(start.last_index)
         self._anchors = Growth(start.anchors)
         self._new_anchors: dict[RunId, list[int]] = {}
+        self._closings = Growth(start.closings)
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
@@ -138,6 +141,7 @@ class _Folding:
             session_notes=self._session_notes.done(),
             last_index=self._last_index.done(),
             anchors=self._anchors.done(),
+            closings=self._closings.done(),
             last_at=self._last_at,
             imported=self._imported,
         )
@@ -205,6 +209,8 @@ class _Folding:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended(entries=entries):
                 self._attach(_present(scope.node_id), trace=entries)
+            case RunClosed() as closed:
+                self._close(closed, _present(scope.run_id), body.at, record.index)
             case SessionImported(bundle_id=bundle_id, source_session_id=source_session_id):
                 self._imported = Imported(
                     bundle_id=bundle_id,
@@ -214,6 +220,18 @@ class _Folding:
                 )
             case never:
                 assert_never(never)
+
+    def _close(self, closed: RunClosed, run_id: RunId, at: str, index: int) -> None:
+        closing = Closing(
+            reason=closed.reason,
+            note=closed.note,
+            node_id=closed.node_id,
+            request_id=closed.request_id,
+            index=index,
+            at=at,
+        )
+        self._closings[run_id] = (*self._closings.get(run_id, ()), closing)
+        self._new_anchors.setdefault(run_id, []).append(index)
 
     def _answer(
         self, answered: AdvanceRecorded, node_id: NodeId | None, run_id: RunId | None, index: int

@@ -24,6 +24,7 @@ from handrail.engine.events import (
     Artifact,
     Blocked,
     CapabilityObserved,
+    CloseReason,
     DivergenceRecorded,
     EdgeCause,
     GapRecorded,
@@ -143,6 +144,17 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """What a choice step was answered with."""
 
 
+class Closing(msgspec.Struct, frozen=True, kw_only=True):
+    """That a run was closed, and why."""
+
+    reason: CloseReason
+    note: str
+    node_id: NodeId
+    request_id: str
+    index: int
+    at: str
+
+
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """The label of a session that came in a bundle, and where it stands in the log."""
 
@@ -179,6 +191,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
     anchors: Mapping[RunId, Sequence[int]] = {}
+    closings: Mapping[RunId, tuple[Closing, ...]] = {}
+    """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
@@ -289,6 +303,13 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
         if kept.kind == "checkpoint" and kept.index < end and kept.node_id not in on_path
     ]
     return sorted([*path, *beside], key=lambda node: node.index)
+
+
+def closing_of(history: History, run_id: RunId) -> Closing | None:
+    """The closing of a run that is closed; None when it never was, or went on since."""
+    closings = history.closings.get(run_id, ())
+    is_last = bool(closings) and history.anchors[run_id][-1] == closings[-1].index
+    return closings[-1] if is_last else None
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

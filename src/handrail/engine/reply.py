@@ -153,6 +153,14 @@ class CurrentPlace(Payload, frozen=True, kw_only=True):
     next_call: ToolCall
 
 
+class ClosedPlace(Payload, frozen=True, kw_only=True):
+    """Why nobody goes on with a run."""
+
+    reason: str
+    note: str = ""
+    at: str
+
+
 class Recap(Payload, frozen=True, kw_only=True):
     """Entries oldest first; `children` and `downstream` only where branches left this step before.
 
@@ -174,6 +182,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     downstream: list[RecapEntry] = []
     imported_from: str = ""
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
+    closed: ClosedPlace | None = None
+    """Where the run was closed: why. Continuing opens it again."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
     example: dict[str, Any] | None = None

@@ -28,6 +28,7 @@ from handrail.engine.events import (
     NodeOutputAppended,
     ObservationRecorded,
     PreferencesChanged,
+    RunClosed,
     RunStarted,
     decode_event,
 )
@@ -110,6 +111,8 @@ def _operation(event: EventBody) -> str:
             return "run.continue"
         case NodeCreated():
             return "run.checkpoint"
+        case RunClosed():
+            return "run.close"
         case PreferencesChanged(operation=operation):
             return operation
         case _:
@@ -135,6 +138,7 @@ class _Walk:
         self._tip: NodeId | None = None
         self._decisions: list[ListChange] = []
         self._told = _View()
+        self._is_closed = False
 
     def observe(self, event: EventBody) -> None:
         """A fact about the session; what was known when the run began counts."""
@@ -150,6 +154,9 @@ class _Walk:
                 self._sources = {"workflow": workflow}
                 if "git_head_sha" in self._seen:
                     self._sources["git_head_sha"] = self._seen["git_head_sha"]
+            case RunClosed(reason=reason, note=note):
+                self._is_closed = True
+                self._decide(f"closed.{index}", {"reason": reason} | ({"note": note} if note else {}))
             case NodeCreated() as created if node_id is not None:
                 self._create(node_id, created, index)
             case AdvanceRecorded() as answered if node_id is not None:
@@ -187,6 +194,7 @@ class _Walk:
             self._left |= {self._points[parent].instance} if is_step else set()
         if created.node_kind == "checkpoint":
             self._saved.setdefault(instance, self._lines[instance])
+        self._is_closed = False
         if not self._is_aside(node_id):
             self._tip = node_id  # the newest node has the highest index: the preferred tip
 
@@ -263,7 +271,7 @@ class _Walk:
             constraints=_constraints(line),
             references=self._sources | line.artifacts,
             open_issues=open_gaps | self._blockers(tip),
-            state=_state(tip, point, open_gaps),
+            state=_state(tip, point, "closed" if self._is_closed else _status(point, open_gaps)),
         )
 
     def _blockers(self, tip: NodeId) -> Listed:
@@ -304,8 +312,8 @@ def _open(gaps: Sequence[GapRecorded]) -> Listed:
     }
 
 
-def _state(tip: NodeId, point: _Point, open_gaps: Listed) -> Listed:
-    state = {"status": _status(point, open_gaps), "nodeId": tip}
+def _state(tip: NodeId, point: _Point, status: str) -> Listed:
+    state = {"status": status, "nodeId": tip}
     return state | ({"stepId": _step(point.state)} if isinstance(point.state, Running) else {})
 
 

@@ -117,6 +117,11 @@ def latest(subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND) -> 
     return ranked(subjects, Wanted(here=here), most)
 
 
+def is_offered(subject: Subject, wanted: Wanted) -> bool:
+    """Whether it may be found: a closed run only by its own id or that of its session."""
+    return subject.status != "closed" or wanted.query in (subject.session_id, subject.run_id)
+
+
 def is_finished(subject: Subject) -> bool:
     """Whether nothing is left to go on with."""
     return subject.status in ("complete", "complete_with_gaps")
@@ -220,6 +225,8 @@ def _within_budget(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _found(subject: Subject, wanted: Wanted) -> Found | None:
+    if not is_offered(subject, wanted):
+        return None
     is_here = is_same_place(subject.place, wanted.here)
     local = _local_matches(subject, wanted) if is_here else [_RECENT]
     matches = _asked_matches(subject, wanted) if wanted.is_asked else local

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, closing_of
 from handrail.engine.state import Complete
 from handrail.projections.lineage import open_gaps
 
-RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps"]
+RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps", "closed"]
 
 
 class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,9 +50,14 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
         forks=frozenset(node_id for steps in followers.values() for node_id in steps[1:]),
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
-        status=status_at(history, history.nodes[preferred]),
+        status=_status(history, run_id, history.nodes[preferred]),
         reach=reach,
     )
+
+
+def _status(history: History, run_id: RunId, tip: Node) -> RunStatus:
+    """Closed until it goes on, whatever stands at its tip."""
+    return "closed" if closing_of(history, run_id) else status_at(history, tip)
 
 
 def status_at(history: History, node: Node) -> RunStatus:

@@ -17,7 +17,7 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     lane: str
     what: str
-    """A kind of node; in the lane of the session `notes` or `imported`."""
+    """A kind of node, or `closed`; in the lane of the session `notes` or `imported`."""
     node_id: str = ""
     step_id: str = ""
     """The step that was acknowledged; empty at the start of a run."""
@@ -39,6 +39,13 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
     entries += [
         TimelineEntry(index=held.index, at=held.at, lane=SESSION_LANE, what="notes")
         for held in tuple(history.session_notes.values())[-most:]
+    ]
+    entries += [
+        TimelineEntry(
+            index=held.index, at=held.at, lane=run_id, what="closed", node_id=held.node_id, step_id=""
+        )
+        for run_id, closings in history.closings.items()
+        for held in closings[-most:]
     ]
     if history.imported is not None:
         label = history.imported

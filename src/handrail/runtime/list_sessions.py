@@ -37,6 +37,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
                 "blocked",
                 "complete",
                 "complete_with_gaps",
+                "closed",
                 "notes_only",
                 "empty",
                 "unreadable",

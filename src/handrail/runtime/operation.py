@@ -8,9 +8,10 @@ import msgspec
 from handrail.contract.outcome import Json, Success
 from handrail.contract.shape import Shape
 
-Effect: TypeAlias = Literal["read", "create", "ack", "gated", "dangerous", "update"]
-"""read changes nothing; create takes an idempotency key; ack is gated by a token we minted; gated needs the
-token of a dry run; dangerous also a word that the danger is meant; update replaces the program itself."""
+Effect: TypeAlias = Literal["read", "record", "create", "ack", "gated", "dangerous", "update"]
+"""read changes nothing; record appends one fact about work that happened anyway, without a gate; create takes
+an idempotency key; ack is gated by a token we minted; gated needs the token of a dry run; dangerous also a
+word that the danger is meant; update replaces the program itself."""
 
 
 OFFERED_CALL_BYTES = 4_096

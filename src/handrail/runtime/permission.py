@@ -17,6 +17,7 @@ from handrail.runtime.runtime import Runtime
 
 NEEDED: dict[Effect, MaxEffect] = {
     "read": "read",
+    "record": "write",
     "create": "write",
     "ack": "write",
     "gated": "write",

@@ -21,6 +21,7 @@ _MODULES = {
     "run.start": "handrail.runtime.start_run",
     "run.continue": "handrail.runtime.continue_run",
     "run.checkpoint": "handrail.runtime.checkpoint_run",
+    "run.close": "handrail.runtime.close_run",
     "session.list": "handrail.runtime.list_sessions",
     "session.show": "handrail.runtime.show_session",
     "session.resume": "handrail.runtime.resume_session",

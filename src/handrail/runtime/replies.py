@@ -43,6 +43,7 @@ RUN_SHAPE = Shape(
         "recap.artifacts.body",
         "recap.children.notes",
         "recap.downstream.notes",
+        "recap.closed.note",
         "session.goal",
     ),
 )

@@ -8,11 +8,12 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims
-from handrail.engine.history import History, Run, is_session_point
+from handrail.engine.history import History, Run, closing_of, is_session_point
 from handrail.engine.place import begun_at, is_same_place, place_of
-from handrail.engine.reply import reply_at
+from handrail.engine.reply import ClosedPlace, reply_at
 from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.handles import Handle, fresh_tokens, node_of, read_state, session_of
@@ -54,7 +55,9 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         history.session_id,
         tokens,
         recap=with_current_place(
-            msgspec.structs.replace(recap, read_in=place.read_in),
+            msgspec.structs.replace(
+                recap, read_in=place.read_in, closed=_closed(history, standing.run.run_id)
+            ),
             reading.keys,
             history,
             workflow,
@@ -68,6 +71,11 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         is_healthy=session.health.state == "healthy",
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _closed(history: History, run_id: RunId) -> ClosedPlace | None:
+    closing = closing_of(history, run_id)
+    return None if closing is None else ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
 
 
 class _Place(NamedTuple):

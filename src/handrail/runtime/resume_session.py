@@ -17,6 +17,7 @@ from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
 from handrail.contract.vocabulary import ObservationKey
+from handrail.contract.wording import counted
 from handrail.engine.history import History
 from handrail.engine.place import is_same_place, place_of
 from handrail.engine.reply import ToolCall
@@ -27,6 +28,7 @@ from handrail.projections.resuming import (
     Found,
     Subject,
     Wanted,
+    is_offered,
     latest,
     ranked,
     subjects_of,
@@ -102,6 +104,9 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     looked = _look(rt, wanted)
     found = ranked(looked.subjects, wanted, most=MOST_FOUND + 1)
     scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
+    closed = sum(not is_offered(subject, wanted) for subject in looked.subjects)
+    if closed:
+        scope += f"; {counted(closed, 'closed run')} left out"
     if not is_matched:
         scope = f"nothing matches in {scope}"
     if not is_matched and wanted.query and not _is_exact(wanted.query):

@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, path_to
+from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, path_to
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -116,6 +116,14 @@ class DivergenceRow(Answer, frozen=True, kw_only=True):
     summary: str
 
 
+class ClosedRow(Answer, frozen=True, kw_only=True):
+    """That nobody goes on with a run."""
+
+    reason: str
+    note: str
+    at: str
+
+
 class RunRow(Answer, frozen=True, kw_only=True):
     """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
 
@@ -125,6 +133,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     workflow_hash: str
     status: str
     pending_step: str | None
+    closed: ClosedRow | None
     ledger_version: int
     node_count: int
     fork_count: int
@@ -272,6 +281,7 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
         workflow_hash=run.workflow_hash,
         status=run.status,
         pending_step=pending_step(run.tip),
+        closed=_closed_row(history, run_id),
         ledger_version=run.ledger_version,
         node_count=len(run.graph.nodes),
         fork_count=run.fork_count,
@@ -304,6 +314,11 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
         nodes_omitted=len(run.graph.nodes) - len(shown),
         graph=draw_run(run.graph, lambda node: _label(node, workflow))[:MOST_NODES],
     )
+
+
+def _closed_row(history: History, run_id: RunId) -> ClosedRow | None:
+    closing = closing_of(history, run_id)
+    return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
 
 
 def _gap_rows(history: History, tip: NodeId) -> list[GapRow]:
@@ -365,7 +380,7 @@ OPERATION = Operation(
         on_demand=("timeline",),
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
-            *("runs.notes.text", "runs.gaps.summary", "runs.divergences.summary"),
+            *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
         ),
     ),
     errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

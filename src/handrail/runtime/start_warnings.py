@@ -9,7 +9,7 @@ from handrail.contract.ids import BlobRef, SessionId, WorkflowHash
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
-from handrail.engine.history import History, Run
+from handrail.engine.history import History, Run, closing_of
 from handrail.engine.place import Place, begun_at, is_same_place
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.ports import EventReader, Keys
@@ -78,7 +78,7 @@ def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
 def _is_untouched(history: History, run: Run, here: Place) -> bool:
     """In the same project, and its first step neither finished nor tried."""
     is_new = run.first_node is not None and not history.children.get(run.first_node)
-    return is_new and is_same_place(begun_at(run), here)
+    return is_new and closing_of(history, run.run_id) is None and is_same_place(begun_at(run), here)
 
 
 def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
@@ -89,7 +89,8 @@ def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
         message=(
             f"The same start was made before and nobody has gone on with it: run {run.run_id} in session "
             f"{history.session_id}. If you meant that one, leave this run alone and make the call in this "
-            "warning's nextCall. A requestId makes a repeated start return the same run."
+            "warning's nextCall. Close the one that nobody needs: handrail run close RUN_ID --reason "
+            "superseded. A requestId makes a repeated start return the same run."
         ),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )

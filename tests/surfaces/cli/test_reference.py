@@ -101,7 +101,7 @@ def test_the_flags_of_the_table_are_offered_where_they_apply(reference: Any) -> 
         if command["output"] != "document":
             continue
         assert flags >= {"--format", "--json", "--fields", "--compact", "--quiet"}, command["path"]
-        assert ("--dry-run" in flags) is (command["effect"] not in ("read",)), command["path"]
+        assert ("--dry-run" in flags) is (command["effect"] not in ("read", "record")), command["path"]
         assert ("--confirm" in flags) is (command["effect"] in ("create", "gated", "dangerous")), command
 
 
@@ -224,9 +224,10 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
-    assert [one["path"] for one in part["commands"]] == ["run checkpoint", "run continue", "run start"]
-    assert part["selection"]["command_count"] == 3
-    assert list(part["schemas"]) == ["ack_verdict", "dry_run", "reply"]
+    paths = ["run checkpoint", "run close", "run continue", "run start"]
+    assert [one["path"] for one in part["commands"]] == paths
+    assert part["selection"]["command_count"] == 4
+    assert list(part["schemas"]) == ["ack_verdict", "closed_run", "dry_run", "reply"]
 
 
 @pytest.mark.parametrize("label", ["reply", "session_list", "examination"])

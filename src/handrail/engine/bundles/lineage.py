@@ -34,7 +34,9 @@ from handrail.engine.events import (
     NodeOutputAppended,
     ObservationRecorded,
     PreferencesChanged,
+    RunClosed,
     RunStarted,
+    Scope,
     SessionCreated,
     SessionImported,
 )
@@ -111,6 +113,8 @@ class _Check:
                 self._create(event, created, node_tag(record.digest))
             case EdgeCreated() as edge:
                 self._connect(event, edge)
+            case RunClosed(node_id=node_id):
+                self._close(event.scope, node_id)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass
             case NodeOutputAppended() as output if event.scope.node_id is None:
@@ -173,6 +177,13 @@ class _Check:
         if event.scope.run_id != child.run_id:
             raise self._malformed("connects nodes of another run")
         self._edges.add(edge.to_node_id)
+
+    def _close(self, scope: Scope, node_id: NodeId) -> None:
+        seen = self._nodes.get(node_id)
+        if seen is None:
+            raise out_of_order("A run is closed before it has the node where it stands.", self._path)
+        if scope.node_id is not None or scope.run_id != seen.run_id:
+            raise self._malformed("closes a run at a node of another one")
 
     def _about_node(self, event: EventBody) -> None:
         node_id = event.scope.node_id

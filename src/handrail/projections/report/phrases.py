@@ -22,9 +22,15 @@ STATUS_WORDS = {
     "blocked": "blocked",
     "complete": "complete",
     "complete_with_gaps": "complete, with follow-ups",
+    "closed": "closed",
     "empty": "nothing started",
     "notes_only": "notes, no run",
     "unreadable": "cannot be read",
+}
+CLOSE_WORDS = {
+    "abandoned": "abandoned",
+    "superseded": "superseded by other work",
+    "done_elsewhere": "done elsewhere",
 }
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
 _EXITS = {
@@ -65,8 +71,18 @@ def standing(run: RunStory) -> str:
         case "complete_with_gaps":
             left = "1 open gap is" if len(run.open_gaps) == 1 else f"{len(run.open_gaps)} open gaps are"
             return f"Every step was passed; {left} left to follow up."
+        case "closed":
+            return closed_words(run)
         case never:
             assert_never(never)
+
+
+def closed_words(run: RunStory) -> str:
+    """That nobody goes on with a run, and why."""
+    if run.closing is None:
+        return "Closed."
+    note = f" {run.closing.note}" if run.closing.note else ""
+    return f"Closed on {moment_time(run.closing.at)}, {CLOSE_WORDS[run.closing.reason]}.{note}"
 
 
 def moment_time(at: str) -> str:

@@ -20,6 +20,7 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.history import (
+    Closing,
     History,
     Imported,
     Node,
@@ -27,6 +28,7 @@ from handrail.engine.history import (
     Run,
     SessionNotes,
     attached_to,
+    closing_of,
     path_to,
 )
 from handrail.engine.navigate import TraceEntry, leaf_at
@@ -85,6 +87,7 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     status: RunStatus
     pending: str
     """The title of the step that is waiting; empty when the run is done."""
+    closing: Closing | None = None
     moments: tuple[Moment, ...]
     omitted: int
     open_gaps: tuple[GapRecorded, ...]
@@ -188,6 +191,7 @@ class _Telling:
             name=self._run.workflow_id if self._workflow is None else self._workflow.name,
             status=self._graph.status,
             pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
+            closing=closing_of(self._history, self._run.run_id),
             moments=tuple(self._moment(node) for node in kept),
             omitted=len(path) - len(kept),
             open_gaps=open_gaps(self._history, tip.node_id),

@@ -21,6 +21,7 @@ p{margin:.4rem 0}a{color:var(--busy)}
 background:var(--busyb);color:var(--busy)}
 .pill.complete{background:var(--goodb);color:var(--good)}
 .pill.complete_with_gaps{background:var(--warnb);color:var(--warn)}
+.pill.closed{background:var(--line);color:var(--soft)}
 .pill.blocked{background:var(--badb);color:var(--bad)}
 .banner{border-left:.3rem solid var(--busy);background:var(--busyb);padding:.7rem 1rem;margin:1rem 0;
 border-radius:.3rem}

@@ -217,7 +217,10 @@ def _several(work: Sequence[Candidate]) -> str:
         f"- {one.workflow_id}, {one_line(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
         for one in work[:_MOST_TITLES]
     ]
-    tail = 'Ask the user which one is meant, then call resume_session with {"query": its session id}.\n'
+    tail = (
+        'Ask the user which one is meant, then call resume_session with {"query": its session id}.\n'
+        "What nobody needs is closed with: handrail run close SESSION_ID --reason abandoned\n"
+    )
     head = f"Handrail: {len(work)} runs are in progress here.\n"
     while len((head + "\n".join(lines) + "\n" + tail).encode()) > MOST_OUTPUT_BYTES:
         lines.pop()

@@ -19,6 +19,7 @@ _LOOKS: dict[str, tuple[Look, tuple[str, ...]]] = {
     "workflow.schema": (workflows.schema_lines, ("schema",)),
     "run.continue": (runs.verdict_lines, ("verdict",)),
     "run.checkpoint": (runs.verdict_lines, ("verdict",)),
+    "run.close": (runs.closed_lines, ("run_id", "session_id", "status", "reason")),
     "session.list": (sessions.list_lines, ("items",)),
     "session.resume": (sessions.resume_lines, ("items",)),
     "session.show": (sessions.session_lines, ("session_id", "runs")),

@@ -12,7 +12,11 @@ from handrail.contract.outcome import Json
 from handrail.surfaces.mcp.reply_text import call_text
 
 _ID_TO_FILL_IN = "<id>"
-_CALLS = {"complete": "Finished; to read it", "complete_with_gaps": "Finished with gaps; to read it"}
+_CALLS = {
+    "complete": "Finished; to read it",
+    "complete_with_gaps": "Finished with gaps; to read it",
+    "closed": "Closed; to read it, or to open it again with the ackToken there",
+}
 """What the call of a candidate is for, where it does not go on."""
 
 

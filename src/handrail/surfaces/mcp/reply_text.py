@@ -190,6 +190,10 @@ def _call(call: dict[str, Any]) -> str:
 
 def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     """What was done before, stored text fenced; nothing where there is nothing to tell."""
+    if recap.get("closed"):
+        held = recap["closed"]
+        note = f' (data) "{one_line(held["note"])}"' if "note" in held else ""
+        yield f"\nThis run was closed as {held['reason']}{note}. Continuing opens it again: ask first."
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
     if recap.get("blockedBy"):

@@ -50,4 +50,34 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R33",
         says="In text mode a session shows its notes, and a checkpoint says whether it was saved.",
     ),
+    Promise(
+        "finding.close",
+        source="truth, R19",
+        says="A run can be closed with a reason; it leaves resume and hooks, and every reader says so.",
+    ),
+    Promise(
+        "finding.close-opens-again",
+        source="truth, R19",
+        says="Closing consumes no token: continuing the run opens it again.",
+    ),
+    Promise(
+        "finding.close-once",
+        source="truth, R19",
+        says="A repeated closing writes nothing and tells what was recorded.",
+    ),
+    Promise(
+        "finding.close-refusals",
+        source="truth, R19",
+        says="A finished run is not closed, and a closing that names no run is refused.",
+    ),
+    Promise(
+        "finding.close-records",
+        source="DESIGN, section 6",
+        says="Closing appends one fact without a gate, is audited, and is no MCP tool.",
+    ),
+    Promise(
+        "finding.close-mistaken-starts",
+        source="truth, R19",
+        says="A mistaken start is told how to close it, and once closed it is not brought up again.",
+    ),
 )

@@ -62,4 +62,25 @@ RUN_ROWS = (
         ),
         examples=("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
     ),
+    Row(
+        path="run close",
+        operation="run.close",
+        spellings=(
+            Spelling(field="run", position=1, kind="token", value="RUN"),
+            STATE,
+            Spelling(field="reason", text="Why nobody goes on with it."),
+            Spelling(field="note", value="TEXT"),
+            Spelling(
+                field="requestId",
+                kind="text",
+                value="KEY",
+                text="Your key for this closing; a repeat does not close a run that was opened again since.",
+            ),
+        ),
+        blast_radius="Appends one fact to one session; the run can be opened again by continuing it.",
+        examples=(
+            "handrail run close SESSION_ID --reason abandoned --compact",
+            "handrail run close --state STATE_TOKEN --reason superseded --note 'Begun twice.' --compact",
+        ),
+    ),
 )

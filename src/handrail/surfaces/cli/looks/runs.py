@@ -41,6 +41,18 @@ def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
     return [first, "", *(step_lines if "nextIntent" in reply else text_of)(reply, page)]
 
 
+def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What came of closing a run."""
+    run, reason = one_line(payload["run_id"]), one_line(payload["reason"]).replace("_", " ")
+    when = "" if payload.get("is_new", True) else " before"
+    if payload["status"] != "closed":
+        first = f"Run {run} was closed before ({reason}) and went on since; nothing was recorded."
+    else:
+        first = f"Run {run} was closed{when} ({reason})."
+    session = one_line(payload["session_id"])
+    return [*wrapped(first, page.width), f"To open it again: handrail session resume {session} --human"]
+
+
 def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
     recap = reply.get("recap", {})
     current, left = recap.get("current"), recap.get("stoodAt")
@@ -70,6 +82,9 @@ def _warnings(reply: dict[str, Json], page: Page) -> list[str]:
 def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     recap = reply.get("recap", {})
     lines = []
+    if recap.get("closed"):
+        why = one_line(recap["closed"]["reason"]).replace("_", " ")
+        lines += wrapped(f"This run is closed ({why}). Continuing opens it again.", page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrapped(where, page.width)

@@ -30,7 +30,7 @@ from handrail.surfaces.cli.text import (
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
-_FINISHED = ("complete", "complete_with_gaps")
+_FINISHED = ("complete", "complete_with_gaps", "closed")
 _START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
 _WORKFLOWS = "See what can be started: handrail workflow list --human"
 
@@ -139,6 +139,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     preferences = run.get("preferences", {})
     forks = run.get("fork_count", 0)
     rows = [
+        ("Closed", _closed(run.get("closed") or {})),
         ("Pending", one_line(run.get("pending_step") or "")),
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
@@ -155,6 +156,13 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
             f"{INDENT}Artifact {one_line(artifact['kind'])} of {one_line(artifact['step_id'])}, {checked}"
         )
     return lines + [INDENT + line for line in _notes(run, "notes")]
+
+
+def _closed(closing: dict[str, Json]) -> str:
+    if not closing:
+        return ""
+    note = f": {one_line(closing['note'])}" if closing.get("note") else ""
+    return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
 
 
 def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
