@@ -70,7 +70,7 @@ PLACES = (
     ),
     Place(
         path="confirm-consumed/<fingerprint>",
-        holds="That a confirm token was used.",
+        holds="That a confirm token was used, or refused as expired.",
         loss="record",
         after="Within 15 minutes its token could be used a second time, if nothing it showed has changed.",
     ),

@@ -222,7 +222,7 @@ class StoreKeeper(Protocol):
         """What takes how much."""
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
-        """Sessions without activity for so long, and the blobs that only they name."""
+        """Sessions without activity for so long before the newest, and the blobs that only they name."""
 
     def remove(self, plan: RemovalPlan) -> Removed:
         """Sessions first, then blobs. A session that grew since the plan stays; so do blobs in use."""
@@ -290,7 +290,7 @@ class Audit(Protocol):
     """Who changed what, kept apart from the sessions themselves."""
 
     def record(self, line: AuditLine, keep_months: int) -> None:
-        """Add one line; what is older than `keep_months` may go. Never raises: stderr tells of trouble."""
+        """Add one line; of more months than `keep_months` the oldest go. Never raises: stderr tells of trouble."""
 
 
 class Interruptions(Protocol):
@@ -426,7 +426,7 @@ class ConfirmedTokens(Protocol):
         """Use a token up. Of many callers with one fingerprint exactly one is told `claimed`.
 
         The claim is durable before this returns, and nothing gives a token back. `not_recorded` means that
-        the disk refused and no earlier claim was found. Claims long past their expiry are forgotten.
+        the disk refused and no earlier claim was found. Of very many claims the oldest are forgotten.
         Never raises.
         """
 

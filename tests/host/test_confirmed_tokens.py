@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import pytest
 
+from handrail.host import confirmed_tokens
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
 from handrail.ports import Claim
 
@@ -66,7 +67,10 @@ def test_a_claim_that_is_still_empty_counts(home: str) -> None:
 
 
 @pytest.mark.promise("cli.claims-pruned")
-def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(home: str) -> None:
+def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirmed_tokens, "_KEPT", 2)
     for number in range(70):
         claimed(home, f"old {number}", expires_at=NOW)
     later = NOW + 3_601
@@ -81,12 +85,23 @@ def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(home: str)
     )
 
 
-def test_a_claim_within_the_hour_is_kept(home: str) -> None:
+def test_a_claim_within_the_hour_is_kept(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confirmed_tokens, "_KEPT", 1)
     claimed(home, "a", expires_at=NOW)
 
     claimed(home, "b", expires_at=NOW + 3_600, now=NOW + 3_600)
 
     assert claimed(home, "a").state == "already_used"
+
+
+@pytest.mark.parametrize("now", [0, NOW + 2 * 365 * 86_400, 253_402_300_799])
+def test_no_clock_makes_a_used_token_good_again(home: str, now: int) -> None:
+    for number in range(70):
+        claimed(home, f"used {number}")
+
+    claimed(home, "by another clock", expires_at=now + 900, now=now)
+
+    assert [claimed(home, f"used {number}").state for number in range(70)] == ["already_used"] * 70
 
 
 def test_a_disk_that_refuses_is_told_with_a_reason(home: str) -> None:

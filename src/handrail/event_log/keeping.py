@@ -47,7 +47,10 @@ class FileKeeper:
         return usage_of(self._log)
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
-        before_ns = self._disk.now_ns() - older_than_days * DAY_NS
+        # Age counts from the newest commit: a clock that runs ahead makes nothing old. One commit that was
+        # made by such a clock does not either.
+        newest_ns = max((stamp.order for stamp in self._log.list_sessions()), default=0)
+        before_ns = min(self._disk.now_ns(), newest_ns + 1) - older_than_days * DAY_NS
         return plan_removal(self._log, before_ns, keep)
 
     def remove(self, plan: RemovalPlan) -> Removed:

@@ -1,6 +1,6 @@
 """The audit log: one line per change or refused change, in one private file per month of the home.
 
-It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
+The newest files are kept, counted and not dated: a clock that was wrong once must not empty it. It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AuditFiles:
             _complain(trouble)
             return
         if is_new:
-            self._forget_before(_months_before(month, keep_months))
+            self._keep_newest(keep_months, month)
 
     def _opened(self, month: str) -> tuple[int, bool]:
         path = os.path.join(self._directory, f"{_PREFIX}{month}{_SUFFIX}")
@@ -55,12 +55,13 @@ class AuditFiles:
         os.fchmod(descriptor, 0o600)  # whatever the umask took away
         return descriptor, True
 
-    def _forget_before(self, month: str) -> None:
-        """Housekeeping once a month: it may fail without harm."""
+    def _keep_newest(self, count: int, current: str) -> None:
+        """Housekeeping once a month: it may fail without harm. The month that is being written stays."""
         with suppress(OSError):
-            for name in os.listdir(self._directory):
-                is_ours = name.startswith(_PREFIX) and name.endswith(_SUFFIX)
-                if is_ours and name.removeprefix(_PREFIX).removesuffix(_SUFFIX) < month:
+            names = os.listdir(self._directory)
+            ours = sorted(name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX))
+            for name in ours[:-count]:
+                if name != f"{_PREFIX}{current}{_SUFFIX}":
                     os.unlink(os.path.join(self._directory, name))
 
 
@@ -70,13 +71,6 @@ def _encoded(line: AuditLine) -> bytes:
         shorter = msgspec.structs.replace(line, args={"omitted_bytes": len(msgspec.json.encode(line.args))})
         content = msgspec.json.encode(shorter) + b"\n"
     return content
-
-
-def _months_before(month: str, count: int) -> str:
-    """The first month that is kept."""
-    year, number = int(month[:4]), int(month[5:])
-    years, rest = divmod(year * 12 + number - 1 - count, 12)
-    return f"{years:04}-{rest + 1:02}"
 
 
 def _complain(trouble: OSError) -> None:

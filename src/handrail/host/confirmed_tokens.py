@@ -13,8 +13,10 @@ from handrail.host.private_files import create_exclusively, ensure_private_direc
 from handrail.ports import Claim
 
 _DIRECTORY = "confirm-consumed"
+_KEPT = 1_024
+"""So many claims are kept whatever the clock says: set back, it would make their tokens good again."""
 _KEPT_SECONDS = 3_600
-"""After its expiry a token is refused anyway; the hour forgives a clock that is set back."""
+"""Of more, those go that expired longer ago than this."""
 _MOST_REMOVED = 64
 
 
@@ -42,14 +44,14 @@ class ConfirmedTokenFiles:
         return os.path.lexists(os.path.join(self._directory, fingerprint))
 
     def _forget(self, now: int) -> None:
-        """Remove some claims that no token needs any more. Housekeeping: it may fail without harm."""
-        removed = 0
+        """Remove some of the oldest claims when there are many. Housekeeping: it may fail without harm."""
         with suppress(OSError):
-            for name in sorted(os.listdir(self._directory)):
-                path = os.path.join(self._directory, name)
-                if removed < _MOST_REMOVED and _expiry(path, now) + _KEPT_SECONDS < now:
+            paths = [os.path.join(self._directory, name) for name in os.listdir(self._directory)]
+            if len(paths) <= _KEPT:
+                return
+            for expiry, path in sorted((_expiry(path, now), path) for path in paths)[:-_KEPT][:_MOST_REMOVED]:
+                if expiry + _KEPT_SECONDS < now:
                     os.unlink(path)
-                    removed += 1
 
 
 def _expiry(path: str, now: int) -> int:

@@ -71,7 +71,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     audit_reads: bool = False
     """Write an audit line for calls that only read, too."""
     audit_months: Annotated[int, Meta(ge=1, le=120)] = 12
-    """How many months of audit files are kept."""
+    """How many files of the audit are kept, one per month with a line."""
     preferences: _Preferences = _Preferences()
     update: _Update = _Update()
 

@@ -26,6 +26,7 @@ from handrail.contract.tokens.confirm import (
     check_arguments,
     check_expiry,
     check_targets,
+    fingerprint_of,
     mint_confirm,
     read_confirm,
     refusal,
@@ -149,7 +150,7 @@ def _confirmed(
     write: Callable[[Plan], Answer | Success],
 ) -> Success:
     """The order matters: whatever can be refused is, before the token is used up."""
-    read = read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=rt.clock.unix_seconds())
+    read = _read(rt, token)
     check_arguments(read.claims, scope)
     plan = _unchanged_plan(rt, read, resolve())
     claim = rt.confirmed.claim(
@@ -161,6 +162,17 @@ def _confirmed(
     done = write(plan)
     made = done if isinstance(done, Success) else Success(data=msgspec.to_builtins(done))
     return _not_recorded(made, claim.reason) if claim.state == "not_recorded" else made
+
+
+def _read(rt: Runtime, token: str) -> ReadConfirm:
+    """Once refused as expired, a token stays refused, also when the clock is set back."""
+    now = rt.clock.unix_seconds()
+    try:
+        return read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=now)
+    except Fault as fault:
+        if fault.details.get("reason") == "expired":
+            rt.confirmed.claim(fingerprint_of(token), expires_at=now, now=now)
+        raise
 
 
 def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:

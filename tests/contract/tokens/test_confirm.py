@@ -246,7 +246,9 @@ def test_use_is_refused_in_the_words_of_the_gate() -> None:
     fault = refusal("already_used")
 
     assert fault.details == {"reason": "already_used"}
-    assert fault.message.startswith("The confirm token was already used. Nothing was done.")
+    assert fault.message.startswith(
+        "The confirm token was already used, or refused as expired. Nothing was done."
+    )
 
 
 def test_the_three_digests_never_stand_for_each_other() -> None:

@@ -33,7 +33,7 @@ _LENGTH_LIMIT = 512
 _AGAIN = "Run the command again with --dry-run, look at the preview, then confirm with its token."
 _SAYS: dict[ConfirmReason, str] = {
     "expired": "The confirm token has expired.",
-    "already_used": "The confirm token was already used.",
+    "already_used": "The confirm token was already used, or refused as expired.",
     "arguments_changed": "The confirm token belongs to another command line, account or workspace.",
     "target_changed": "What the preview showed has changed since the dry run.",
     "not_from_this_machine": "The confirm token was not made on this machine, or was changed.",
@@ -124,6 +124,11 @@ def check_targets(claims: ConfirmClaims, targets: Sequence[Json], versions: Mapp
     is_same_state = hmac.compare_digest(claims.versions, versions_digest(versions))
     if not (is_same_set and is_same_state):
         raise refusal("target_changed")
+
+
+def fingerprint_of(text: str) -> str:
+    """The fingerprint of a token as a caller sent it."""
+    return fingerprint(unwrap(text))
 
 
 def fingerprint(token: str) -> str:

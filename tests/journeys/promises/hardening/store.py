@@ -16,4 +16,15 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, H3",
         says="A token that proves more than the log shows refuses its own call, whichever call that is.",
     ),
+    Promise(
+        "clock.deletes-nothing",
+        source="hardening, H5",
+        says="No call deletes anything because of its clock: the newest files of the audit are kept by their "
+        "number, and sessions age from the newest commit of the store.",
+    ),
+    Promise(
+        "clock.refused-stays-refused",
+        source="hardening, H5",
+        says="A confirm token that was refused as expired stays refused when the clock is set back.",
+    ),
 )
