@@ -290,7 +290,7 @@ class Audit(Protocol):
     """Who changed what, kept apart from the sessions themselves."""
 
     def record(self, line: AuditLine, keep_months: int) -> None:
-        """Add one line; of more months than `keep_months` the oldest go. Never raises: stderr tells of trouble."""
+        """Add one line; of more months than `keep_months` the oldest go. Never raises: stderr tells."""
 
 
 class Interruptions(Protocol):

@@ -1,6 +1,7 @@
 """The audit log: one line per change or refused change, in one private file per month of the home.
 
-The newest files are kept, counted and not dated: a clock that was wrong once must not empty it. It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
+The newest files are kept, counted and not dated: a clock that was wrong once must not empty it.
+It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
 """
 
 from __future__ import annotations
