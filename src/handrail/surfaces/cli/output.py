@@ -42,6 +42,8 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """`--field` or `--fields` chose a part of the payload."""
     is_json_asked: bool = False
     """By a flag, not by default: then `--help` and `--version` answer with a document."""
+    tells_next: bool = True
+    """Whether a document may carry the next command; a budget is for what was asked for."""
     width: int = 0
     """Of text; 0: as usual."""
     typed: tuple[str, ...] = ()

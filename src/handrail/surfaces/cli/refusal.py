@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from handrail.contract.catalogue import E_USAGE, E_VALIDATION
 from handrail.contract.outcome import MESSAGE_LIMIT, Fault, Json, NextCall
 from handrail.surfaces.cli.parse import commands_under
-from handrail.surfaces.cli.spelling import HELP
+from handrail.surfaces.cli.spelling import HELP, LINE
 from handrail.surfaces.cli.values import Problem
 
 MOST_PROBLEMS = 50
 """A longer list helps nobody; the message says how many there are."""
 
 
-def refusal(problems: Sequence[Problem], words: str) -> Fault:
-    """E_USAGE when a name or shape is wrong anywhere, else E_VALIDATION."""
+def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None = None) -> Fault:
+    """E_USAGE when a name or shape is wrong anywhere, else E_VALIDATION.
+
+    `meant` is the same line with its spelling put right.
+    """
     assert problems, "a refusal has a reason"
     is_usage = any(problem.is_usage for problem in problems)
     details: dict[str, Json] = {"problems": [_as_detail(problem) for problem in problems[:MOST_PROBLEMS]]}
@@ -28,8 +31,10 @@ def refusal(problems: Sequence[Problem], words: str) -> Fault:
         E_USAGE if is_usage else E_VALIDATION,
         _message(problems),
         details=details,
-        hint=_hint(near, words),
-        next_call=NextCall(operation=HELP, params={"command": words}),
+        hint=_hint(near, words) if meant is None else "Run the command in next_command.",
+        next_call=NextCall(operation=HELP, params={"command": words})
+        if meant is None
+        else NextCall(operation=LINE, params={"arguments": list(meant)}),
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 from handrail.contract.cli_envelope import encode_document, encode_line, payload_of, stream_summary, to_cli
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.output import Output
-from handrail.surfaces.cli.spelling import command_line
+from handrail.surfaces.cli.spelling import command_line, next_commands
 
 if TYPE_CHECKING:  # text is loaded by the calls that ask for it
     from handrail.surfaces.cli.text import Page
@@ -93,11 +93,29 @@ def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
 
 
 def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
+    if isinstance(outcome, Success) and output.tells_next:
+        outcome = _with_next_command(outcome, output.envelope)
     if output.envelope == "lafs":
         from handrail.contract.lafs_envelope import to_lafs
 
         return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
     return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
+
+
+def _with_next_command(success: Success, envelope: str) -> Success:
+    """Beside the payload, which is the same on every surface: its next call as a line to run."""
+    commands = next_commands(success)
+    if not commands:
+        return success
+    if envelope == "lafs":
+        lines: list[Json] = [line for _, line in commands]
+        told = {"x-next-command": lines if len(lines) > 1 else lines[0]}
+        return msgspec.structs.replace(success, extensions=success.extensions | told)
+    notices = tuple(
+        Notice(type="next_command", message=f"{when}, run the command.", extra={"command": line})
+        for when, line in commands
+    )
+    return msgspec.structs.replace(success, notices=(*success.notices, *notices))
 
 
 def _prose(failure: Failure, call: Call, output: Output) -> str:

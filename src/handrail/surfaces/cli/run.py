@@ -110,7 +110,7 @@ def _answer(
         if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
             process.hand_back()
             return doors.serve(parsed)
-        ask = _checked(parsed, caller.output, troubles)
+        ask = _checked(parsed, arguments, caller.output, troubles)
         assert parsed.command is not None, "a command line without a command is refused above"
         effect = parsed.command["effect"]
         if not parsed.command["operation"]:
@@ -125,6 +125,8 @@ def _answer(
         process.start_deadline(timeout_of(parsed, environment))
         if ask.budget is None:  # what nobody asked for must not take room from what was
             caller.notices = doors.notices
+        else:
+            caller.output = msgspec.structs.replace(caller.output, tells_next=False)
         if "stream" in parsed.options:
             return _streamed(process, caller, doors.stream(process, parsed, ask))
         outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
@@ -190,7 +192,7 @@ def _told(caller: _Caller, parsed: Parsed, doors: Doors) -> Rendered | None:
     return None
 
 
-def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
+def _checked(parsed: Parsed, typed: Sequence[str], output: Output, troubles: Sequence[Fault]) -> Ask:
     """What to disclose, once nothing is wrong with the command line.
 
     Raises Fault: conflicts of format first, then every problem at once.
@@ -206,7 +208,9 @@ def _checked(parsed: Parsed, output: Output, troubles: Sequence[Fault]) -> Ask:
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:
-        raise refusal(problems, parsed.words)
+        from handrail.surfaces.cli.repair import repair_line  # noqa: PLC0415 - most lines are spelled right
+
+        raise refusal(problems, parsed.words, repair_line(typed))
     return ask
 
 

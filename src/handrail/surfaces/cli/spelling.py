@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from handrail.contract.outcome import Json, NextCall
+from handrail.contract.outcome import Json, NextCall, Success
 from handrail.surfaces.cli import _table
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
@@ -16,6 +16,21 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
 HELP = "cli.help"
 """Not an operation: the call that shows the help of `params.command`."""
 
+LINE = "cli.line"
+"""Not an operation either: the command line of `params.arguments`."""
+
+OPERATION_OF_TOOL = {
+    "start_workflow": "run.start",
+    "continue_workflow": "run.continue",
+    "checkpoint_workflow": "run.checkpoint",
+    "resume_session": "session.resume",
+}
+"""A next call names the tool that an agent has; these are the operations behind them."""
+_WHEN = {
+    "perform_pending_then_continue": "When the step is done",
+    "await_user_confirmation": "When the user has answered",
+    "rehydrate_only": "To read the step again",
+}
 _PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
@@ -23,6 +38,8 @@ def command_line(call: NextCall) -> str | None:
     """How a shell spells the call; None when no command offers the operation."""
     if call.operation == HELP:
         return " ".join(filter(None, ("handrail", call.params.get("command", ""), "--help")))
+    if call.operation == LINE:
+        return " ".join(["handrail", *map(shell_quoted, call.params["arguments"])])
     command = next((row for row in _table.COMMANDS.values() if row["operation"] == call.operation), None)
     if command is None:
         return None
@@ -30,6 +47,25 @@ def command_line(call: NextCall) -> str | None:
     if words is None:
         words = ["--input", shell_quoted(_json(call.params))]
     return " ".join(["handrail", command["path"], *words, "--compact"])
+
+
+def next_commands(success: Success) -> list[tuple[str, str]]:
+    """What the payload's own next call is on the command line, with a word when to run it.
+
+    A choice has one for each option; of a list, the first item has the say.
+    """
+    held = success.page.items[0] if success.page is not None and success.page.items else success.data
+    if not isinstance(held, dict):
+        return []
+    call = held.get("nextCall")
+    if not isinstance(call, dict) or call.get("tool") not in OPERATION_OF_TOOL:
+        return []
+    operation = OPERATION_OF_TOOL[call["tool"]]
+    calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
+    if not calls:
+        calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]
+    lines = [(when, command_line(NextCall(operation=operation, params=params))) for when, params in calls]
+    return [(when, line) for when, line in lines if line]
 
 
 def shell_quoted(text: str) -> str:

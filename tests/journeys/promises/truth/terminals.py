@@ -15,4 +15,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R26",
         "Control and escape characters never reach a terminal or a prompt raw, whichever door brought them.",
     ),
+    Promise(
+        "truth.next-command",
+        "truth, R16",
+        "On the command line every reply with a next call carries the command to run, in both dialects.",
+    ),
 )

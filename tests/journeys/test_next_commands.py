@@ -1,0 +1,79 @@
+"""The next call of a reply as a command line: pasted into a shell, it does what the tool call does."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from handrail.runtime.registry import all_operations
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.spelling import OPERATION_OF_TOOL
+from tests.journeys.doors import command
+from tests.journeys.given_workflows import choice, give, step
+from tests.surfaces.cli.here import run_here
+
+
+def next_lines(document: dict[str, Any]) -> list[str]:
+    return [one["command"] for one in document["meta"].get("notices", []) if one["type"] == "next_command"]
+
+
+def started(runtime: Runtime, *steps: dict[str, Any], flags: tuple[str, ...] = ()) -> dict[str, Any]:
+    line = ("run", "start", give(runtime, *steps), "--request-id", "one", *flags)
+    return command(runtime, *line)[1]
+
+
+@pytest.mark.promise("truth.next-command")
+def test_a_step_names_the_command_that_reports_it_and_it_works(runtime: Runtime) -> None:
+    first = started(runtime, step("one"), step("two"))
+
+    (line,) = next_lines(first)
+    status, second = command(runtime, *shlex.split(line)[1:], "--notes", "done")
+
+    assert line.startswith("handrail run continue --ack " + first["data"]["ackToken"])
+    assert (status, second["data"]["pending"]["stepId"]) == (0, "two")
+
+
+@pytest.mark.promise("truth.next-command")
+def test_a_choice_has_a_command_for_each_option(runtime: Runtime) -> None:
+    options = [{"id": "left", "label": "Left"}, {"id": "right", "label": "Right"}]
+    first = started(runtime, choice("way", *options), step("after"))
+
+    lines = next_lines(first)
+    status, _ = command(runtime, *shlex.split(lines[1])[1:])
+
+    tokens = [one["params"]["ackToken"] for one in first["data"]["nextCall"]["options"]]
+    assert [token in line for token, line in zip(tokens, lines, strict=True)] == [True, True]
+    assert status == 0
+
+
+@pytest.mark.promise("truth.next-command")
+def test_a_found_session_names_the_command_that_reads_it(runtime: Runtime) -> None:
+    started(runtime, step("one"))
+
+    _, found = command(runtime, "session", "resume")
+    (line,) = next_lines(found)
+    status, read = command(runtime, *shlex.split(line)[1:])
+
+    assert (status, read["data"]["pending"]["stepId"]) == (0, "one")
+
+
+@pytest.mark.promise("truth.next-command")
+def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out(runtime: Runtime) -> None:
+    told = started(runtime, step("one"), flags=("--envelope", "lafs"))
+    state = told["result"]["stateToken"]
+    read = ("run", "continue", "--state", state)
+
+    bounded = json.loads(run_here(runtime, (*read, "--budget", "tokens=4000")).out)
+
+    assert told["_extensions"]["x-next-command"].startswith("handrail run continue --ack ")
+    assert next_lines(bounded) == []
+    assert "command" not in told["result"]
+
+
+def test_every_tool_of_a_next_call_is_an_operation_of_the_command_line() -> None:
+    offered = {operation.tool: operation.name for operation in all_operations() if operation.tool}
+
+    assert OPERATION_OF_TOOL.items() <= offered.items()
