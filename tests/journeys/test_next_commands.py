@@ -73,6 +73,56 @@ def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out
     assert "command" not in told["result"]
 
 
+ACK = "ak1" + "0" * 32
+STATE = "st1" + "0" * 32
+MISSPELT = [
+    (f"run continue --ackToken {ACK} --notes x", f"run continue --ack {ACK} --notes x"),
+    (f"run continue --ack-token={ACK}", f"run continue --ack {ACK}"),
+    (f"run continue {ACK} --notes x", f"run continue --ack {ACK} --notes x"),
+    (f"run continue {STATE}", f"run continue --state {STATE}"),
+    (f"run continue --ack {ACK} --notesMarkdown x", f"run continue --ack {ACK} --notes x"),
+    (f"continue_workflow --ackToken {ACK}", f"run continue --ack {ACK}"),
+    (f"continue --ack {ACK}", f"run continue --ack {ACK}"),
+    ("start wr.small_change --request-id k", "run start wr.small_change --request-id k"),
+    ("run start --workflowId wr.small_change --requestId k", "run start wr.small_change --request-id k"),
+    ("run resume", "session resume"),
+    ("resume words", "session resume words"),
+]
+
+
+@pytest.mark.promise("truth.repaired-lines")
+@pytest.mark.parametrize(("typed", "meant"), MISSPELT)
+def test_a_misspelt_line_is_answered_with_the_line_that_was_meant(
+    runtime: Runtime, typed: str, meant: str
+) -> None:
+    status, document = command(runtime, *typed.split())
+
+    assert (status, document["error"]["code"]) == (2, "E_USAGE")
+    assert document["error"]["details"]["next_command"] == f"handrail {meant}"
+
+
+@pytest.mark.promise("truth.repaired-lines")
+@pytest.mark.parametrize("typed", ["list", "run continue --nonsense x", "workflow list extra words", "run"])
+def test_where_a_repair_would_guess_the_help_is_named(runtime: Runtime, typed: str) -> None:
+    _, document = command(runtime, *typed.split())
+
+    assert document["error"]["details"]["next_command"].endswith("--help")
+
+
+@pytest.mark.promise("truth.repaired-lines")
+@pytest.mark.parametrize("typed", ["given{}", "givn{}", "project.givn{}", "wr.given{}"])
+def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant(
+    runtime: Runtime, typed: str
+) -> None:
+    known = give(runtime, step("one"))
+    asked = typed.format(known.removeprefix("project.given"))
+
+    _, document = command(runtime, "run", "start", asked, "--request-id", "k")
+
+    expected = f"handrail run start {known} --request-id k --compact"
+    assert document["error"]["details"]["next_command"] == expected
+
+
 def test_every_tool_of_a_next_call_is_an_operation_of_the_command_line() -> None:
     offered = {operation.tool: operation.name for operation in all_operations() if operation.tool}
 

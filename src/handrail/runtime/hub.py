@@ -20,7 +20,7 @@ from handrail.contract.shape import Ask
 from handrail.contract.wording import make_readable_json, make_safe_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
-from handrail.runtime.misplaced_token import with_token_moved
+from handrail.runtime.misplaced_token import with_call_corrected
 from handrail.runtime.operation import Operation, StreamItem, effect_of
 from handrail.runtime.permission import Caller, require_key, require_permission
 from handrail.runtime.registry import operation
@@ -118,7 +118,7 @@ def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable
     try:
         return work()
     except Fault as fault:
-        return _safe(with_token_moved(failure_of(fault), name, params))
+        return _safe(with_call_corrected(failure_of(fault), name, params))
     except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes an outcome
         import traceback
 

@@ -1,4 +1,5 @@
-"""A genuine token in the wrong argument: the refusal gets the caller's own call with the token moved.
+"""A genuine token in the wrong argument, or a name just beside the right one: the refusal gets the caller's
+own call, corrected.
 
 The call is offered, never made: reading and advancing differ, so the agent decides. And no call that
 advances is offered to a caller who asked to read: copied as it stands, it would finish a step without notes.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH
+from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, Json, NextCall
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 
@@ -18,8 +19,21 @@ _REPORTED = {"output", "context"}
 _AROUND = " \t\r\n\"'`<>[](){}"
 
 
-def with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
-    """The failure with a call to copy, where it complains about a misplaced token and offers none."""
+def with_call_corrected(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
+    """The failure with a call to copy, where what is wrong with the caller's own can only mean one thing."""
+    near = failure.details.get("did_you_mean")
+    if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
+        call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
+        return _offering(failure, call)
+    return _with_token_moved(failure, operation, params)
+
+
+def _offering(failure: Failure, call: NextCall) -> Failure:
+    is_short = len(msgspec.json.encode(call.params)) <= OFFERED_CALL_BYTES
+    return msgspec.structs.replace(failure, next_call=call) if is_short else failure
+
+
+def _with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
     if failure.kind is not TOKEN_SCOPE_MISMATCH or failure.next_call is not None:
         return failure
     call = _corrected(operation, params)

@@ -48,13 +48,22 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
     broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
     if broken:
         raise _invalid(broken[0])
-    near = nearest(workflow_id, [entry.id for entry in catalog.entries if entry.is_usable])
+    near = _near_ids(catalog, workflow_id)
     raise Fault(
         WORKFLOW_NOT_FOUND,
         f"There is no workflow {quoted(workflow_id)}.",
         details={"workflow_id": workflow_id[:128], "did_you_mean": near},
         next_call=NextCall(operation="workflow.list", params={}),
     )
+
+
+def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
+    """Ids that may be meant; one whose name alone was given is meant for sure."""
+    ids = [entry.id for entry in catalog.entries if entry.is_usable]
+    named = [one for one in ids if one.rpartition(".")[2] == workflow_id.rpartition(".")[2]]
+    by_name = {one.rpartition(".")[2]: one for one in ids}
+    names = nearest(workflow_id.rpartition(".")[2], by_name)
+    return named or nearest(workflow_id, ids) or [by_name[name] for name in names]
 
 
 def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:

@@ -65,7 +65,7 @@ def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
 
 def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
     known = {param["flag"]: param for param in (*_table.GLOBALS, *command["params"]) if param["flag"]}
-    by_name = {_plain(name): param for param in command["params"] for name in _names(param)}
+    by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
     flags: list[str] = []
     positions: list[str] = []
     at = 0
@@ -102,8 +102,8 @@ def _place_word(command: Command, word: str, flags: list[str], positions: list[s
 
 
 def _names(param: Param) -> list[str]:
-    """How a caller who knows the tools would call a parameter: its flag, its field, its value."""
-    return [param["flag"], param["name"].rpartition(".")[2], param["value"]]
+    """How a caller who knows the tools would call a parameter: by its flag or by its field."""
+    return [param["flag"], param["name"].rpartition(".")[2]]
 
 
 def _plain(name: str) -> str:

@@ -20,4 +20,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R16",
         "On the command line every reply with a next call carries the command to run, in both dialects.",
     ),
+    Promise(
+        "truth.repaired-lines",
+        "truth, R16",
+        "A line with a tool's spelling, a bare token or a bare workflow name is answered with the right one.",
+    ),
 )
