@@ -31,6 +31,7 @@ BREAKS: dict[str, tuple[Mapping[str, str], str]] = {
     "an undeclared room": ({"lobby/__init__.py": "", "lobby/desk.py": "x = 1\n"}, DOWN),
     "the CLI importing MCP": ({"surfaces/cli/planted.py": "import handrail.surfaces.mcp\n"}, APART),
     "the MCP stack in the CLI": ({"surfaces/cli/planted.py": "import mcp\n"}, LIGHT),
+    "an event loop behind stdin and stdout": ({"surfaces/mcp/guarded.py": "import anyio\n"}, LIGHT),
     "asyncio in the runtime": ({"runtime/planted.py": "import asyncio\n"}, LIGHT),
     "a cycle of two files": (
         {

@@ -48,8 +48,11 @@ def _lay_over_tools(server: Server[Any]) -> None:
 
     async def list_tools(context: Context, params: mcp_types.PaginatedRequestParams) -> Any:
         own = await listed.handler(context, params)
-        assert isinstance(own, mcp_types.ListToolsResult), "the product answers in the library's own type"
-        return own.model_copy(update={"tools": [*own.tools, *mine]})
+        assert isinstance(own, dict), "the product answers in plain data"
+        return {
+            **own,
+            "tools": [*own["tools"], *(tool.model_dump(by_alias=True, exclude_none=True) for tool in mine)],
+        }
 
     async def call_tool(context: Context, params: mcp_types.CallToolRequestParams) -> Any:
         if params.name in ASKING:

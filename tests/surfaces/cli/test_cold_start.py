@@ -131,6 +131,11 @@ def test_an_advance_compiles_only_the_patterns_that_it_matches_with(tool: Tool, 
     assert compiling == PATTERNS_OF_A_CALL
 
 
+@pytest.mark.promise("door.light")
+def test_the_server_loads_neither_the_protocol_library_nor_an_event_loop(tool: Tool) -> None:
+    assert loaded(tool, "mcp") & {"asyncio", "logging", "ssl", *FOREIGN.split()} == set()
+
+
 def test_a_server_looks_for_garbage_as_often_as_python_does(tool: Tool) -> None:
     """A short call hardly ever looks; what serves for days would grow without looking."""
     assert loaded(tool, "mcp", script=COLLECTOR_SCRIPT) == {"2000", "True"}

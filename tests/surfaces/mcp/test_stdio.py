@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
-import anyio
 import pytest
-from mcp.server.stdio import stdio_server
 
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.server import build_server
-from handrail.surfaces.mcp.stdio import serve_to_the_last_answer
+from handrail.surfaces.mcp.adapter import Adapter
 from tests.conftest import memory_runtime
+from tests.surfaces.mcp.pipes import piped
 from tests.surfaces.mcp.test_ask import REGION, REPORT, WORKFLOW, give
 
 OPENING: list[dict[str, Any]] = [
@@ -49,20 +46,7 @@ def lines_of(*messages: Any) -> bytes:
 
 def answers_to(sent: bytes, runtime: Runtime) -> list[dict[str, Any]]:
     """Everything written to stdout until the server has ended; each line must be protocol."""
-    out = io.StringIO()
-
-    async def serve() -> None:
-        stdin = io.TextIOWrapper(io.BytesIO(sent), encoding="utf-8", errors="replace")
-        with anyio.fail_after(20):
-            async with (
-                stdio_server(anyio.wrap_file(stdin), anyio.wrap_file(out)) as (incoming, outgoing),
-                incoming,
-                outgoing,
-            ):
-                await serve_to_the_last_answer(build_server(runtime), incoming, outgoing)
-
-    anyio.run(serve)
-    return [json.loads(line) for line in out.getvalue().splitlines()]
+    return [json.loads(line) for line in piped(sent, Adapter(runtime)).splitlines()]
 
 
 def test_a_conversation_that_is_cut_at_any_byte_ends_in_order() -> None:
@@ -113,7 +97,7 @@ ODD_REQUESTS: list[dict[str, Any]] = [
     {"method": "resources/list", "params": {"cursor": "x" * 100_000}},
     {"method": "resources/subscribe", "params": {"uri": "handrail://workflows"}},
     {"method": "completion/complete", "params": {"ref": {"type": "ref/nothing"}, "argument": {}}},
-    {"method": "logging/setLevel", "params": {"level": "debug"}},
+    {"method": "logging/setLevel", "params": {"level": "loud"}},
 ]
 
 

@@ -1,0 +1,464 @@
+"""The two eras of the protocol: how a connection opens, what a request must be, what its answer adds.
+
+The client's first request decides: one that carries the 2026-07-28 envelope opens a stateless connection, any
+other one the older handshake. Both answer what the protocol library answers, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.adapter import (
+    CAPABILITIES,
+    INSTRUCTIONS,
+    INVALID,
+    LISTING_LIFETIME_MS,
+    SERVER_INFO,
+    Adapter,
+    Asking,
+    ToolCall,
+    Waiting,
+)
+from handrail.surfaces.mcp.messages import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    ClientRequest,
+    Notification,
+    Refusal,
+    Told,
+)
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_VERSIONS = ("2026-07-28",)
+LISTS_OF_MESSAGES = "2025-03-26"
+"""The one revision in which a line may be a list of messages."""
+_ENVELOPE = "io.modelcontextprotocol/"
+_VERSION = _ENVELOPE + "protocolVersion"
+_CAPABILITIES = _ENVELOPE + "clientCapabilities"
+_LEVELS = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+_Shaped = TypeVar("_Shaped")
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Shared options of what a client sends: unknown fields are passed over, a wrong type is refused."""
+
+
+class _Icon(_Part, frozen=True, kw_only=True):
+    src: str
+    mime_type: str | None = None
+    sizes: list[str] | None = None
+    theme: Literal["dark", "light"] | None = None
+
+
+class _Implementation(_Part, frozen=True, kw_only=True):
+    name: str
+    version: str
+    title: str | None = None
+    description: str | None = None
+    website_url: str | None = None
+    icons: list[_Icon] | None = None
+
+
+class _Elicitation(_Part, frozen=True, kw_only=True):
+    form: dict[str, Any] | None = None
+    url: dict[str, Any] | None = None
+
+
+class _Sampling(_Part, frozen=True, kw_only=True):
+    context: dict[str, Any] | None = None
+    tools: dict[str, Any] | None = None
+
+
+class _Roots(_Part, frozen=True, kw_only=True):
+    list_changed: bool | None = None
+
+
+class Capabilities(_Part, frozen=True, kw_only=True):
+    """What a client can do, as far as this server looks at it."""
+
+    elicitation: _Elicitation | None = None
+    experimental: dict[str, dict[str, Any]] | None = None
+    extensions: dict[str, dict[str, Any]] | None = None
+    roots: _Roots | None = None
+    sampling: _Sampling | None = None
+    tasks: dict[str, Any] | None = None
+
+
+class _Meta(_Part, frozen=True, kw_only=True):
+    progress_token: int | str | None = None
+
+
+class _Envelope(_Part, frozen=True, kw_only=True):
+    """What every request of the stateless era says about its client."""
+
+    version: str = msgspec.field(name=_VERSION)
+    capabilities: Capabilities = msgspec.field(name=_CAPABILITIES)
+    info: _Implementation | None = msgspec.field(name=_ENVELOPE + "clientInfo", default=None)
+    level: _LEVELS | None = msgspec.field(name=_ENVELOPE + "logLevel", default=None)
+    progress_token: int | str | None = None
+
+
+class _Bare(_Part, frozen=True, kw_only=True):
+    meta: _Meta | None = msgspec.field(name="_meta", default=None)
+
+
+class _Initialize(_Bare, frozen=True, kw_only=True):
+    protocol_version: str
+    capabilities: Capabilities
+    client_info: _Implementation
+
+
+class _Listing(_Bare, frozen=True, kw_only=True):
+    cursor: str | None = None
+
+
+class _Task(_Part, frozen=True, kw_only=True):
+    ttl: int | None = None
+
+
+class _CallTool(_Bare, frozen=True, kw_only=True):
+    name: str
+    arguments: dict[str, Any] | None = None
+    task: _Task | None = None
+
+
+class _AnsweredCall(_CallTool, frozen=True, kw_only=True):
+    """A tool call of the stateless era, which may bring answers."""
+
+    request_state: str | None = None
+    input_responses: dict[str, dict[str, Any]] | None = None
+
+
+class _GetPrompt(_Bare, frozen=True, kw_only=True):
+    name: str
+    arguments: dict[str, str] | None = None
+
+
+class _ReadResource(_Bare, frozen=True, kw_only=True):
+    uri: str
+
+
+class _Argument(_Part, frozen=True, kw_only=True):
+    name: str
+    value: str
+
+
+class _PromptReference(_Part, frozen=True, kw_only=True, tag_field="type", tag="ref/prompt"):
+    name: str
+    title: str | None = None
+
+
+class _TemplateReference(_Part, frozen=True, kw_only=True, tag_field="type", tag="ref/resource"):
+    uri: str
+
+
+class _Resolved(_Part, frozen=True, kw_only=True):
+    arguments: dict[str, str] | None = None
+
+
+class _Complete(_Bare, frozen=True, kw_only=True):
+    ref: _PromptReference | _TemplateReference
+    argument: _Argument
+    context: _Resolved | None = None
+
+
+class _SetLevel(_Bare, frozen=True, kw_only=True):
+    level: _LEVELS
+
+
+class _Listen(_Bare, frozen=True, kw_only=True):
+    notifications: dict[str, Any]
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operation has to answer, and so takes its time."""
+
+    perform: Callable[[Runtime], Told | Waiting]
+    tool: str | None = None
+    progress_token: int | str | None = None
+
+
+_HANDSHAKE: dict[str, type[_Bare]] = {
+    "initialize": _Initialize,
+    "ping": _Bare,
+    "tools/list": _Listing,
+    "tools/call": _CallTool,
+    "prompts/list": _Listing,
+    "prompts/get": _GetPrompt,
+    "resources/list": _Listing,
+    "resources/templates/list": _Listing,
+    "resources/read": _ReadResource,
+    "resources/subscribe": _ReadResource,
+    "resources/unsubscribe": _ReadResource,
+    "completion/complete": _Complete,
+    "logging/setLevel": _SetLevel,
+}
+_STATELESS: dict[str, type[_Bare]] = {
+    "server/discover": _Bare,
+    "tools/list": _Listing,
+    "tools/call": _AnsweredCall,
+    "prompts/list": _Listing,
+    "prompts/get": _GetPrompt,
+    "resources/list": _Listing,
+    "resources/templates/list": _Listing,
+    "resources/read": _ReadResource,
+    "completion/complete": _Complete,
+    "subscriptions/listen": _Listen,
+}
+"""The requests of each era with the shape of their params; the rest does not exist there."""
+_UNSERVED = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
+"""Requests that exist and that this server has no use for: their params are looked at first all the same."""
+_LIFETIMES_MS = {
+    "tools/list": LISTING_LIFETIME_MS,
+    "resources/templates/list": LISTING_LIFETIME_MS,
+    "prompts/list": 0,
+    "resources/list": 0,
+    "resources/read": 0,
+    "server/discover": 0,
+}
+
+
+class Connection:
+    """One connection: its era, and what its client said about itself. Used by the reading thread alone."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._era: Literal["", "handshake", "stateless"] = ""
+        self._version = HANDSHAKE_VERSIONS[-1]
+        self._asking: Asking = "never"
+        self._is_accepted = False
+
+    @property
+    def takes_lists(self) -> bool:
+        return self._is_accepted and self._version == LISTS_OF_MESSAGES and self._era != "stateless"
+
+    def hear(self, notification: Notification) -> None:
+        """Only one of them means something here; cancelling is the business of whoever works on requests."""
+        if notification.method == "notifications/initialized" and self._era != "stateless":
+            self._is_accepted = self._is_accepted or _is_meta(notification.params.get("_meta"))
+
+    def answer(self, request: ClientRequest) -> Told | Work:
+        """The answer where it is known at once, else the work that finds it."""
+        is_enveloped = request.method != "initialize" and _has_envelope(request.params)
+        if not self._era:
+            self._era = "stateless" if is_enveloped else "handshake"
+        if self._era == "stateless":
+            return self._answer_stateless(request)
+        if is_enveloped:
+            return Refusal(
+                code=INVALID_REQUEST,
+                message="this connection serves the handshake protocol era; "
+                "requests carrying the 2026-07-28 envelope are not accepted on it",
+            )
+        return self._answer_after_handshake(request)
+
+    def _answer_after_handshake(self, request: ClientRequest) -> Told | Work:
+        shape = _HANDSHAKE.get(request.method)
+        if shape is None:
+            return _unknown(request.method)
+        params = _converted(request.params, shape)
+        if params is None:
+            return INVALID
+        if isinstance(params, _Initialize):
+            return self._initialize(params)
+        if request.method in _UNSERVED:
+            return _unknown(request.method)
+        if request.method == "ping":
+            return {}
+        if not self._is_accepted:
+            return INVALID
+        if request.method == "logging/setLevel":
+            return {}  # taken note of; this server sends no log messages
+        token = None if params.meta is None else params.meta.progress_token
+        return self._told(request.method, params, self._asking, token)
+
+    def _initialize(self, params: _Initialize) -> dict[str, Json]:
+        is_known = params.protocol_version in HANDSHAKE_VERSIONS
+        self._version = params.protocol_version if is_known else HANDSHAKE_VERSIONS[-1]
+        self._asking = "now" if _can_ask(params.capabilities) else "never"
+        self._is_accepted = True
+        return {
+            "capabilities": CAPABILITIES,
+            "instructions": INSTRUCTIONS,
+            "protocolVersion": self._version,
+            "serverInfo": SERVER_INFO,
+        }
+
+    def _answer_stateless(self, request: ClientRequest) -> Told | Work:
+        refusal = (
+            _initialized_late(request) if request.method == "initialize" else _envelope_flaw(request.params)
+        )
+        if refusal is not None:
+            return refusal
+        shape = _STATELESS.get(request.method)
+        if shape is None:
+            return _unknown(request.method)
+        params = _converted(request.params, shape)
+        envelope = _converted(request.params["_meta"], _Envelope)
+        if params is None or envelope is None:
+            return INVALID
+        if request.method in _UNSERVED:
+            return _unknown(request.method)
+        if request.method == "server/discover":
+            discovered = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
+            return _signed(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
+        asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
+        told = self._told(request.method, params, asking, envelope.progress_token)
+        if not isinstance(told, Work):
+            return _signed(request.method, told)
+        perform = told.perform
+
+        def perform_signed(runtime: Runtime) -> Told | Waiting:
+            found = perform(runtime)
+            assert not isinstance(found, Waiting), "this era asks in the answer"
+            return _signed(request.method, found)
+
+        return msgspec.structs.replace(told, perform=perform_signed)
+
+    def _told(self, method: str, params: _Bare, asking: Asking, token: int | str | None) -> Told | Work:
+        is_stateless = self._era == "stateless"
+        adapter = self._adapter
+        match params:
+            case _Listing() if method == "tools/list":
+                return (
+                    adapter.list_tools(params.cursor)
+                    if is_stateless
+                    else _older(adapter.list_tools(params.cursor))
+                )
+            case _Listing() if method == "resources/templates/list":
+                return adapter.list_templates(params.cursor)
+            case _Listing() if method == "prompts/list":
+                return Work(perform=lambda rt: adapter.list_prompts(rt, params.cursor))
+            case _Listing():
+                return Work(perform=lambda rt: adapter.list_resources(rt, params.cursor))
+            case _CallTool():
+                call = _tool_call(params)
+                return Work(
+                    perform=lambda rt: adapter.call_tool(rt, call, asking),
+                    tool=call.name,
+                    progress_token=token,
+                )
+            case _GetPrompt():
+                arguments = params.arguments or {}
+                return Work(perform=lambda rt: adapter.get_prompt(rt, params.name, arguments))
+            case _ReadResource():
+                missing = INVALID_PARAMS if is_stateless else RESOURCE_NOT_FOUND
+                return Work(perform=lambda rt: adapter.read_resource(rt, params.uri, missing))
+            case _Complete():
+                named = params.ref
+                reference = (
+                    {"name": named.name} if isinstance(named, _PromptReference) else {"uri": named.uri}
+                )
+                typed = params.argument
+                return Work(perform=lambda rt: adapter.complete(rt, reference, typed.name, typed.value))
+            case _:
+                return _unknown(method)
+
+
+def _tool_call(params: _CallTool) -> ToolCall:
+    arguments = params.arguments or {}
+    if not isinstance(params, _AnsweredCall):
+        return ToolCall(name=params.name, arguments=arguments)
+    brought: dict[str, Json] = {**(params.input_responses or {})}
+    return ToolCall(
+        name=params.name, arguments=arguments, request_state=params.request_state, input_responses=brought
+    )
+
+
+def completed(method: str, told: Told) -> Told:
+    """The result as the stateless era tells it: with its type and its lifetime."""
+    if isinstance(told, Refusal):
+        return told
+    added: dict[str, Json] = {"resultType": "complete"}
+    if method in _LIFETIMES_MS:
+        added |= {"cacheScope": "private", "ttlMs": _LIFETIMES_MS[method]}
+    whole = added | told
+    return {name: whole[name] for name in sorted(whole)}
+
+
+def _signed(method: str, told: Told) -> Told:
+    """The same with who answered; the protocol library adds that by itself."""
+    whole = completed(method, told)
+    return whole if isinstance(whole, Refusal) else whole | {"_meta": {_ENVELOPE + "serverInfo": SERVER_INFO}}
+
+
+def _older(told: Told) -> Told:
+    """The older schema names three keys of a tool's schemas, and so they come first and in its order."""
+    if isinstance(told, Refusal):
+        return told
+    return {"tools": [{key: _reordered(value) for key, value in tool.items()} for tool in told["tools"]]}
+
+
+def _reordered(value: Json) -> Json:
+    if not isinstance(value, dict) or "properties" not in value:
+        return value
+    first = {key: value[key] for key in ("properties", "required", "type") if key in value}
+    return first | value
+
+
+def _can_ask(capabilities: Capabilities) -> bool:
+    """The client said that it can show a form."""
+    elicitation = capabilities.elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+def _has_envelope(params: dict[str, Json]) -> bool:
+    """Half of an envelope counts: the client is told then which half is missing."""
+    meta = params.get("_meta")
+    return isinstance(meta, dict) and _VERSION in meta
+
+
+def _envelope_flaw(params: dict[str, Json]) -> Refusal | None:
+    meta = params.get("_meta")
+    if not isinstance(meta, dict):
+        message = (
+            "params._meta must be an object carrying the required "
+            f"{_VERSION!r} and {_CAPABILITIES!r} envelope keys"
+        )
+        return Refusal(code=INVALID_PARAMS, message=message)
+    missing = [key for key in (_VERSION, _CAPABILITIES) if key not in meta]
+    if missing:
+        message = f"params._meta is missing the required envelope key(s): {', '.join(missing)}"
+        return Refusal(code=INVALID_PARAMS, message=message)
+    version = meta[_VERSION]
+    if not isinstance(version, str):
+        return Refusal(code=INVALID_PARAMS, message="the protocol-version envelope value must be a string")
+    if version not in STATELESS_VERSIONS:
+        return _unsupported("Unsupported protocol version", version)
+    return None
+
+
+def _initialized_late(request: ClientRequest) -> Refusal:
+    message = "connection is serving the 2026-07-28 protocol; the initialize handshake is not accepted"
+    return _unsupported(message, request.params.get("protocolVersion"))
+
+
+def _unsupported(message: str, requested: Json) -> Refusal:
+    supported: dict[str, Json] = {"supported": list(STATELESS_VERSIONS)}
+    data = supported | {"requested": requested} if isinstance(requested, str) else supported
+    return Refusal(code=UNSUPPORTED_PROTOCOL_VERSION, message=message, data=data)
+
+
+def _unknown(method: str) -> Refusal:
+    message = f"There is no method {quoted(method)} here; use one of the declared capabilities."
+    return Refusal(code=METHOD_NOT_FOUND, message=message)
+
+
+def _converted(document: Json, shape: type[_Shaped]) -> _Shaped | None:
+    try:
+        return msgspec.convert(document, shape)
+    except msgspec.ValidationError:
+        return None
+
+
+def _is_meta(meta: Json) -> bool:
+    return meta is None or isinstance(meta, dict)

@@ -1,0 +1,313 @@
+"""JSON-RPC messages as one line each: what a line may be, and how an answer is written. Pure.
+
+A line that is no message is refused by its id wherever the id can be read, because a client waits for its id.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from handrail.contract.outcome import Json
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+UNSUPPORTED_PROTOCOL_VERSION = -32022
+RESOURCE_NOT_FOUND = -32002
+"""The code of the older revisions; since 2026-07-28 it is an invalid parameter."""
+
+FRAME_BYTES = 16 * 1024 * 1024
+"""Of one line; a longer one is passed over while it is read, so that it never lies in memory."""
+BATCH_MESSAGES = 100
+"""Of one list of messages, in the one revision that has such lists."""
+
+Key: TypeAlias = str | int | float
+"""What an id is found again by: 7, 7.0 and "7" are one, because clients are careless when they cancel."""
+
+_BOM = b"\xef\xbb\xbf"
+_NULL = b"null"
+
+
+class Id(msgspec.Struct, frozen=True, kw_only=True):
+    """The id of a request as the client wrote it, and what finds it again."""
+
+    text: bytes
+    key: Key
+
+
+class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What wants an answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Json]
+
+
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
+    """What wants none."""
+
+    method: str
+    params: dict[str, Json]
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """A client's answer to a question of ours; `result` is None when it could not give one."""
+
+    key: Key
+    result: dict[str, Json] | None
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A protocol error, as the client is told it."""
+
+    code: int
+    message: str
+    data: Json | UnsetType = UNSET
+
+
+class Malformed(msgspec.Struct, frozen=True, kw_only=True):
+    """A line, or a member of a list, that is no message; the id where one was found."""
+
+    refusal: Refusal
+    id: Id | None = None
+
+
+Message: TypeAlias = ClientRequest | Notification | Response | Malformed
+Told: TypeAlias = dict[str, Json] | Refusal
+"""The result of a request, or why there is none."""
+
+NOT_A_MESSAGE = Refusal(
+    code=PARSE_ERROR,
+    message="This line is not a JSON-RPC message, or is nested too deep. Send one message per line.",
+)
+TOO_LONG = Refusal(
+    code=INVALID_REQUEST,
+    message=f"This line has more than {FRAME_BYTES // 1024 // 1024} MB and was passed over; nothing was "
+    "done. Send less: shorten the notes, and put references instead of content into context.",
+)
+
+
+class _Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that is as it should be, its parts not yet looked at."""
+
+    jsonrpc: Literal["2.0"]
+    id: Raw = Raw()
+    method: str | UnsetType = UNSET
+    params: Raw = Raw()
+    result: Raw = Raw()
+    error: Raw = Raw()
+
+
+_frame = msgspec.json.Decoder(_Frame)
+_members = msgspec.json.Decoder(dict[str, Raw])
+_list = msgspec.json.Decoder(list[Raw])
+
+
+class Lines:
+    """Cuts what is read into lines; of one over the limit only the end is looked for."""
+
+    def __init__(self, most_bytes: int = FRAME_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> Iterator[bytes | None]:
+        """The lines that end here; None for one that was too long. An empty one is nothing."""
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            self._take(part)
+            yield from self.end()
+        self._take(rest)
+
+    def end(self) -> Iterator[bytes | None]:
+        """The last line, which the closed pipe ends."""
+        if self._size > self._most_bytes:
+            yield None
+        elif line := b"".join(self._parts).strip():
+            yield line
+        self._parts, self._size = [], 0
+
+    def _take(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._most_bytes:
+            self._parts = []
+        elif part:
+            self._parts.append(part)
+
+
+def read_line(line: bytes) -> Message | list[Message]:
+    """The message of a line; a list where the line is one. Never raises."""
+    text = _utf8(line.removeprefix(_BOM))
+    if text.startswith(b"["):
+        return _read_list(text)
+    return _read(text)
+
+
+def _read_list(text: bytes) -> Message | list[Message]:
+    try:
+        members = _list.decode(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return Malformed(refusal=NOT_A_MESSAGE)
+    if not members or len(members) > BATCH_MESSAGES:
+        message = f"A list of messages has 1 to {BATCH_MESSAGES} of them; this one has {len(members)}."
+        return Malformed(refusal=Refusal(code=INVALID_REQUEST, message=message))
+    return [_read(bytes(member)) for member in members]
+
+
+def _read(text: bytes) -> Message:
+    try:
+        return _message(_frame.decode(text))
+    except msgspec.ValidationError:
+        return _odd(text)
+    except msgspec.DecodeError:
+        return _read_leniently(text)
+    except RecursionError:
+        return Malformed(refusal=NOT_A_MESSAGE)
+
+
+def _message(frame: _Frame) -> Message:
+    request_id = _id(bytes(frame.id))
+    if frame.method is UNSET:
+        return _response(frame, request_id)
+    params = _params(bytes(frame.params))
+    if isinstance(params, Refusal):
+        return Malformed(refusal=params, id=request_id)
+    if request_id is not None:
+        return ClientRequest(id=request_id, method=frame.method, params=params)
+    if bytes(frame.id) in (b"", _NULL) and (not bytes(frame.id) or _is_news(frame.method)):
+        return Notification(method=frame.method, params=params)
+    return Malformed(refusal=_invalid("Its id is neither text nor a number."))
+
+
+def _is_news(method: str) -> bool:
+    """Some serialisers write every field; a notification with the id null means no request."""
+    return method.startswith("notifications/")
+
+
+def _response(frame: _Frame, request_id: Id | None) -> Message:
+    """An error without an id belongs to no question; a client tells of a line that it could not read."""
+    result, error = bytes(frame.result), bytes(frame.error)
+    if not result and not error:
+        return Malformed(refusal=_invalid("It has no method."), id=request_id)
+    key = "" if request_id is None else request_id.key
+    answered = _params(result) if result and not error else None
+    return Response(key=key, result=answered if isinstance(answered, dict) else None)
+
+
+def _odd(text: bytes) -> Message:
+    """JSON, yet no message: what is wrong with it, told by its id."""
+    try:
+        members = _members.decode(text)
+    except msgspec.MsgspecError:
+        return Malformed(refusal=_invalid("It is no object."))
+    request_id = _id(bytes(members.get("id", b"")))
+    if bytes(members.get("jsonrpc", b"")) != b'"2.0"':
+        return Malformed(refusal=_invalid('It does not say "jsonrpc": "2.0".'), id=request_id)
+    return Malformed(refusal=_invalid("Its method is no text."), id=request_id)
+
+
+def _invalid(flaw: str) -> Refusal:
+    return Refusal(code=INVALID_REQUEST, message=f"This is not a JSON-RPC message. {flaw}")
+
+
+def _id(raw: bytes) -> Id | None:
+    """Numbers go back as they were written: no reading could change a large or a fractional one."""
+    if raw[:1] == b'"':
+        text: str = msgspec.json.decode(raw)
+        return Id(text=msgspec.json.encode(text), key=_key(text))
+    if raw[:1] not in (*(b"%d" % digit for digit in range(10)), b"-"):
+        return None
+    return Id(text=raw, key=_key_of_number(raw))
+
+
+def key_of(value: Json) -> Key | None:
+    """What finds the request again that a client names by this value; None when none can be meant."""
+    if isinstance(value, str):
+        return _key(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return None
+
+
+def _key(text: str) -> Key:
+    try:
+        return int(text) if text.isascii() else text
+    except ValueError:  # no number, or one too long to count with
+        return text
+
+
+def _key_of_number(raw: bytes) -> Key:
+    try:
+        number: int | float = msgspec.json.decode(raw)
+    except msgspec.MsgspecError:
+        return raw.decode()
+    return number
+
+
+def _params(raw: bytes) -> dict[str, Json] | Refusal:
+    """Absent ones and null are an empty object."""
+    if raw in (b"", _NULL):
+        return {}
+    if raw[:1] != b"{":
+        return _invalid("Its params are no object.")
+    try:
+        document: dict[str, Json] = msgspec.json.decode(raw)
+    except msgspec.ValidationError:
+        return Refusal(code=INVALID_PARAMS, message="A number in the params is too large; send it as text.")
+    return document
+
+
+def _utf8(line: bytes) -> bytes:
+    """A client with another encoding still gets its answer, as text that can be read in part."""
+    if line.isascii():
+        return line
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return line.decode("utf-8", "replace").encode()
+    return line
+
+
+def _read_leniently(text: bytes) -> Message:
+    """What is almost JSON: bare control characters, and half a surrogate pair, as a client sends that cut an
+    emoji in two, are read with good will; the rest is refused by its id."""
+    try:
+        document = json.loads(text, strict=False)
+        written = json.dumps(document, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return Malformed(refusal=NOT_A_MESSAGE)
+    cleaned = re.sub("[\ud800-\udfff]", "\ufffd", written).encode()
+    try:
+        return _message(_frame.decode(cleaned))
+    except msgspec.MsgspecError:
+        named = document.get("id") if isinstance(document, dict) else None
+        is_usable = key_of(named) is not None
+        return Malformed(refusal=NOT_A_MESSAGE, id=_id(msgspec.json.encode(named)) if is_usable else None)
+
+
+def answer_line(request_id: Id | None, told: Told) -> bytes:
+    """The answer to a request, as one line without its end."""
+    text = _NULL if request_id is None else request_id.text
+    if isinstance(told, Refusal):
+        error = {"code": told.code, "message": told.message}
+        if told.data is not UNSET:
+            error["data"] = told.data
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (text, msgspec.json.encode(error))
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (text, msgspec.json.encode(told))
+
+
+def request_line(number: int, method: str, params: dict[str, Json]) -> bytes:
+    """A question of ours to the client."""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def notification_line(method: str, params: dict[str, Json]) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})

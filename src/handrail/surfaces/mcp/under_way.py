@@ -1,0 +1,497 @@
+"""Requests under way: answered at once, worked on by threads, cancelled, overdue, or waiting for a person.
+
+The reading thread hands messages in and never writes. The desk, one thread, sends what is known at once and
+looks after deadlines. Up to sixteen workers run operations; one whose call is over, because its client gave
+it up or its time passed, no longer counts, so calls that hang stop nobody. A question keeps no thread.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import time
+from contextlib import AbstractContextManager, nullcontext, suppress
+from io import FileIO
+from queue import Empty, SimpleQueue
+from typing import Literal, assert_never
+
+import msgspec
+from msgspec import UNSET
+
+from handrail.contract.catalogue import SERVER_BUSY
+from handrail.contract.outcome import Failure
+from handrail.surfaces.mcp.adapter import (
+    ANSWER_SECONDS,
+    CALLS_AT_ONCE,
+    Adapter,
+    Waiting,
+    elicitation,
+    value_in,
+)
+from handrail.surfaces.mcp.eras import Connection, Work
+from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.messages import (
+    INVALID_REQUEST,
+    TOO_LONG,
+    ClientRequest,
+    Id,
+    Key,
+    Malformed,
+    Message,
+    Notification,
+    Refusal,
+    Response,
+    Told,
+    answer_line,
+    key_of,
+    notification_line,
+    read_line,
+    request_line,
+)
+
+_CANCELLED = "notifications/cancelled"
+_NO_LISTS = Refusal(
+    code=INVALID_REQUEST,
+    message="A line with a list of messages is no part of this protocol revision. Send one message per line.",
+)
+_OPENING_IN_LIST = Refusal(code=INVALID_REQUEST, message="initialize cannot be part of a list of messages.")
+
+
+HANGING_CALLS = 48
+"""Threads that still work on calls which are over; with more of them no further call is begun."""
+OWED_ANSWERS = 10_000
+OWED_BYTES = 64 * 1024 * 1024
+"""Of requests that have no answer yet; nothing more is read while there are more."""
+CALL_SECONDS = 55
+"""Less than the minute after which most clients give up, so that they hear what to do."""
+LAST_ANSWERS_SECONDS = 30
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is under way at most, and for how long."""
+
+    calls_at_once: int = CALLS_AT_ONCE
+    hanging_calls: int = HANGING_CALLS
+    owed_answers: int = OWED_ANSWERS
+    owed_bytes: int = OWED_BYTES
+    call_seconds: float = CALL_SECONDS
+    answer_seconds: float = ANSWER_SECONDS
+    last_answers_seconds: float = LAST_ANSWERS_SECONDS
+
+
+LIMITS = Limits()
+
+
+class Outlet:
+    """Where answers go: whole lines, one at a time, whichever thread brings them."""
+
+    def __init__(self, descriptor: int, wake: FileIO) -> None:
+        self.trouble: OSError | None = None
+        self._descriptor = descriptor
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def send(self, line: bytes) -> None:
+        """Write the line. Never raises: trouble is kept and wakes the reader, and ends the writing."""
+        with self._lock:
+            if self._is_closed or self.trouble is not None:
+                return
+            try:
+                _write_all(self._descriptor, line + b"\n")
+            except OSError as trouble:
+                self.trouble = trouble
+                with suppress(OSError, ValueError):  # the reader has left already
+                    self._wake.write(b".")
+
+    def close(self) -> None:
+        """A thread that hangs may come back after the end; then there is nobody to tell."""
+        self._is_closed = True
+
+
+class Batch:
+    """The answers to a list of messages, which go out as one list."""
+
+    def __init__(self, missing: int) -> None:
+        self._missing = missing
+        self._lines: list[bytes] = []
+
+    def add(self, line: bytes | None) -> bytes | None:
+        """The whole list once the last answer is there; None goes for a request that gets none."""
+        self._missing -= 1
+        if line is not None:
+            self._lines.append(line)
+        return b"[" + b",".join(self._lines) + b"]" if not self._missing and self._lines else None
+
+
+class Turn:
+    """One worker's time with a call."""
+
+    is_left = False
+    """The call was over before the worker was done with it."""
+
+
+class Call:
+    """One request that takes its time. Its operation asks here whether to end (`ports.Interruptions`)."""
+
+    def __init__(self, request_id: Id, work: Work, size: int, batch: Batch | None, outlet: Outlet) -> None:
+        self.id = request_id
+        self.work = work
+        self.size = size
+        self.batch = batch
+        self.ends_at = float("inf")
+        self.is_over = False
+        """Answered, cancelled or overdue: whatever comes of it later is told to nobody."""
+        self.is_cancelled = False
+        self.turn = Turn()
+        self.waiting: Waiting | None = None
+        self.question = 0
+        self._outlet = outlet
+
+    def deferred(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        if self.is_cancelled:
+            return "signal"
+        return "deadline" if time.monotonic() >= self.ends_at else ""
+
+    def pause(self, milliseconds: int) -> None:
+        left = max(0.0, self.ends_at - time.monotonic())
+        time.sleep(min(milliseconds / 1000, left))
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        """How far the operation is, for a client that asked (`ports.Progress`)."""
+        token = self.work.progress_token
+        if token is None or self.is_over:
+            return
+        told = {"progressToken": token, "progress": done, "message": what}
+        self._outlet.send(
+            notification_line("notifications/progress", told | ({"total": total} if total else {}))
+        )
+
+    def say(self, line: str) -> None:
+        del line  # another program's words are for a terminal
+
+
+class UnderWay:
+    """Everything between a line that came in and the line that answers it."""
+
+    def __init__(self, adapter: Adapter, outlet: Outlet, limits: Limits = LIMITS) -> None:
+        self._adapter = adapter
+        self._outlet = outlet
+        self._limits = limits
+        self._connection = Connection(adapter)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        """Fewer answers are owed than before."""
+        self._jobs: SimpleQueue[Call | None] = SimpleQueue()
+        self._quick: SimpleQueue[bytes | None] = SimpleQueue()
+        self._by_key: dict[Key, Call] = {}
+        self._working: dict[Call, None] = {}
+        """In the order in which they began, so the first one is overdue first; so are the questions."""
+        self._asked: dict[int, Call] = {}
+        self._questions = 0
+        self._owed = self._owed_bytes = 0
+        self._workers = self._idle = self._queued = self._hanging = 0
+        self._is_closing = False
+
+    def start(self) -> None:
+        """Raises RuntimeError when no thread can be started."""
+        threading.Thread(target=self._tend, name="desk", daemon=True).start()
+
+    def take(self, line: bytes | None) -> None:
+        """One line of the client; None for one that was too long to be read. Waits while too much is owed."""
+        self._wait_for_room()
+        if line is None:
+            self._say(answer_line(None, TOO_LONG))
+            return
+        message = read_line(line)
+        if not isinstance(message, list):
+            self._take_one(message, len(line))
+        elif not self._connection.takes_lists:
+            self._say(answer_line(None, _NO_LISTS))
+        else:
+            batch = Batch(sum(isinstance(member, ClientRequest | Malformed) for member in message))
+            for member in message:
+                self._take_one(member, len(line) // len(message), batch)
+
+    def finish(self) -> None:
+        """The client has closed its end: answer what is open, without asking anybody."""
+        with self._lock:
+            self._is_closing = True
+            asked = list(self._asked.values())
+            self._asked.clear()
+        for call in asked:
+            self._settle(call, self._unasked(call))
+        with self._changed:
+            self._changed.wait_for(
+                lambda: not self._owed or self._outlet.trouble is not None, self._limits.last_answers_seconds
+            )
+
+    def stop(self) -> None:
+        self._outlet.close()
+        self._quick.put(None)
+        with self._lock:
+            workers = self._workers
+        for _ in range(workers):
+            self._jobs.put(None)
+
+    def _take_one(self, message: Message, size: int, batch: Batch | None = None) -> None:
+        match message:
+            case ClientRequest():
+                self._take_request(message, size, batch)
+            case Notification(method=method, params=params):
+                self._connection.hear(message)
+                if method == _CANCELLED:
+                    self._cancel(key_of(params.get("requestId")))
+            case Response():
+                self._take_response(message)
+            case Malformed():
+                self._say(answer_line(message.id, message.refusal), batch)
+            case never:
+                assert_never(never)
+
+    def _take_request(self, request: ClientRequest, size: int, batch: Batch | None) -> None:
+        is_misplaced = batch is not None and request.method == "initialize"
+        told = _OPENING_IN_LIST if is_misplaced else self._connection.answer(request)
+        if not isinstance(told, Work):
+            self._say(answer_line(request.id, told), batch)
+            return
+        call = Call(request.id, told, size, batch, self._outlet)
+        with self._lock:
+            self._owed += 1
+            self._owed_bytes += size
+            self._by_key[request.id.key] = call
+            is_begun = self._enqueue(call)
+        if not is_begun:
+            self._settle(call, self._no_worker())
+
+    def _take_response(self, response: Response) -> None:
+        """What a person said; the call goes on in a worker."""
+        with self._lock:
+            call = self._asked.pop(response.key, None) if isinstance(response.key, int) else None
+            if call is None or call.waiting is None:
+                return
+            waiting, adapter = call.waiting, self._adapter
+            value = UNSET if response.result is None else value_in(waiting.question, response.result)
+            call.work = msgspec.structs.replace(
+                call.work, perform=lambda rt: adapter.go_on(rt, waiting, value)
+            )
+            is_begun = self._enqueue(call)
+        if not is_begun:
+            self._settle(call, self._unasked(call))
+
+    def _enqueue(self, call: Call) -> bool:
+        """Hand the call to a worker, a new one where all are busy; False when there is none for it.
+
+        Under the lock.
+        """
+        self._queued += 1
+        may_hang = min(self._hanging, self._limits.hanging_calls)
+        if self._queued > self._idle and self._workers < self._limits.calls_at_once + may_hang:
+            self._hire()
+        if self._workers <= self._hanging:
+            self._queued -= 1
+            return False
+        self._jobs.put(call)
+        return True
+
+    def _hire(self) -> None:
+        self._workers += 1
+        self._idle += 1
+        try:
+            threading.Thread(target=self._work, name="worker", daemon=True).start()
+        except RuntimeError:  # this process gets no more threads; those that are there go on
+            self._workers -= 1
+            self._idle -= 1
+
+    def _work(self) -> None:
+        while (call := self._jobs.get()) is not None:
+            turn = self._begin(call)
+            if not call.is_over:
+                self._perform(call)
+            if self._has_too_many(turn):
+                return
+
+    def _begin(self, call: Call) -> Turn:
+        with self._lock:
+            self._queued -= 1
+            self._idle -= 1
+            call.turn = Turn()
+            if not call.is_over:
+                call.ends_at = time.monotonic() + self._limits.call_seconds
+                self._working[call] = None
+            return call.turn
+
+    def _has_too_many(self, turn: Turn) -> bool:
+        """Whether the worker that ends this turn is one that was hired in place of a hanging one."""
+        with self._lock:
+            self._hanging -= turn.is_left
+            is_spare = self._workers > self._limits.calls_at_once + self._hanging
+            self._workers -= is_spare
+            self._idle += not is_spare
+            return is_spare
+
+    def _perform(self, call: Call) -> None:
+        runtime = msgspec.structs.replace(self._adapter.runtime, interruptions=call, progress=call)
+        found = guarded(runtime, lambda: call.work.perform(runtime))
+        if isinstance(found, Waiting):
+            self._ask(call, found)
+        else:
+            self._settle(call, self._adapter.refusal(found) if isinstance(found, Failure) else found)
+
+    def _ask(self, call: Call, waiting: Waiting) -> None:
+        """Send the question and let the worker go; the answer comes in like any other message."""
+        with self._lock:
+            if call.is_over:
+                return
+            del self._working[call]
+            call.waiting = waiting
+            call.ends_at = time.monotonic() + self._limits.answer_seconds
+            if not self._is_closing:
+                self._questions += 1
+                call.question = self._questions
+                self._asked[call.question] = call
+        if call.question:
+            form = elicitation(waiting.question)
+            self._outlet.send(request_line(call.question, "elicitation/create", form))
+        else:
+            self._settle(call, self._unasked(call))
+
+    def _unasked(self, call: Call) -> Told:
+        assert call.waiting is not None, "only a call that asked goes on without an answer"
+        return self._adapter.go_on(self._adapter.runtime, call.waiting, UNSET)
+
+    def _cancel(self, key: Key | None) -> None:
+        """The client no longer wants the answer, and gets none."""
+        with self._lock:
+            call = None if key is None else self._by_key.get(key)
+            if call is None or call.is_over:
+                return
+            call.is_cancelled = True
+            self._end(call)
+            is_asked = self._asked.pop(call.question, None) is not None
+        if is_asked:
+            self._say_no_longer(call, "caller cancelled")
+        self._reply(call, None)
+
+    def _end(self, call: Call) -> None:
+        """The call is over though its operation may go on: its worker no longer counts. Under the lock."""
+        call.is_over = True
+        if call in self._working:
+            del self._working[call]
+            call.turn.is_left = True
+            self._hanging += 1
+            if self._queued > self._idle and self._hanging <= self._limits.hanging_calls:
+                self._hire()
+
+    def _settle(self, call: Call, told: Told) -> None:
+        """Answer the call, once; a late answer is told to nobody."""
+        with self._lock:
+            if call.is_over:
+                return
+            call.is_over = True
+            self._working.pop(call, None)
+        self._reply(call, answer_line(call.id, told))
+
+    def _reply(self, call: Call, line: bytes | None) -> None:
+        self._send(line, call.batch)
+        with self._changed:
+            if self._by_key.get(call.id.key) is call:
+                del self._by_key[call.id.key]
+            self._owed_bytes -= call.size
+            self._pay()
+
+    def _pay(self) -> None:
+        """One answer less is owed. Under the lock."""
+        self._owed -= 1
+        self._changed.notify_all()
+
+    def _send(self, line: bytes | None, batch: Batch | None) -> None:
+        if batch is not None:
+            with self._lock:
+                line = batch.add(line)
+        if line is not None:
+            self._outlet.send(line)
+
+    def _say(self, line: bytes, batch: Batch | None = None) -> None:
+        """Leave a line at the desk: the reading thread must not wait for a client that does not read."""
+        if batch is not None:
+            with self._lock:
+                joined = batch.add(line)
+            if joined is None:
+                return
+            line = joined
+        with self._lock:
+            self._owed += 1
+            self._owed_bytes += len(line)
+        self._quick.put(line)
+
+    def _say_no_longer(self, call: Call, reason: str) -> None:
+        self._say(notification_line(_CANCELLED, {"requestId": call.question, "reason": reason}))
+
+    def _tend(self) -> None:
+        """The desk: a line to send, or a deadline, whichever comes first."""
+        longest = min(self._limits.call_seconds, self._limits.answer_seconds)
+        while True:
+            with self._lock:
+                nearest = [next(iter(held)).ends_at for held in (self._working, self._asked.values()) if held]
+            left = min([*(at - time.monotonic() for at in nearest), longest])
+            try:
+                line = self._quick.get(timeout=max(0.0, left))
+            except Empty:
+                self._end_overdue()
+                continue
+            if line is None:
+                return
+            self._outlet.send(line)
+            with self._changed:
+                self._owed_bytes -= len(line)
+                self._pay()
+            if left <= 0:
+                self._end_overdue()
+
+    def _end_overdue(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            overdue = [call for call in self._working if call.ends_at <= now]
+            for call in overdue:
+                self._end(call)
+            unanswered = [call for call in self._asked.values() if call.ends_at <= now]
+            for call in unanswered:
+                del self._asked[call.question]
+        for call in overdue:
+            told = self._adapter.overdue(call.work.tool, self._limits.call_seconds)
+            self._reply(call, answer_line(call.id, told))
+        for call in unanswered:
+            self._say_no_longer(call, "nobody answered")
+            self._settle(call, self._unasked(call))
+
+    def _no_worker(self) -> Told:
+        return self._adapter.refusal(
+            Failure(
+                kind=SERVER_BUSY,
+                message=f"{self._hanging} calls hang and no thread is left for this one; nothing was done.",
+                hint="Restart the server, then send the call again.",
+            )
+        )
+
+    def _wait_for_room(self) -> None:
+        def has_room() -> bool:
+            is_little = self._owed < self._limits.owed_answers and self._owed_bytes < self._limits.owed_bytes
+            return is_little or self._outlet.trouble is not None
+
+        with self._changed:
+            while not self._changed.wait_for(has_room, timeout=1.0):
+                continue  # trouble with stdout wakes nobody here
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

@@ -1,0 +1,114 @@
+"""Our stdio door between two pipes in this process, talked to line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.stdio import serve
+from handrail.surfaces.mcp.under_way import LIMITS, Limits
+
+BOUND_SECONDS = 20
+
+
+class Client:
+    """The other ends of the pipes."""
+
+    def __init__(self, adapter: Adapter, limits: Limits) -> None:
+        incoming, self._writing = os.pipe()
+        self._reading, outgoing = os.pipe()
+        self.trouble: OSError | None = None
+        self._rest = b""
+
+        def work() -> None:
+            try:
+                self.trouble = serve(adapter, incoming, outgoing, limits)
+            finally:
+                os.close(incoming)
+                os.close(outgoing)
+
+        self._server = threading.Thread(target=work, daemon=True)
+        self._server.start()
+
+    def send(self, *messages: dict[str, Any] | bytes) -> None:
+        """Lines, each whole; bytes go as they are."""
+        for message in messages:
+            line = message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n"
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(self._writing, rest) :]
+
+    def line(self) -> bytes:
+        """The next line; fails when none comes."""
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._reading], [], [], BOUND_SECONDS)
+            assert ready, "the server says nothing"
+            chunk = os.read(self._reading, 1 << 20)
+            assert chunk, "the server has closed its end"
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def heard(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self.line())
+        return message
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.send(message)
+        return self.heard()
+
+    def hang_up(self) -> None:
+        """Close the end that the server reads from."""
+        if self._writing >= 0:
+            os.close(self._writing)
+            self._writing = -1
+
+    def stop_listening(self) -> None:
+        if self._reading >= 0:
+            os.close(self._reading)
+            self._reading = -1
+
+    def rest(self) -> bytes:
+        """Everything until the server closes its end."""
+        parts = [self._rest]
+        while True:
+            ready, _, _ = select.select([self._reading], [], [], BOUND_SECONDS)
+            assert ready, "the server does not end"
+            chunk = os.read(self._reading, 1 << 20)
+            if not chunk:
+                return b"".join(parts)
+            parts.append(chunk)
+
+    def ended(self) -> bool:
+        """Whether the server has ended within the bound."""
+        self._server.join(BOUND_SECONDS)
+        return not self._server.is_alive()
+
+
+@contextmanager
+def connected(adapter: Adapter, limits: Limits = LIMITS) -> Iterator[Client]:
+    client = Client(adapter, limits)
+    try:
+        yield client
+    finally:
+        client.hang_up()
+        client.stop_listening()
+        assert client.ended(), "the server outlives its client"
+
+
+def piped(sent: bytes, adapter: Adapter, limits: Limits = LIMITS) -> bytes:
+    """Everything that is written until the server has ended."""
+    with connected(adapter, limits) as client:
+
+        def write() -> None:
+            client.send(sent)
+            client.hang_up()
+
+        threading.Thread(target=write, daemon=True).start()
+        return client.rest()
