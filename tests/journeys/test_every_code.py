@@ -174,6 +174,7 @@ def test_every_event_kind_is_written_by_a_call(runtime: Runtime) -> None:
     imported(elsewhere, exported(runtime, rich["session"]["sessionId"]))
     seen = begin(runtime, step("search"), fields=WEB)
     report(runtime, seen["ackToken"], observed("available"))
+    answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
 
     written = {
         event["kind"]

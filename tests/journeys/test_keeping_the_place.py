@@ -195,6 +195,7 @@ def test_a_request_id_or_another_repository_makes_no_duplicate(runtime: Runtime)
     keyed = start(runtime, requestId="mine")
     assert isinstance(runtime.workspace, GivenWorkspace)
     runtime.workspace.seen["repo_root_hash"] = "f" * 32
+    runtime.workspace.directory = "/elsewhere"
 
     elsewhere = start(runtime)
 
@@ -258,5 +259,6 @@ def test_a_caller_in_another_repository_hears_nothing_about_the_file(runtime: Ru
     library(runtime).held.clear()
     assert isinstance(runtime.workspace, GivenWorkspace)
     runtime.workspace.seen["repo_root_hash"] = "f" * 32
+    runtime.workspace.directory = "/elsewhere"
 
     assert "warnings" not in rehydrate(runtime, first)

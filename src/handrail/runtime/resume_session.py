@@ -107,7 +107,7 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     closed = sum(not is_offered(subject, wanted) for subject in looked.subjects)
     if closed:
         scope += f"; {counted(closed, 'closed run')} left out"
-    if not is_matched:
+    if not is_matched and not is_session_id(wanted.query):
         scope = f"nothing matches in {scope}"
     if not is_matched and wanted.query and not _is_exact(wanted.query):
         found = latest(looked.subjects, wanted.here, most=MOST_FOUND + 1)
