@@ -156,6 +156,9 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     misnamed = begin(runtime, step("do"), step("end"), fields={})
     heard |= warned(report(runtime, misnamed["ackToken"], {"kind": "handof"}))
 
+    inputs = {"inputs": {"severity": {"type": "string"}}}
+    heard |= warned(begin(runtime, step("do"), fields=inputs, context={"severty": "low"}))
+
     alone = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={}, preferences=NEVER_STOP)
     heard |= warned(advance(runtime, alone))
     twin = start(runtime, goal="twice")

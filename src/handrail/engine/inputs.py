@@ -7,8 +7,11 @@ from typing import Any, assert_never
 
 import msgspec
 
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import edits, nearest
 from handrail.workflows.compiled import InputSpec, InputType
+
+_SHORT, _LONG = 4, 8
+"""Characters from which on one slip, or two, still name the same thing."""
 
 
 class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +40,32 @@ def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
         if name in delta and delta[name] is None and spec.required and spec.default is msgspec.UNSET
     ]
     return deleted + _wrong(inputs, delta)
+
+
+class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
+    """A context key that nobody declared, beside the declared one it is nearly spelt like."""
+
+    key: str
+    declared: str
+
+
+def nearly_declared(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> tuple[NearlyDeclared, ...]:
+    """Keys that look mistyped. One that comes together with the declared key means something else."""
+    found = []
+    for key, value in delta.items():
+        if key in inputs or value is None:
+            continue
+        near = [name for name in sorted(inputs) if name not in delta and _is_nearly(key, name)]
+        if near:
+            found.append(NearlyDeclared(key=key, declared=near[0]))
+    return tuple(found)
+
+
+def _is_nearly(key: str, name: str) -> bool:
+    """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
+    given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
+    allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
+    return abs(len(given) - len(known)) <= allowed and edits(given, known) <= allowed
 
 
 def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:

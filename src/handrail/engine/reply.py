@@ -15,6 +15,7 @@ from handrail.contract.wording import quoted, shortened
 from handrail.engine.artifact_kinds import Misnamed
 from handrail.engine.events import Blocked, Preferences
 from handrail.engine.history import Run
+from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
 from handrail.engine.reasons import Blocker
 from handrail.engine.standing import Standing, situation_of
@@ -34,6 +35,7 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_FIRST_RUN",
     "WORKFLOW_SOURCE_DIFFERS",
     "ARTIFACT_KIND_UNKNOWN",
+    "INPUT_NEARLY_DECLARED",
 ]
 
 MOST_MISNAMED_TOLD = 3
@@ -345,7 +347,23 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         more = len(standing.passed_over) - MOST_GAPS_TOLD
         message = f"{more} more gaps were recorded at this step; the session shows them."
         warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details={"omitted": more}))
-    return [*warnings, *_misnamed_warnings(standing.misnamed)]
+    return [
+        *warnings,
+        *_misnamed_warnings(standing.misnamed),
+        *_nearly_declared_warnings(standing.nearly_declared),
+    ]
+
+
+def _nearly_declared_warnings(found: tuple[NearlyDeclared, ...]) -> list[ReplyWarning]:
+    warnings = []
+    for held in found[:MOST_MISNAMED_TOLD]:
+        message = (
+            f"The context key {quoted(held.key)} is no input of this workflow and steers nothing; did you "
+            f"mean {held.declared}? If so, send it under that name with your next report."
+        )
+        details = {"key": shortened(held.key), "suggestion": held.declared}
+        warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))
+    return warnings
 
 
 def _misnamed_warnings(found: tuple[Misnamed, ...]) -> list[ReplyWarning]:

@@ -10,6 +10,7 @@ from handrail.engine.artifact_kinds import Misnamed, misnamed_among
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
+from handrail.engine.inputs import NearlyDeclared, nearly_declared
 from handrail.engine.intents import Situation
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at, safest_highest
@@ -36,6 +37,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: tuple[CapabilityObserved, ...] = ()
     passed_over: tuple[GapRecorded, ...] = ()
     """What would have stopped another mode on the way to this node."""
+    nearly_declared: tuple[NearlyDeclared, ...] = ()
+    """Context keys, set at this very node, that look like a declared one mistyped."""
     misnamed: tuple[Misnamed, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
 
@@ -52,6 +55,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
         passed_over=tuple(gap for gap in attached.gaps if gap.reason != "reported"),
+        nearly_declared=nearly_declared(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
     )
     match node.state:

@@ -6,6 +6,11 @@ from tests.journeys.promises.promise import Promise
 
 PROMISES: tuple[Promise, ...] = (
     Promise(
+        "finding.mistyped-context",
+        source="truth, R21",
+        says="A context key that is nearly a declared one is named in a warning, at start and later.",
+    ),
+    Promise(
         "finding.this-project-first",
         source="truth, R17",
         says="Work of this project comes first; other work is marked with its project.",

@@ -1,0 +1,71 @@
+"""A context key that is nearly a declared one is named, because nothing else would ever tell."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import give, step
+
+INPUTS = {"severity": {"type": "string", "enum": ["low", "high"], "default": "low"}, "id": {"type": "string"}}
+
+
+def nearly(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        warning["details"]
+        for warning in reply.get("warnings", ())
+        if warning["code"] == "INPUT_NEARLY_DECLARED"
+    ]
+
+
+@pytest.fixture
+def workflow(runtime: Runtime) -> str:
+    """The id of a workflow with declared inputs."""
+    return give(runtime, step("one"), step("two"), step("three"), inputs=INPUTS)
+
+
+@pytest.mark.promise("finding.mistyped-context")
+@pytest.mark.parametrize("key", ["severty", "Severity", "sever_ity", "seveirty"])
+def test_a_mistyped_key_is_named_at_the_start_and_in_every_replay(
+    runtime: Runtime, workflow: str, key: str
+) -> None:
+    call = {"workflowId": workflow, "context": {key: "high"}, "requestId": "k"}
+
+    first = tool_call(runtime, "start_workflow", **call)
+    again = tool_call(runtime, "start_workflow", **call)
+
+    assert nearly(first.structured) == [{"key": key, "suggestion": "severity"}]
+    assert "did you mean severity?" in first.text
+    assert again == first
+
+
+@pytest.mark.promise("finding.mistyped-context")
+def test_a_mistyped_key_is_named_when_it_comes_with_a_report(runtime: Runtime, workflow: str) -> None:
+    first = tool_call(runtime, "start_workflow", workflowId=workflow, context={"severity": "low"}).structured
+
+    _, printed = command(
+        runtime,
+        *("run", "continue", "--ack", first["ackToken"], "--notes", "x"),
+        *("--context", json.dumps({"sevrity": "high"})),
+    )
+    after = tool_call(runtime, "continue_workflow", ackToken=printed["data"]["ackToken"]).structured
+
+    assert nearly(printed["data"]) == [{"key": "sevrity", "suggestion": "severity"}]
+    assert nearly(after) == []
+
+
+@pytest.mark.promise("finding.mistyped-context")
+@pytest.mark.parametrize(
+    "context",
+    [{"severity": "low"}, {"if": 1, "ida": 2}, {"server": "x"}, {"severity": "low", "severities": []}],
+)
+def test_keys_that_mean_something_else_are_left_alone(
+    runtime: Runtime, workflow: str, context: dict[str, Any]
+) -> None:
+    reply = tool_call(runtime, "start_workflow", workflowId=workflow, context=context).structured
+
+    assert nearly(reply) == []
