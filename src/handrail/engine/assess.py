@@ -19,6 +19,7 @@ from handrail.engine.reasons import CapabilityPointer, Issue, Reason, WorkflowSt
 from handrail.engine.reported import (
     CAPABILITY_OBSERVATION,
     GAP,
+    VERIFICATION_REPORT,
     WORKFLOW_DIVERGENCE,
     Divergence,
     Observation,
@@ -33,8 +34,11 @@ from handrail.workflows.conditions import Facts
 _R = TypeVar("_R", bound=ReportedShape)
 
 NOTES = "/notesMarkdown"
+NO_NOTES = "This step needs notes; none came."
 FACTS = frozenset({GAP, CAPABILITY_OBSERVATION, WORKFLOW_DIVERGENCE})
 """Kinds that tell something about the run itself, whichever call brings them."""
+FACTS_AFTER_THE_END = FACTS | {VERIFICATION_REPORT}
+"""No step is pending any more, so a verification is no unfinished work."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,14 +85,16 @@ def assess(
 
 def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
     """Judge what is saved before a step is done: facts count at once, the rest is only kept."""
-    bodies = list(brought)
-    facts = [body for body in bodies if _is_fact(body)]
-    judged = [*judged_report(place, facts), *unchecked(body for body in bodies if not _is_fact(body))]
-    return _told(place, sorted(judged, key=lambda found: found.artifact.digest))
-
-
-def _is_fact(body: dict[str, Any]) -> bool:
-    return full_kind(str(body["kind"])) in FACTS
+    kinds = FACTS if place.leaf_id else FACTS_AFTER_THE_END
+    facts: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for body in brought:
+        (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
+    counted = judged_report(place, facts)
+    judged = sorted([*counted, *unchecked(others)], key=lambda found: found.artifact.digest)
+    unasked = msgspec.structs.replace(place, step=None)
+    told = _told(place, judged)
+    return msgspec.structs.replace(told, checks=findings_of(unasked, Facts(), counted).checks)
 
 
 def _told(place: Place, judged: list[Judged]) -> Verdict:
@@ -115,9 +121,10 @@ def _told(place: Place, judged: list[Judged]) -> Verdict:
 
 def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:
     """The notes against the rules of the step."""
-    if step is None or not step.rules:
+    if step is None or not (step.rules or step.notes_required):
         return [], [], []
-    said = broken_rules(step.rules, notes)
+    lacking = [NO_NOTES] if step.notes_required and not notes.strip() else []
+    said = lacking + broken_rules(step.rules, notes)
     if not said:
         return [], [Check(result="valid")], []
     reason = Reason(

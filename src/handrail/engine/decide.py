@@ -6,7 +6,7 @@ In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,9 +18,11 @@ from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey, SourceKind
 from handrail.engine.answering import answer_to, move_after, place_of
 from handrail.engine.assess import Verdict, assess_progress
+from handrail.engine.endings import settling_gaps, unverified_gaps
 from handrail.engine.events import (
     CloseReason,
     ContextSet,
+    GapRecorded,
     NodeCreated,
     ObservationRecorded,
     PlannedEvent,
@@ -36,7 +38,7 @@ from handrail.engine.facts import facts_after, first_facts
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judged import Place, subject_of
 from handrail.engine.navigate import first_move, leaf_at
-from handrail.engine.plans.advancing import Accepted, disclosures, plan_advance, plan_blocked
+from handrail.engine.plans.advancing import Accepted, disclosures, plan_advance, plan_blocked, validations
 from handrail.engine.plans.writing import (
     carried_preferences,
     edge,
@@ -48,7 +50,7 @@ from handrail.engine.plans.writing import (
 )
 from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_after
 from handrail.engine.reasons import Block, fitting
-from handrail.engine.state import Running
+from handrail.engine.state import Complete, Running
 from handrail.engine.work import WorkDone, kept_before
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -144,10 +146,14 @@ def decide_advance(
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
+    move = move_after(workflow, node.state, answer.verdict, facts)
+    is_end = isinstance(move.state, Complete)
+    ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
     accepted = Accepted(
         verdict=answer.verdict,
         outcome=answer.outcome,
-        move=move_after(workflow, node.state, answer.verdict, facts),
+        move=move,
+        ending=ending,
         option_id=answer.option_id,
     )
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt)
@@ -171,6 +177,8 @@ def decide_checkpoint(
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, workflow, node, work)
+    is_over = isinstance(node.state, Complete)
+    settled = settling_gaps(_gaps_on_the_way(history, node), verdict.artifacts) if is_over else []
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -184,7 +192,8 @@ def decide_checkpoint(
         *carried_preferences(history, node, scope),
         *observed_changes(history, node, scope, seen),
         *work_events(scope, work, verdict.artifacts),
-        *disclosures(scope, verdict, verdict.reasons),
+        *validations(scope, to_node_id, attempt_id, verdict),
+        *disclosures(scope, verdict, verdict.reasons, settled),
     ]
 
 
@@ -229,8 +238,12 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return ()
-    way = way_to(history, node.node_id)
-    return tuple(gap.gap_id for held in way for gap in attached_to(history, held.node_id).gaps)
+    return tuple(gap.gap_id for gap in _gaps_on_the_way(history, node))
+
+
+def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:
+    for held in way_to(history, node.node_id):
+        yield from attached_to(history, held.node_id).gaps
 
 
 def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:

@@ -21,7 +21,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy, SourceKind
 from handrail.engine.navigate import TraceEntry
-from handrail.engine.reasons import Blocker, ReasonName
+from handrail.engine.reasons import Blocker, Issue, ReasonName
 from handrail.engine.state import State
 
 EVENT_VERSION = 1
@@ -156,6 +156,7 @@ class Blocked(
     blockers: tuple[Blocker, ...]
     retryable: bool = True
     example: dict[str, Any] | None = None
+    issues: tuple[Issue, ...] = ()
 
 
 class AdvanceRecorded(Fact, frozen=True, kw_only=True):

@@ -11,6 +11,8 @@ import msgspec
 from handrail.contract.vocabulary import Autonomy
 
 MOST_BLOCKERS = 10
+MOST_ISSUES_IN_FULL = 10
+MOST_ISSUES_TOLD = 100
 MESSAGE_BYTES = 512
 FIX_BYTES = 1_024
 
@@ -145,6 +147,14 @@ def blocker_of(reason: Reason) -> Blocker:
         message=reason.message,
         suggested_fix=reason.fix,
     )
+
+
+def told_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
+    """Every fault as a reply tells it: the first in full, the others by their place, the last few counted."""
+    full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_TOLD]
+    pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
+    rest = len(issues) - MOST_ISSUES_TOLD
+    return (*full, *pointed, *((Issue(message=f"{rest} more faults."),) if rest > 0 else ()))
 
 
 def fitting(text: str, limit: int = MESSAGE_BYTES) -> str:

@@ -13,11 +13,11 @@ from handrail.contract.payload import Payload
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted, shortened
 from handrail.engine.artifact_kinds import Misnamed
-from handrail.engine.events import Blocked, Preferences
+from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import Run
 from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
-from handrail.engine.reasons import Blocker
+from handrail.engine.reasons import Blocker, Issue
 from handrail.engine.standing import Standing, situation_of
 from handrail.engine.state import Running, step_key
 from handrail.workflows.compiled import Choice
@@ -179,6 +179,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     skipped_omitted: int = 0
     blocked_by: list[Blocker] = []
     """Where the last attempt was blocked: what stood in its way."""
+    issues: list[Issue] = []
+    """And every fault of its report."""
     children: list[BranchSummary] = []
     children_omitted: int = 0
     downstream: list[RecapEntry] = []
@@ -214,6 +216,8 @@ class Reply(Payload, frozen=True, kw_only=True):
     next_intent: NextIntent
     next_call: ToolCall | None
     blockers: list[Blocker] = []
+    issues: list[Issue] = []
+    """Every fault of a blocked report: ten in full, the others by their place."""
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
@@ -259,6 +263,7 @@ def reply_at(
         next_intent=row.intent,
         next_call=_next_call(row.call, pending, tokens),
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
+        issues=list(blocked.issues) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
         example=blocked.example if is_blocked and blocked else None,
         warnings=[*warnings, *_standing_warnings(standing)],
@@ -337,10 +342,8 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         details = {"capability": seen.capability}
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
     for gap in standing.passed_over[:MOST_GAPS_TOLD]:
-        message = (
-            f"Something required was missing, and the mode went on: {gap.reason}: {gap.summary} Kept as "
-            f"{gap.gap_id}; once it is settled, report a wr.gap artifact with that resolvesGapId."
-        )
+        what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "
+        message = f"{what}{gap.summary} Kept as {gap.gap_id}; {_how_to_settle(gap)}"
         details = {"gapId": gap.gap_id, "reason": gap.reason}
         warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details=details))
     if len(standing.passed_over) > MOST_GAPS_TOLD:
@@ -364,6 +367,15 @@ def _nearly_declared_warnings(found: tuple[NearlyDeclared, ...]) -> list[ReplyWa
         details = {"key": shortened(held.key), "suggestion": held.declared}
         warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))
     return warnings
+
+
+def _how_to_settle(gap: GapRecorded) -> str:
+    if gap.reason == "reported":  # the gap of an ending, which only a verification settles
+        return "a checkpoint with a verification report that passed settles it."
+    return (
+        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
+        f'"resolvesGapId":"{gap.gap_id}"}}.'
+    )
 
 
 def _misnamed_warnings(found: tuple[Misnamed, ...]) -> list[ReplyWarning]:

@@ -24,6 +24,7 @@ WORKFLOW_DIVERGENCE = "wr.workflow_divergence"
 GAP = "wr.gap"
 ASSESSMENT = "wr.assessment"
 USER_INPUT = "wr.user_input"
+VERIFICATION_REPORT = "wr.verification_report"
 
 
 class ReportedShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

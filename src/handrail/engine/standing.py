@@ -7,6 +7,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.engine.artifact_kinds import Misnamed, misnamed_among
+from handrail.engine.endings import UNVERIFIED
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
@@ -54,7 +55,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         has_new_preferences=attached.preferences is not None,
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
-        passed_over=tuple(gap for gap in attached.gaps if gap.reason != "reported"),
+        passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
         nearly_declared=nearly_declared(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
     )
@@ -72,6 +73,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             )
         case never:
             assert_never(never)
+
+
+def _is_told(gap: GapRecorded) -> bool:
+    """Whether the agent does not know yet: what it reported itself it knows, but not how its run ended."""
+    return gap.reason != "reported" or gap.gap_id.endswith(f"_{UNVERIFIED}")
 
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:

@@ -60,6 +60,7 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         skipped=skipped,
         skipped_omitted=skipped_omitted,
         blocked_by=list(blocked.blockers) if blocked else [],
+        issues=list(blocked.issues) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
     )

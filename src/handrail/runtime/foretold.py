@@ -32,6 +32,8 @@ class AckVerdict(Answer, frozen=True, kw_only=True):
     """The pending step that the token belongs to."""
     blockers: list[dict[str, Any]]
     """Why it would block, as the reply would name it."""
+    issues: list[dict[str, Any]]
+    """Every fault, as the reply would list it."""
     gaps: list[str]
     """What would be recorded as missing while the run goes on."""
     example: dict[str, Any] | None
@@ -73,6 +75,7 @@ def _verdict(
         verdict=verdict,
         step_id=step_id,
         blockers=[msgspec.to_builtins(blocker) for blocker in blockers],
+        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.issues],
         gaps=[],
         example=None if blocked is None else blocked.example,
     )

@@ -28,6 +28,7 @@ RUN_SHAPE = Shape(
             "nextIntent",
             "nextCall",
             "blockers",
+            "issues",
             "retryable",
             "example",
             "warnings",

@@ -48,7 +48,7 @@ def foretold_session_notes(session: Session, claims: CheckpointClaims, work: Wor
     if not is_known:
         _check(work)
     verdict: Verdict = "already_answered" if is_known else "would_save"
-    return AckVerdict(verdict=verdict, step_id="", blockers=[], gaps=[], example=None)
+    return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
 
 
 def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:

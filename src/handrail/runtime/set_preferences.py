@@ -113,7 +113,8 @@ def _version(history: History) -> str:
 
 def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
     after = changed(before, wanted)
-    scope = "new sessions" if place == _GLOBAL else "the session from its next step on"
+    in_session = "the session from the next call on that continues, retries or saves"
+    scope = "new sessions" if place == _GLOBAL else in_session
     change = Change(
         action="none" if before == after and version != "none" else "update",
         resource="preferences",

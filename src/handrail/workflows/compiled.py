@@ -157,6 +157,7 @@ class Step(
     capability: str = ""
     """Of a probe: the capability that it observes."""
     notes_optional: bool = False
+    notes_required: bool = False
     provenance: Provenance = Provenance()
 
 

@@ -98,6 +98,8 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     function_refs: tuple[str, ...] = ()
     user_only: UserOnly | None = None
     notes_optional: bool = False
+    notes_required: bool = False
+    """Said in so many words; a prompt block that requires notes says it too."""
     pointer: str
 
 

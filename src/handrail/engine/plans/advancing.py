@@ -35,7 +35,7 @@ from handrail.engine.plans.writing import (
     trace_event,
     work_events,
 )
-from handrail.engine.reasons import Block, Proceed, Reason, blocker_of, fitting
+from handrail.engine.reasons import Block, Proceed, Reason, blocker_of, fitting, told_issues
 from handrail.engine.work import WorkDone
 
 
@@ -45,6 +45,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     outcome: Proceed
     move: Move
+    ending: Sequence[GapRecorded] = ()
+    """Gaps of a run that ends here."""
     option_id: str = ""
 
 
@@ -73,7 +75,7 @@ def plan_advance(
         *carried_preferences(history, node, scope),
         *observed_changes(history, node, scope, seen),
         *work_events(scope, work, accepted.verdict.artifacts),
-        *disclosures(scope, accepted.verdict, accepted.outcome.gaps),
+        *disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.ending),
         *trace_event(scope, (*noticed, *accepted.move.trace)),
     ]
 
@@ -96,6 +98,7 @@ def plan_blocked(
         blockers=tuple(blocker_of(reason) for reason in block.reasons),
         retryable=all(reason.is_retryable for reason in block.reasons),
         example=examples[0] if examples else None,
+        issues=told_issues(verdict.issues),
     )
     created = NodeCreated(node_kind="blocked_attempt", parent_node_id=node.node_id, state=node.state)
     return [
@@ -117,6 +120,12 @@ def _answer(node: Node, attempt_id: AttemptId, work: WorkDone, outcome: Advanced
 
 def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
     """At the node whose pending step was acknowledged, like the answer itself."""
+    scope = Scope(run_id=node.run_id, node_id=node.node_id)
+    return validations(scope, f"{node.node_id}:{attempt_id}", attempt_id, verdict)
+
+
+def validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
+    """Every check that was made of a report."""
     facts = [
         ValidationPerformed(
             attempt_id=attempt_id,
@@ -126,12 +135,16 @@ def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[Pl
         )
         for check in verdict.checks
     ]
-    scope = Scope(run_id=node.run_id, node_id=node.node_id)
-    return _facts_of(scope, f"validation_performed:{node.node_id}:{attempt_id}", facts)
+    return _facts_of(scope, f"validation_performed:{name}", facts)
 
 
-def disclosures(scope: Scope, verdict: Verdict, missing: Sequence[Reason]) -> list[PlannedEvent]:
-    """What was observed, left aside or missing on the way to a node, whichever call led there."""
+def disclosures(
+    scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
+) -> list[PlannedEvent]:
+    """What was observed, left aside or missing on the way to a node, whichever call led there.
+
+    A gap is named by its node and its number, or by the name that it brings.
+    """
     gaps = [
         GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
         for reason in missing
@@ -146,11 +159,13 @@ def disclosures(scope: Scope, verdict: Verdict, missing: Sequence[Reason]) -> li
         )
         for told in verdict.gaps
     ]
+    gaps += more
     node_id = scope.node_id
     assert node_id is not None, "what is disclosed belongs to a node"
     body = node_id.removeprefix("nod_")
     named = [
-        msgspec.structs.replace(gap, gap_id=f"gap_{body}_{number}") for number, gap in enumerate(gaps, 1)
+        msgspec.structs.replace(gap, gap_id=f"gap_{body}_{gap.gap_id or number}")
+        for number, gap in enumerate(gaps, 1)
     ]
     return [
         *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),

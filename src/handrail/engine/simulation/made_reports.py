@@ -63,7 +63,7 @@ def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, note
         MadeReport(label=label, notes=notes, artifacts=artifacts)
         for label, artifacts in islice(_spoiled(workflow, step, whole), MOST_INVALID)
     ]
-    if step.rules and broken_rules(step.rules, ""):
+    if step.notes_required or broken_rules(step.rules, ""):
         made.append(msgspec.structs.replace(whole, label="no notes", notes=""))
     return made
 

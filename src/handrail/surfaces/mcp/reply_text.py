@@ -5,7 +5,7 @@ Most important first, because clients cut long results at the end: the step, the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
 
 _TO_FILL_IN = "…"
+_TOLD_BY_BLOCKERS = 3
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",
     ("ok", "await_user_confirmation"): "Ask the user to confirm, then",
@@ -78,6 +79,7 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
     else:
         yield "Blocked: this is not a failure. Fix what is named here, then call again."
     yield from _blockers(reply.get("blockers", ()))
+    yield from _issues(reply.get("issues", ()))
     if "example" in reply:
         yield _example(reply["example"])
 
@@ -93,6 +95,20 @@ def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield f"- {blocker['code']} ({one_line(pointer)}): {one_line(blocker['message'])}"
         if "suggestedFix" in blocker:
             yield f"  fix: {one_line(blocker['suggestedFix'])}"
+
+
+def _issues(issues: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Every fault, where the blockers alone cannot tell them all; the last ones only by their place."""
+    if len(issues) <= _TOLD_BY_BLOCKERS:
+        return
+    yield "Every fault:"
+    for issue in issues:
+        if "message" in issue:
+            said = f"{issue.get('pointer', '')} {issue['message']}".strip()
+            yield f"- {one_line(said)}"
+    others = [issue["pointer"] for issue in issues if "message" not in issue]
+    if others:
+        yield f"- also at: {one_line(', '.join(others))}"
 
 
 def _step(reply: dict[str, Any]) -> Iterator[str]:
@@ -199,6 +215,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
         yield from _blockers(recap["blockedBy"])
+        yield from _issues(recap.get("issues", ()))
     if "example" in recap:
         yield _example(recap["example"])
     if recap.get("entries"):

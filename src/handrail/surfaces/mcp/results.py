@@ -23,6 +23,7 @@ _BEFORE_WARNINGS = (
     "nextIntent",
     "nextCall",
     "blockers",
+    "issues",
     "retryable",
     "example",
 )

@@ -50,6 +50,8 @@ from handrail.workflows.model import (
 )
 
 ASSESSMENT = "wr.contracts.assessment"
+_NOTES_NEEDED = "This step needs notes."
+_NAMES_OF_NOTES = frozenset({"notes", "notesmarkdown", "notes_markdown"})
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +101,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     around = msgspec.structs.replace(
         _around(assembly, placed, step.agent_role, contract_id, contract),
         guidance=step.guidance,
-        hints=step.hints,
+        hints=(*step.hints, *([_NOTES_NEEDED] if step.notes_required else [])),
         user_only=step.user_only,
         gates=gates,
         contract=contract,
@@ -123,10 +125,19 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         user_only=step.user_only,
         capability=placed.capability,
         notes_optional=step.notes_optional,
+        notes_required=_needs_notes(step),
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, step.pointer)
     return compiled
+
+
+def _needs_notes(step: SourceStep) -> bool:
+    """Whether the author calls notes required: by the key, or by a prompt block that asks for them."""
+    if step.notes_optional or step.blocks is None:
+        return step.notes_required
+    names = (name.rpartition(".")[2].lower() for name, _ in step.blocks.output_required)
+    return step.notes_required or any(name in _NAMES_OF_NOTES for name in names)
 
 
 def _around(

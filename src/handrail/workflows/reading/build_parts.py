@@ -73,6 +73,7 @@ def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
         function_refs=tuple(value.get("functionRefs", ())),
         user_only=msgspec.convert(value["userOnly"], UserOnly) if "userOnly" in value else None,
         notes_optional=value.get("notesOptional", False),
+        notes_required=value.get("notesOptional") is False,
         pointer=origin(pointer),
     )
 

@@ -103,7 +103,11 @@ _PART_SHAPES: dict[str, Shape] = {
                 Items(of=NAME, most=MAX_LIST_ITEMS), "Names under functions whose text the agent needs here."
             ),
             "userOnly": key(Named(name="user_only"), "Something only the user can give."),
-            "notesOptional": key(Flag(), "Whether the step may be finished without notes."),
+            "notesOptional": key(
+                Flag(),
+                "Whether the step may be finished without notes; false: it may not, as where outputRequired "
+                "names notes.",
+            ),
         },
     ),
     "loop": Record(

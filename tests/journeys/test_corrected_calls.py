@@ -1,0 +1,244 @@
+"""A blocked attempt and what follows it: every fault told, the good kept, one corrected call enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, step
+from tests.journeys.test_what_counts import begun, decision, results, seen, sent
+
+RULE = {"type": "contains", "value": "measured", "message": "Say what you measured."}
+A_GAP = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
+
+
+def kinds_at(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
+    """The kinds of artifacts that the run holds as its own, by `session show`."""
+    status, shown = command(runtime, "session", "show", reply["session"]["sessionId"], "--fields", "runs")
+    assert status == 0
+    return sorted(held["kind"] for held in shown["data"]["runs"][0]["artifacts"])
+
+
+@pytest.mark.promise("truth.retry.good-only")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kind": "wr.gap", "severity": "huge", "summary": "x"},
+        {"kind": "gap"},
+        {"kind": "wr.workflow_divergence", "reason": "boredom", "summary": "x"},
+        {"kind": "wr.capability_observation", "capability": "flying", "status": "available"},
+        {"kind": "wr.loop_control", "decision": "stop", "loopId": "nowhere"},
+        {"kind": "wr.assessment", "assessmentId": "a", "dimensions": "high"},
+        {"kind": "wr.user_input", "answer": "yes", "givenBy": "agent"},
+        {"kind": "wr.plan"},
+    ],
+    ids=lambda body: body["kind"],
+)
+def test_a_wrong_artifact_that_nobody_asked_for_does_not_block_the_retry(
+    runtime: Runtime, wrong: dict[str, Any]
+) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+
+    blocked = sent(runtime, first["ackToken"], A_DECISION, A_GAP, wrong)
+    after = sent(runtime, blocked["retryAckToken"])
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "INVALID_REQUIRED_OUTPUT"
+    assert "leave the artifact out" in blocker["suggestedFix"]
+    assert blocked["issues"]
+    assert after["pending"]["stepId"] == "b"
+    assert kinds_at(runtime, after) == ["wr.decision", "wr.gap"]
+
+
+@pytest.mark.promise("truth.retry.good-only")
+def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+
+    blocked = sent(runtime, first["ackToken"], A_GAP, A_GAP | {"summary": "No backup was made."})
+    after = sent(runtime, blocked["retryAckToken"], A_DECISION)
+
+    _, shown = command(runtime, "session", "show", after["session"]["sessionId"])
+    told = sorted(gap["summary"] for gap in shown["data"]["runs"][0]["gaps"])
+    assert told == ["No backup was made.", "No logs were kept."]
+
+
+@pytest.mark.promise("truth.retry.good-only")
+def test_a_decision_without_a_name_replaces_the_kept_one_about_the_same_loop(runtime: Runtime) -> None:
+    body = [step("look", validation=[RULE])]
+    loop = {
+        "type": "loop",
+        "loopId": "fix",
+        "while": {"kind": "loop_control"},
+        "maxIterations": 3,
+        "body": body,
+    }
+    first = begun(runtime, loop, step("end"))
+
+    blocked = sent(runtime, first["ackToken"], decision("continue", loopId="fix"), notes="nothing")
+    after = sent(runtime, blocked["retryAckToken"], decision("stop"), notes="measured 4 ms")
+
+    assert blocked["kind"] == "blocked"
+    assert after["pending"]["stepId"] == "end"
+
+
+@pytest.mark.promise("truth.retry.all-faults")
+def test_a_blocked_reply_lists_every_fault_of_artifact_and_notes(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", validation=[RULE], **WITH_DECISION), step("b"))
+    broken = {"kind": "wr.decision", "extra": 1}
+
+    answered = tool_call(
+        runtime,
+        "continue_workflow",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "looked", "artifacts": [broken]},
+    )
+    again = sent(runtime, first["ackToken"], broken, notes="looked")
+
+    blocked = answered.structured
+    assert len(blocked["blockers"]) == 2
+    places = {issue["pointer"] for issue in blocked["issues"]}
+    assert places == {
+        "/notesMarkdown",
+        *("/question", "/options", "/chosen", "/rationale", "/decidedBy", "/revisitWhen", "/extra"),
+    }
+    assert all(issue["message"] for issue in blocked["issues"])
+    assert "/revisitWhen" in answered.text
+    assert again == blocked
+
+
+@pytest.mark.promise("truth.retry.all-faults")
+def test_faults_beyond_the_tenth_are_told_by_their_place(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+    broken = A_DECISION | {f"extra{number:02d}": 1 for number in range(14)}
+
+    blocked = sent(runtime, first["ackToken"], broken)
+
+    (blocker,) = blocked["blockers"]
+    assert len(blocker["message"].encode()) <= 512
+    assert ["message" in issue for issue in blocked["issues"]] == [True] * 10 + [False] * 4
+    assert [issue["pointer"] for issue in blocked["issues"]] == [
+        f"/extra{number:02d}" for number in range(14)
+    ]
+
+
+@pytest.mark.promise("truth.retry.all-faults")
+def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", validation=[RULE], **WITH_DECISION), step("b"))
+
+    one = sent(runtime, first["ackToken"], A_DECISION, notes="nothing yet")
+    two = sent(runtime, one["retryAckToken"], {"kind": "wr.decision"}, notes="measured 4 ms")
+    three = sent(runtime, two["retryAckToken"], A_DECISION | {"chosen": "none"}, notes="")
+
+    assert [blocker["pointer"]["kind"] for blocker in one["blockers"]] == ["workflow_step"]
+    assert [blocker["pointer"]["kind"] for blocker in two["blockers"]] == ["output_contract"]
+    assert three["pending"]["stepId"] == "b"
+    reread = tool_call(runtime, "continue_workflow", stateToken=three["stateToken"]).structured
+    assert [held["body"]["chosen"] for held in reread["recap"]["artifacts"]] == ["none"]
+    assert [held["notes"] for held in reread["recap"]["entries"]][-1] == "measured 4 ms"
+
+
+@pytest.mark.promise("truth.retry.all-faults")
+def test_a_rehydrate_after_a_block_tells_the_faults_again(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+    blocked = sent(runtime, first["ackToken"], {"kind": "wr.decision"})
+
+    reread = tool_call(runtime, "continue_workflow", stateToken=blocked["stateToken"]).structured
+
+    assert reread["recap"]["issues"] == blocked["issues"]
+
+
+@pytest.mark.promise("truth.retry.good-only")
+def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runtime: Runtime) -> None:
+    pick = choice("way", option("left"), option("right"))
+    first = begun(runtime, pick, step("b"))
+
+    blocked = sent(runtime, first["pending"]["choices"][0]["token"], {"kind": "wr.gap"})
+    call = blocked["nextCall"]["options"][1]["params"]
+    after = tool_call(runtime, "continue_workflow", **call).structured
+
+    assert blocked["kind"] == "blocked"
+    assert "retryAckToken" not in blocked
+    assert after["pending"]["stepId"] == "b"
+
+
+@pytest.mark.promise("truth.preferences.next-call")
+def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+    blocked = sent(runtime, first["ackToken"])
+    session = blocked["session"]["sessionId"]
+    words = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+
+    _, shown = command(runtime, *words, "--dry-run")
+    command(runtime, *words, "--confirm", shown["data"]["confirm_token"])
+    after = sent(runtime, blocked["retryAckToken"])
+
+    assert after["kind"] == "ok"
+    assert after["pending"]["stepId"] == "b"
+    assert after["preferences"]["autonomy"] == "full_auto_never_stop"
+    assert "retries" in str(shown["data"])
+
+
+@pytest.mark.promise("truth.preferences.next-call")
+def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
+    words = ("preferences", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
+
+    _, shown = command(runtime, *words, "--dry-run")
+    command(runtime, *words, "--confirm", shown["data"]["confirm_token"])
+    blocked = sent(runtime, first["ackToken"])
+
+    assert blocked["kind"] == "blocked"
+    assert blocked["preferences"]["autonomy"] == "guided"
+
+
+@pytest.mark.promise("truth.notes.required")
+@pytest.mark.parametrize(
+    "asks",
+    [
+        {"notesOptional": False},
+        {"prompt": None, "promptBlocks": {"goal": "Look.", "outputRequired": {"notes": "What you saw."}}},
+        {
+            "prompt": None,
+            "promptBlocks": {"goal": "Look.", "outputRequired": {"notesMarkdown": "All of it."}},
+        },
+    ],
+    ids=["key", "block", "other spelling"],
+)
+def test_notes_that_a_step_calls_required_are_required(runtime: Runtime, asks: dict[str, Any]) -> None:
+    asking = {name: value for name, value in (step("a") | asks).items() if value is not None}
+    first = begun(runtime, asking, step("b"))
+
+    blocked = sent(runtime, first["ackToken"], notes="  ")
+    after = sent(runtime, blocked["retryAckToken"], notes="Saw a.py.")
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "a"}
+    assert "notes" in blocker["message"]
+    assert after["pending"]["stepId"] == "b"
+
+
+@pytest.mark.promise("truth.notes.required")
+def test_a_step_that_says_nothing_of_notes_may_be_finished_without(runtime: Runtime) -> None:
+    optional = {"goal": "Look.", "outputRequired": {"notes": "What you saw."}}
+    steps = [
+        step("a"),
+        {"id": "b", "title": "B", "promptBlocks": optional, "notesOptional": True},
+        step("c"),
+    ]
+
+    at_b = sent(runtime, begun(runtime, *steps)["ackToken"], notes="")
+
+    assert sent(runtime, at_b["ackToken"], notes="")["pending"]["stepId"] == "c"
+
+
+@pytest.mark.promise("truth.retry.good-only")
+def test_nothing_wrong_is_ever_recorded_as_valid(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
+
+    after = sent(runtime, first["ackToken"], A_DECISION | {"chosen": 7}, seen("web_browsing", "perhaps"))
+
+    assert [result for _, result in results(runtime, after)] == ["invalid", "invalid"]
+    assert kinds_at(runtime, after) == ["wr.capability_observation", "wr.decision"]
