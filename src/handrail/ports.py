@@ -230,11 +230,11 @@ class StoreKeeper(Protocol):
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
         """Those of these sessions that exist, bound to what they hold now."""
 
-    def remove_session(self, session: SessionToRemove) -> bool:
-        """Remove one session, whole or not at all; False when it is gone or grew since.
+    def remove_session(self, session: SessionToRemove, wait_ms: int) -> bool:
+        """Whole or not at all; False when it is gone or grew since. Raises also Fault SESSION_LOCKED."""
 
-        Blobs stay until `remove`. Raises also Fault SESSION_LOCKED.
-        """
+    def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
+        """Whoever writes to one of these sessions has finished. Raises also Fault SESSION_LOCKED."""
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""

@@ -243,11 +243,17 @@ def test_what_does_not_fit_is_refused_by_name(runtime: Runtime, params: dict[str
     assert refusal(runtime, "ledger.show", **{"runId": run_id} | params).kind.code == code
 
 
-def test_a_delta_is_never_cut_under_its_own_claims(runtime: Runtime) -> None:
+def test_a_delta_in_a_budget_claims_only_what_it_shows_and_goes_on(runtime: Runtime) -> None:
     run_id = rich_session(runtime)["session"]["runId"]
     params = {"runId": run_id, "mode": "delta", "sinceVersion": 0}
 
     cut = perform(runtime, "ledger.show", params, Ask(budget=Budget(max_items=2)))
 
-    assert not isinstance(cut, Success)
-    assert cut.kind.code == "BUDGET_EXCEEDED"
+    assert isinstance(cut, Success)
+    assert cut.page is not None
+    assert isinstance(cut.data, dict)
+    assert [entry["version"] for entry in cut.page.items] == [1, 2]
+    narrow = answer(runtime, "ledger.show", **params, limit=2)
+    assert (cut.data["toVersion"], cut.data["checksum"]) == (2, narrow["checksum"])
+    rest = answer(runtime, "ledger.show", **params, cursor=cut.page.next_cursor)
+    assert rest["entries"][0]["version"] == 3

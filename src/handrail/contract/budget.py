@@ -51,13 +51,22 @@ class _Stage(msgspec.Struct, frozen=True, kw_only=True):
     most: int
 
 
-def fit(success: Success, shape: Shape | None, budget: Budget, measure: Callable[[Success], int]) -> Outcome:
-    """The largest answer that meets every limit, or BUDGET_EXCEEDED."""
+def fit(
+    success: Success,
+    shape: Shape | None,
+    budget: Budget,
+    measure: Callable[[Success], int],
+    narrower: Callable[[int], Success] | None = None,
+) -> Outcome:
+    """The largest answer that meets every limit, or BUDGET_EXCEEDED.
+
+    `narrower` makes the answer with so many rows, where what stands beside the rows depends on them.
+    """
     limits = _limits(budget, shape, measure)
     tried = [_candidate(success)]
     if _fits(tried[0], limits):
         return success
-    for stage in _stages(success, shape, budget):
+    for stage in _stages(success, shape, budget, narrower):
         smallest = stage.cut(1)
         if _fits(smallest, limits):
             return _largest(stage, limits).success
@@ -101,27 +110,39 @@ def _largest(stage: _Stage, limits: Sequence[_Limit]) -> _Candidate:
     return stage.cut(low)
 
 
-def _stages(success: Success, shape: Shape | None, budget: Budget) -> Iterator[_Stage]:
-    if success.page is not None and not success.page.is_whole:
-        yield from _page_stages(success, success.page, budget)
+def _stages(
+    success: Success, shape: Shape | None, budget: Budget, narrower: Callable[[int], Success] | None
+) -> Iterator[_Stage]:
+    if success.page is not None:
+        yield from _page_stages(success, success.page, budget, narrower)
     elif isinstance(success.data, dict):  # a plain array has no place for a mark, so it is never cut
         yield from _payload_stages(success, shape, budget)
 
 
-def _page_stages(success: Success, page: Page, budget: Budget) -> Iterator[_Stage]:
+def _page_stages(
+    success: Success, page: Page, budget: Budget, narrower: Callable[[int], Success] | None
+) -> Iterator[_Stage]:
+    def asked_again(count: int) -> _Candidate:
+        assert narrower is not None, "a whole page is asked for again"
+        fewer = narrower(count)
+        assert fewer.page is not None, "the same question gets a page again"
+        marked = msgspec.structs.replace(fewer.page, truncated=True)
+        return _marked(msgspec.structs.replace(fewer, page=marked), "window", budget)
+
     def cut(count: int) -> _Candidate:
         shorter = msgspec.structs.replace(
             page,
             items=page.items[:count],
             sort_keys=page.sort_keys[:count],
             limit=count,
-            has_more=True,
+            has_more=page.style != "none",
             truncated=True,
         )
         return _marked(msgspec.structs.replace(success, page=shorter), "window", budget)
 
-    if len(page.items) > 1:
-        yield _Stage(cut=cut, most=len(page.items) - 1)
+    if len(page.items) < 2 or (page.is_whole and narrower is None):
+        return
+    yield _Stage(cut=asked_again if page.is_whole else cut, most=len(page.items) - 1)
 
 
 def _payload_stages(success: Success, shape: Shape | None, budget: Budget) -> Iterator[_Stage]:
@@ -257,11 +278,12 @@ def _marked(success: Success, strategy: str, budget: Budget) -> _Candidate:
 
 
 def _notice(success: Success, strategy: str) -> Notice:
-    what_next = (
-        "continue with the cursor or offset for the rest."
-        if success.page is not None
-        else "ask for the missing fields alone, or raise the budget."
-    )
+    if success.page is None:
+        what_next = "ask for the missing fields alone, or raise the budget."
+    elif success.page.style == "none":
+        what_next = "raise the budget for the rest."
+    else:
+        what_next = "continue with the cursor or offset for the rest."
     return Notice(
         type="budget_truncated",
         severity="warning",

@@ -147,6 +147,8 @@ def _place(page: Page) -> dict[str, Json]:
         case "offset":
             next_offset = page.offset + len(page.items) if page.has_more else None
             place = {"offset": page.offset, "next_offset": next_offset}
+        case "none":
+            place = {"next_cursor": None}
         case never:
             assert_never(never)
     place["has_more"] = page.has_more

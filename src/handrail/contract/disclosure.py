@@ -8,6 +8,7 @@ Order: level, expand, fields, window, budget.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,35 +19,66 @@ from handrail.contract.selection import over_selected
 from handrail.contract.shape import LONGEST_NAME, Ask, Shape
 from handrail.contract.wording import quoted
 
+if TYPE_CHECKING:  # few calls name fields, and the types of a payload are dear to look through
+    from handrail.contract.declared_fields import Declared
+
 MAX_EXPANSION_DEPTH = 3
 
 
-def disclose(outcome: Outcome, shape: Shape | None, ask: Ask, measure: Callable[[Success], int]) -> Outcome:
+def refused_ask(ask: Ask, shape: Shape | None, declared: Declared | None = None) -> Failure | None:
+    """Why nothing can be shown as asked, whatever the answer is; known before anything is done."""
+    refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
+    if refusal is not None or declared is None:
+        return refusal
+    from handrail.contract.named_fields import undeclared
+
+    return undeclared((ask.field,) if ask.field is not None else ask.fields or (), declared)
+
+
+def disclose(
+    outcome: Outcome,
+    shape: Shape | None,
+    ask: Ask,
+    measure: Callable[[Success], int],
+    *,
+    declared: Declared | None = None,
+    narrower: Callable[[int], Success] | None = None,
+) -> Outcome:
     """What the caller may and wants to see of an outcome; a Failure is never reduced.
 
     `measure` gives the bytes of the whole document as it would be written, with everything that is not
-    yet known (cursor, duration) at its widest.
+    yet known (cursor, duration) at its widest. `declared` are the names that exist; without it, those of
+    the outcome do. `narrower` asks again for fewer rows, where a page cannot be cut as it stands.
     """
     if isinstance(outcome, Failure):
         return outcome
-    refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
+    refusal = refused_ask(ask, shape)
     if refusal is not None:
         return refusal
+    shown = _shown(outcome, shape, ask, declared)
+    if ask.budget is None or isinstance(shown, Failure):
+        return shown
+    from handrail.contract.budget import fit
+
+    def fewer(count: int) -> Success:
+        assert narrower is not None, "only a page that can be asked for again is narrowed"
+        again = _shown(narrower(count), shape, ask, declared)
+        assert isinstance(again, Success), "the same wish was met before"
+        return again
+
+    return fit(shown, shape, ask.budget, measure, None if narrower is None else fewer)
+
+
+def _shown(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
+    """The outcome at its level, with its fields, before any budget."""
     expanded = _with_parents(ask.expand)
     plain = _without_relations(_at_level(outcome, shape, ask, expanded), shape, expanded)
     shown: Outcome = plain
     if ask.fields is not None:
         from handrail.contract.named_fields import keep_fields
 
-        shown = keep_fields(plain, outcome, shape, ask.fields, expanded)
-    if isinstance(shown, Failure):
-        return shown
-    shown = _windowed(_stamped(shown, shape))
-    if ask.budget is None:
-        return shown
-    from handrail.contract.budget import fit
-
-    return fit(shown, shape, ask.budget, measure)
+        shown = keep_fields(plain, outcome, shape, ask.fields, expanded, declared)
+    return shown if isinstance(shown, Failure) else _windowed(_stamped(shown, shape))
 
 
 def _field_conflict(ask: Ask) -> Failure | None:
@@ -119,8 +151,13 @@ def _windowed(success: Success) -> Success:
     page = success.page
     if page is None or len(page.items) <= page.limit:
         return success
+    is_paged = page.style != "none"
     window = msgspec.structs.replace(
-        page, items=page.items[: page.limit], sort_keys=page.sort_keys[: page.limit], has_more=True
+        page,
+        items=page.items[: page.limit],
+        sort_keys=page.sort_keys[: page.limit],
+        has_more=is_paged,
+        truncated=page.truncated or not is_paged,
     )
     return msgspec.structs.replace(success, page=window)
 

@@ -137,6 +137,8 @@ def _page(page: Page) -> Document:
                 "offset": page.offset,
                 "hasMore": page.has_more,
             }
+        case "none":
+            return {"mode": "none"}
         case never:
             assert_never(never)
     return described if page.total is None else described | {"total": page.total}

@@ -8,6 +8,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, FIELD_UNKNOWN
 from handrail.contract.cli_envelope import encode_document, payload_of
+from handrail.contract.declared_fields import Declared, known_names, unknown_names
 from handrail.contract.fields import (
     MARKS,
     NameTree,
@@ -51,25 +52,41 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def keep_fields(
-    success: Success, whole: Success, shape: Shape | None, names: Sequence[str], expanded: Sequence[str]
+    success: Success,
+    whole: Success,
+    shape: Shape | None,
+    names: Sequence[str],
+    expanded: Sequence[str],
+    declared: Declared | None = None,
 ) -> Outcome:
     """Only the named fields, the id (or the minimal level), what was expanded, and the marks.
 
-    `whole` is the outcome before anything was left out: it decides which names exist.
+    Which names exist is declared; else `whole`, the outcome before anything was left out, decides it.
     """
     scope = _nested_if_needed(_scope(whole, shape), whole, shape, names)
-    unknown = [name for name in names if not _is_known(name, scope)]
+    unknown = (
+        [name for name in names if not _is_known(name, scope)]
+        if declared is None
+        else unknown_names(names, declared)
+    )
+    valid = _valid(scope) if declared is None else known_names(declared)
     if len(unknown) == len(names):
-        return _all_unknown(unknown, scope)
+        return _all_unknown(unknown, valid)
     wanted = [".".join(_relative(name, scope)) for name in names if name not in unknown]
     if scope.prefix not in names:
         tree = tree_of([*wanted, *_always(shape), *_unless_named(expanded, wanted)])
         success = _projected(success, shape, scope, tree)
-    notices = (*success.notices, _unknown_notice(unknown, scope)) if unknown else success.notices
+    notices = (*success.notices, _unknown_notice(unknown, valid)) if unknown else success.notices
     return msgspec.structs.replace(success, notices=notices, disclosure="custom")
 
 
-def select_field(success: Success, shape: Shape | None, name: str) -> str:
+def undeclared(names: Sequence[str], declared: Declared) -> Failure | None:
+    """The refusal of names of which no answer can have any."""
+    unknown = unknown_names(names, declared)
+    return _all_unknown(unknown, known_names(declared)) if names and len(unknown) == len(names) else None
+
+
+def select_field(success: Success, shape: Shape | None, name: str, declared: Declared | None = None) -> str:
     """The bare value of a top-level key, else of the first list item, else of the entity.
 
     Raises: Fault FIELD_UNKNOWN when no such field exists, E_NOT_FOUND when it exists but not here.
@@ -82,7 +99,8 @@ def select_field(success: Success, shape: Shape | None, name: str) -> str:
     if value is not _NOTHING:
         return _bare(value)
     shown = name[:LONGEST_NAME]
-    if not _is_known(name, scope):
+    is_known = _is_known(name, scope) if declared is None else not unknown_names([name], declared)
+    if not is_known:
         details: dict[str, Json] = {"unknown": [shown], "valid": _valid(scope)}
         raise Fault(FIELD_UNKNOWN, "The field asked for does not exist here.", details=details)
     raise Fault(
@@ -172,15 +190,15 @@ def _nested(value: Json, tree: NameTree) -> Json:
             return value
 
 
-def _all_unknown(unknown: Sequence[str], scope: _Scope) -> Failure:
-    details: dict[str, Json] = {"unknown": [name[:LONGEST_NAME] for name in unknown], "valid": _valid(scope)}
+def _all_unknown(unknown: Sequence[str], valid: list[str]) -> Failure:
+    details: dict[str, Json] = {"unknown": [name[:LONGEST_NAME] for name in unknown], "valid": valid}
     message = "None of the fields asked for exists here."
     return Failure(kind=FIELD_UNKNOWN, message=message, details=details)
 
 
-def _unknown_notice(unknown: Sequence[str], scope: _Scope) -> Notice:
+def _unknown_notice(unknown: Sequence[str], valid: list[str]) -> Notice:
     names = "1 unknown field name" if len(unknown) == 1 else f"{len(unknown)} unknown field names"
-    extra: dict[str, Json] = {"names": [name[:LONGEST_NAME] for name in unknown], "valid": _valid(scope)}
+    extra: dict[str, Json] = {"names": [name[:LONGEST_NAME] for name in unknown], "valid": valid}
     return Notice(type="unknown_fields", message=f"{names} ignored", extra=extra)
 
 

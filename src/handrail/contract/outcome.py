@@ -23,14 +23,15 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """The rows' name in the payload. Another one means a document with its own shape: no `count` is added."""
     sort_keys: tuple[tuple[str, ...], ...] = ()
     """One stable sort key per item, the id last; a cursor continues after the last one shown."""
-    style: Literal["cursor", "offset"] = "cursor"
+    style: Literal["cursor", "offset", "none"] = "cursor"
+    """`none`: a short list without a way to go on; a cut one says `truncated`."""
     limit: int = 50
     offset: int = 0
     has_more: bool = False
     total: int | None = None
     truncated: bool = False
     is_whole: bool = False
-    """The payload speaks about exactly these rows, so a budget refuses the page instead of cutting it."""
+    """The payload speaks about exactly these rows, so a budget asks again for fewer instead of cutting it."""
     next_cursor: str | None = None
     """Minted after disclosure, when the last item that is really sent is known."""
 
@@ -125,6 +126,10 @@ class Fault(Exception):
         self.hint = hint
         self.next_call = next_call
         self.retry_after_ms = retry_after_ms
+
+
+class PartlyDone(Fault):
+    """Trouble in the middle of work in parts; its details say which parts are done and stay so."""
 
 
 def failure_of(fault: Fault) -> Failure:

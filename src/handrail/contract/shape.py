@@ -40,6 +40,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Kept by every projection and every cut. Without one, `--fields` keeps the minimal level."""
     select: str = "top"
     """`items`, `entity:<key>` or `top`."""
+    rows: str = ""
+    """Of a document that pages a list of its own: the name of that list."""
     relations: tuple[str, ...] = ()
     """Fields that appear only when `--expand` asks for them."""
     on_demand: tuple[str, ...] = ()

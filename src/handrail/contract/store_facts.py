@@ -91,6 +91,8 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
     blobs: int
     bytes_freed: int
     blocked_by: tuple[str, ...]
+    busy: tuple[SessionId, ...] = ()
+    """Sessions that somebody kept writing to: then no blob was removed, because any could be theirs."""
 
 
 class CopyWay(msgspec.Struct, frozen=True, kw_only=True):

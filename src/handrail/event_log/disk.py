@@ -139,7 +139,12 @@ def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
         finally:
             is_second_over.release()
 
-    start_new_thread(run_second, ())
+    try:
+        start_new_thread(run_second, ())
+    except RuntimeError:  # no thread is left: one after the other does as well
+        first()
+        second()
+        return
     try:
         first()
     finally:

@@ -202,10 +202,11 @@ class FileHold:
         except LostEvents:
             lost = trouble("history_lost", memory.tip.head)
             raise _not_healthy(self._session_id, memory.tip.head, lost) from None
-        memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
-        memory.pinned.update(commit.attestation.blobs)
-        self._memory = msgspec.structs.replace(memory, tip=commit.tip)
-        self._log.warm.saw(self._session_id, commit.tip)
+        with suppress(MemoryError):  # it is durable; what is not remembered here is read again
+            memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
+            memory.pinned.update(commit.attestation.blobs)
+            self._log.warm.saw(self._session_id, commit.tip)
+            self._memory = msgspec.structs.replace(memory, tip=commit.tip)
         return Committed(records=commit.records)
 
 

@@ -27,6 +27,7 @@ from handrail.event_log.retention import (
     remove,
     remove_session,
     sessions_to_remove,
+    wait_for_writers,
 )
 from handrail.event_log.usage import usage_of
 from handrail.event_log.verify import session_checks
@@ -59,8 +60,11 @@ class FileKeeper:
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
         return sessions_to_remove(self._log, session_ids)
 
-    def remove_session(self, session: SessionToRemove) -> bool:
-        return remove_session(self._log, self._disk, session)
+    def remove_session(self, session: SessionToRemove, wait_ms: int) -> bool:
+        return remove_session(self._log, self._disk, session, wait_ms)
+
+    def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
+        wait_for_writers(self._log, session_ids, wait_ms)
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         source, target = self._both(way)

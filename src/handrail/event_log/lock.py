@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -29,9 +30,28 @@ def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held:
 
     Raises: Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`.
     """
+    return _waited(disk, path, session_id, wait_ms, _open)
+
+
+def acquire_existing(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held | None:
+    """The same for a session that is there: one that was deleted is not made again, and None."""
+    try:
+        return _waited(disk, path, session_id, wait_ms, _existing)
+    except FileNotFoundError:
+        return None
+
+
+def release(disk: Disk, held: Held) -> None:
+    disk.close(held.lock)
+    disk.close(held.directory)
+
+
+def _waited(
+    disk: Disk, path: str, session_id: str, wait_ms: int, opened_both: Callable[[Disk, str], Held | None]
+) -> Held:
     started = disk.monotonic_ms()
     pause_ms = _FIRST_PAUSE_MS
-    while (held := _try(disk, path)) is None:
+    while (held := _try(disk, path, opened_both)) is None:
         waited_ms = disk.monotonic_ms() - started
         if waited_ms >= wait_ms:
             raise Fault(
@@ -45,13 +65,8 @@ def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held:
     return held
 
 
-def release(disk: Disk, held: Held) -> None:
-    disk.close(held.lock)
-    disk.close(held.directory)
-
-
-def _try(disk: Disk, path: str) -> Held | None:
-    held = _open(disk, path)
+def _try(disk: Disk, path: str, opened_both: Callable[[Disk, str], Held | None]) -> Held | None:
+    held = opened_both(disk, path)
     if held is None:
         return None
     try:
@@ -74,6 +89,11 @@ def _open(disk: Disk, path: str) -> Held | None:
         return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:
         return None
+
+
+def _existing(disk: Disk, path: str) -> Held:
+    """Raises: FileNotFoundError."""
+    return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
 
 
 def _descriptors(disk: Disk, path: str, flags: int) -> Held:

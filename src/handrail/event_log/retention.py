@@ -12,11 +12,14 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.contract.store_facts import RemovalPlan, Removed, SessionToRemove
 from handrail.event_log.disk import Disk, named_troubles, opened_directory
 from handrail.event_log.files import FileLog
+from handrail.event_log.lock import acquire_existing, release
 from handrail.event_log.usage import (
     SET_ASIDE,
     StoredBlob,
@@ -33,6 +36,7 @@ DAY_NS: Final = 86_400 * 1_000_000_000
 GRACE_NS: Final = 3_600 * 1_000_000_000
 """A blob this young may belong to a commit that is still being written."""
 _WAIT_MS: Final = 5_000
+_PATIENCE_MS: Final = 500
 
 
 class RemovingDisk(Disk):
@@ -78,20 +82,21 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
         for session in plan.sessions:
             if session.session_id not in session_ids(log):
                 continue  # an earlier attempt at this plan removed it
-            if _remove_session(log, disk, session):
+            if _remove_session(log, disk, session, _WAIT_MS):
                 _forget(log, disk, session.session_id)
                 gone.append(session.session_id)
             else:
                 kept.append(session.session_id)
         freed += _clear_half_removed(log, disk)
         pins, blocked_by = _pinned(log)
-        swept = [] if blocked_by else _sweep(log, disk, pins, grace_ns)
+        swept = _Swept() if blocked_by else _sweep(log, disk, pins, grace_ns)
         return Removed(
             sessions=tuple(gone),
             kept=tuple(kept),
-            blobs=len(swept),
-            bytes_freed=freed + sum(blob.size for blob in swept),
+            blobs=len(swept.blobs),
+            bytes_freed=freed + sum(blob.size for blob in swept.blobs),
             blocked_by=blocked_by,
+            busy=swept.busy,
         )
 
 
@@ -102,14 +107,31 @@ def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[Sessi
         return tuple(_to_remove(log, session_id) for session_id in wanted if session_id in known)
 
 
-def remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove) -> bool:
+def remove_session(
+    log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int = _WAIT_MS
+) -> bool:
     """Remove one session and what is cached of it, if it is still what the plan saw. Blobs stay."""
     with named_troubles(session.session_id):
-        if session.session_id not in session_ids(log) or not _remove_session(log, disk, session):
+        if not _remove_session(log, disk, session, wait_ms):
             return False
+    # No reader finds it any more, so it is removed; what cannot be cleared now, the next collection clears.
+    with suppress(OSError):
         _forget(log, disk, session.session_id)
-        _clear_half_removed(log, disk)
-        return True
+    with suppress(OSError):
+        _clear(log, disk, session.session_id + SET_ASIDE)
+    return True
+
+
+def wait_for_writers(log: FileLog, wanted: Sequence[SessionId], wait_ms: int) -> None:
+    """Whoever writes to one of these sessions right now has finished.
+
+    Raises: Fault SESSION_LOCKED when one keeps its session longer than `wait_ms`.
+    """
+    with named_troubles():
+        for session_id in wanted:
+            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, wait_ms)
+            if held is not None:
+                release(log.disk, held)
 
 
 def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
@@ -149,18 +171,35 @@ def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[
             yield blob
 
 
-def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove) -> bool:
+def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int) -> bool:
     """Whether it was still what the plan saw; then no reader finds it any more."""
-    with log.hold(session.session_id, _WAIT_MS) as hold:
-        loaded = hold.load()
+    name = session.session_id
+    held = acquire_existing(disk, f"{log.sessions}/{name}", name, wait_ms)
+    if held is None:
+        return False
+    try:
+        loaded = log.load(name)
         digest = loaded.records[-1].digest if loaded is not None and loaded.records else ""
         if digest != session.head_digest:
             return False
+        _make_room(log, disk, name + SET_ASIDE)
         with opened_directory(disk, log.sessions) as directory:
-            disk.rename(session.session_id, session.session_id + SET_ASIDE, directory)
-            # Only a durable new name makes it safe to delete: else the old name could come back empty.
-            disk.sync_names(directory)
+            disk.rename(name, name + SET_ASIDE, directory)
+            try:
+                # Only a durable new name makes it safe to delete: else the old name could come back empty.
+                disk.sync_names(directory)
+            except OSError:
+                disk.rename(name + SET_ASIDE, name, directory)
+                raise
+    finally:
+        release(disk, held)
     return True
+
+
+def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
+    """A session of this name was removed before, and not all of it could be cleared."""
+    if name in names_in(disk, log.sessions):
+        _clear(log, disk, name)
 
 
 def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
@@ -169,60 +208,91 @@ def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
     if names:
         with opened_directory(disk, cache_of(log)) as directory:
             for name in names:
-                disk.unlink(name, directory)
+                with suppress(FileNotFoundError):
+                    disk.unlink(name, directory)
 
 
 def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
     """Delete what stands under a set-aside name; the bytes that this freed."""
     names = [name for name in names_in(disk, log.sessions) if name.endswith(SET_ASIDE)]
-    freed = 0
-    for name in names:
-        path = f"{log.sessions}/{name}"
-        freed += bytes_in(disk, path)
-        with opened_directory(disk, path) as directory:
-            for inner in names_in(disk, path):
+    return sum(_clear(log, disk, name) for name in names)
+
+
+def _clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
+    """Delete one of them; another process may be at the same work, and either may finish it."""
+    path = f"{log.sessions}/{name}"
+    freed = bytes_in(disk, path)
+    with suppress(FileNotFoundError), opened_directory(disk, path) as directory:
+        for inner in names_in(disk, path):
+            with suppress(FileNotFoundError):
                 disk.unlink(inner, directory)
-        with opened_directory(disk, log.sessions) as directory:
-            disk.remove_directory(name, directory)
+    with suppress(FileNotFoundError), opened_directory(disk, log.sessions) as directory:
+        disk.remove_directory(name, directory)
     return freed
 
 
-def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) -> list[StoredBlob]:
-    aside = [_set_aside(disk, blob) for blob in list(_unused(log, pins, grace_ns))]
+class _Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """The blobs that went; or the sessions whose writers were waited for in vain, and then none did."""
+
+    blobs: tuple[StoredBlob, ...] = ()
+    busy: tuple[SessionId, ...] = ()
+
+
+def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) -> _Swept:
+    unused = list(_unused(log, pins, grace_ns))
+    if not unused:
+        return _Swept()
+    aside = [blob for blob in unused if _is_set_aside(disk, blob)]
     try:
-        _wait_for_writers(log)
+        busy = _busy_writers(log)
         pins, unreadable = _pinned(log)
-    except (Fault, OSError):
+    except OSError:
         for blob in aside:
             _put_back(disk, blob)
         raise
     deleted = []
     for blob in aside:
-        if unreadable or blob.ref in pins:
+        if busy or unreadable or blob.ref in pins:
             _put_back(disk, blob)
         else:
             _delete(disk, blob)
             deleted.append(blob)
-    return deleted
+    return _Swept(blobs=tuple(deleted), busy=busy)
 
 
-def _wait_for_writers(log: FileLog) -> None:
-    """Who writes a blob holds its session; a hold that begins from now on finds it gone, and makes it."""
+def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
+    """Who writes a blob holds its session; a hold that begins from now on finds it gone, and makes it.
+
+    All of them together have a moment to finish: a commit takes milliseconds.
+    """
+    busy = []
+    ends_at = log.disk.monotonic_ms() + _PATIENCE_MS
     for session_id in session_ids(log):
-        with log.hold(session_id, _WAIT_MS):
-            pass
+        left_ms = max(0, ends_at - log.disk.monotonic_ms())
+        try:
+            held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, left_ms)
+        except Fault:
+            busy.append(session_id)
+            continue
+        if held is not None:
+            release(log.disk, held)
+    return tuple(busy)
 
 
-def _set_aside(disk: RemovingDisk, blob: StoredBlob) -> StoredBlob:
+def _is_set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
+    """Whether it is ours to decide on now; another collection may have been faster."""
     if not blob.is_set_aside:
-        with opened_directory(disk, blob.directory) as directory:
-            disk.rename(blob.name, blob.name + SET_ASIDE, directory)
-    return blob
+        try:
+            with opened_directory(disk, blob.directory) as directory:
+                disk.rename(blob.name, blob.name + SET_ASIDE, directory)
+        except FileNotFoundError:
+            return False
+    return True
 
 
 def _put_back(disk: RemovingDisk, blob: StoredBlob) -> None:
     name = blob.name.removesuffix(SET_ASIDE)
-    with opened_directory(disk, blob.directory) as directory:
+    with suppress(FileNotFoundError), opened_directory(disk, blob.directory) as directory:
         if name in names_in(disk, blob.directory):
             disk.unlink(name + SET_ASIDE, directory)  # written anew meanwhile
         else:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_VALIDATION
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, E_VALIDATION
+from handrail.contract.outcome import Fault, Json, PartlyDone
 from handrail.contract.payload import Answer
 from handrail.runtime.runtime import Runtime
 
@@ -117,6 +117,9 @@ def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
         act(target)
     except Fault as fault:
         return BatchItem(target=target, ok=False, error=item_error(fault))
+    except (OSError, MemoryError, RuntimeError) as trouble:  # the other targets keep what came of them
+        lack = Fault(E_IO, f"The system refused what this target needs ({type(trouble).__name__}).")
+        return BatchItem(target=target, ok=False, error=item_error(lack))
     return BatchItem(target=target, ok=True)
 
 
@@ -142,11 +145,11 @@ def _result(items: list[BatchItem], skipped: list[str]) -> BatchResult:
     )
 
 
-def _ended(result: BatchResult, *, is_deadline: bool) -> Fault:
+def _ended(result: BatchResult, *, is_deadline: bool) -> PartlyDone:
     summary = result.summary
     why = "The deadline passed" if is_deadline else "A signal ended the call"
     details: dict[str, Json] = {**msgspec.to_builtins(result), "committed": summary.succeeded > 0}
-    return Fault(
+    return PartlyDone(
         E_TIMEOUT if is_deadline else E_INTERRUPTED,
         f"{why} after {summary.total} of {summary.total + summary.skipped} targets; what is done stays done.",
         details=details,

@@ -17,10 +17,10 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Notice, Success
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import RemovalPlan, SessionToRemove
-from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import counted
 from handrail.runtime.batch import BatchResult, run_batch
 from handrail.runtime.operation import Operation
+from handrail.runtime.removing import Swept, remove, safe_mode, sweep, wait_for_sessions
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
 
@@ -69,7 +69,11 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
     def write(plan: Plan) -> Success:
         return _collected(rt, plan, continue_on_error=request.continue_on_error is True)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    def wait() -> None:
+        if request.continue_on_error is not True:
+            wait_for_sessions(rt, [one.session_id for one in rt.keeper().plan_removal(days, kept).sessions])
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _plan(removal: RemovalPlan, days: int) -> Plan:
@@ -84,7 +88,7 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
         changes=(*(_change(session) for session in removal.sessions), *_blob_changes(removal)),
         targets=(*sessions, *((BLOBS,) if removal.blobs else ())),
         versions={**sessions, BLOBS: digest(sorted(removal.blobs))},
-        blast_radius=" ".join([told, *_safe_mode(removal.blocked_by)]),
+        blast_radius=" ".join([told, *safe_mode(removal.blocked_by)]),
     )
 
 
@@ -95,7 +99,7 @@ def _change(session: SessionToRemove) -> Change:
 
 def _blob_changes(removal: RemovalPlan) -> list[Change]:
     if removal.blocked_by:
-        after: dict[str, Any] = {"reason": _safe_mode(removal.blocked_by)[0]}
+        after: dict[str, Any] = {"reason": safe_mode(removal.blocked_by)[0]}
         return [Change(action="none", resource=BLOBS, id=BLOBS, after=after)]
     if not removal.blobs:
         return []
@@ -113,34 +117,21 @@ def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
         session = SessionToRemove(
             session_id=SessionId(session_id), head_digest=plan.versions[session_id], bytes=size
         )
-        if not keeper.remove_session(session):
-            raise refusal("target_changed")
+        remove(rt, keeper, session)
         freed.append(size)
 
     result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
-    rest = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
     is_swept = continue_on_error or result.summary.failed == 0
-    swept = keeper.remove(rest) if is_swept else None
-    warnings = [] if swept is None else _safe_mode(swept.blocked_by)
+    swept = sweep(rt, keeper) if is_swept else Swept()
     done = CollectedGarbage(
         **msgspec.structs.asdict(result),
-        removed_blobs=0 if swept is None else swept.blobs,
-        bytes_freed=sum(freed) + (0 if swept is None else swept.bytes_freed),
-        warnings=warnings,
+        removed_blobs=swept.blobs,
+        bytes_freed=sum(freed) + swept.bytes_freed,
+        warnings=list(swept.warnings),
     )
-    notices = tuple(Notice(type="safe_mode", message=text, severity="warning") for text in warnings)
+    kind = "safe_mode" if swept.is_safe_mode else "sweep_postponed"
+    notices = tuple(Notice(type=kind, message=text, severity="warning") for text in swept.warnings)
     return Success(data=msgspec.to_builtins(done), notices=notices)
-
-
-def _safe_mode(blocked_by: tuple[str, ...]) -> list[str]:
-    if not blocked_by:
-        return []
-    named = ", ".join(blocked_by[:5])
-    unread = counted(len(blocked_by), "session")
-    return [
-        f"Safe mode: no blob is removed, because {unread} cannot be read whole ({named}). "
-        "Run handrail store verify, restore or delete them, then collect again."
-    ]
 
 
 OPERATION = Operation(

@@ -19,7 +19,7 @@ from handrail.contract.wording import counted
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
 
 
 class CopyStore(GatedInput, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
         return _plan(way, _planned(rt, way, ids))
 
     def write(plan: Plan) -> CopiedStore:
-        return _copied(rt, way, plan.targets, continue_on_error=request.continue_on_error is not False)
+        return _copied(rt, request, way, plan.targets)
 
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
@@ -128,14 +128,17 @@ def _change(session: SessionCopy) -> Change:
     return Change(action="create", resource="session", id=session.session_id, after=facts)
 
 
-def _copied(rt: Runtime, way: CopyWay, ids: tuple[str, ...], *, continue_on_error: bool) -> CopiedStore:
+def _copied(rt: Runtime, request: CopyStore, way: CopyWay, ids: tuple[str, ...]) -> CopiedStore:
     keeper = rt.keeper()
     added: list[int] = []
 
     def act(session_id: str) -> None:
-        added.append(keeper.copy_session(way, SessionId(session_id)).missing)
+        copied = keeper.copy_session(way, SessionId(session_id)).missing
+        rt.commits.note(dry_run_of(OPERATION, request))
+        added.append(copied)
 
-    result = run_batch(rt, ids, act, what="sessions copied", continue_on_error=continue_on_error)
+    is_persistent = request.continue_on_error is not False
+    result = run_batch(rt, ids, act, what="sessions copied", continue_on_error=is_persistent)
     return CopiedStore(**msgspec.structs.asdict(result), event_count=sum(added))
 
 

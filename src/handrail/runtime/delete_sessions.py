@@ -17,16 +17,13 @@ from handrail.contract.catalogue import (
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.shape import Shape
-from handrail.contract.store_facts import RemovalPlan, SessionToRemove
-from handrail.contract.tokens.confirm import refusal
+from handrail.contract.store_facts import SessionToRemove
 from handrail.contract.wording import quoted
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
+from handrail.runtime.removing import Swept, remove, sweep, wait_for_sessions
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
-
-_LEFTOVERS = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
-"""What removes nothing but blobs that no session names any more."""
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
@@ -42,6 +39,8 @@ class DeletedSessions(BatchResult, frozen=True, kw_only=True):
     """What came of each session, and how much room there is now."""
 
     bytes_freed: int
+    warnings: list[str]
+    """What could not be cleared up after it; the next collection does."""
 
 
 def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
@@ -57,7 +56,11 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     def write(_: Plan) -> DeletedSessions:
         return _deleted(rt, ids, request.continue_on_error is True)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    def wait() -> None:
+        if request.continue_on_error is not True:
+            wait_for_sessions(rt, ids)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
@@ -107,13 +110,16 @@ def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> Dele
                 f"There is no session {quoted(session_id)} in this store.",
                 details={"session_id": session_id[:128]},
             )
-        if not keeper.remove_session(session):
-            raise refusal("target_changed")
+        remove(rt, keeper, session)
         freed.append(session.bytes)
 
     result = run_batch(rt, ids, act, what="sessions deleted", continue_on_error=continue_on_error)
-    swept = keeper.remove(_LEFTOVERS).bytes_freed if freed else 0
-    return DeletedSessions(**msgspec.structs.asdict(result), bytes_freed=sum(freed) + swept)
+    swept = sweep(rt, keeper) if freed else Swept()
+    return DeletedSessions(
+        **msgspec.structs.asdict(result),
+        bytes_freed=sum(freed) + swept.bytes_freed,
+        warnings=list(swept.warnings),
+    )
 
 
 OPERATION = Operation(

@@ -26,7 +26,7 @@ from handrail.ports import Blob, Committed, Conflict, Draft, Loaded, Replayed
 from handrail.projections.overview import session_status
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import empty_session, healthy_session
+from handrail.runtime.sessions import empty_session, healthy_session, resuming
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
 
 ID_SALTS = 16
@@ -191,6 +191,7 @@ def _write(rt: Runtime, bundle: ReadBundle, target: SessionId) -> None:
             raise refusal("target_changed")
         match witness.hold.append(0, drafts, blobs):
             case Committed():
+                rt.commits.note(resuming(target))
                 return
             case Conflict() | Replayed():
                 raise refusal("target_changed")

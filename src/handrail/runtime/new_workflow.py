@@ -27,7 +27,7 @@ from handrail.contract.wording import quoted
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, project_of
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggested_id
 from handrail.workflows.starters import Starter, starter_document
 
@@ -75,8 +75,10 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
     def write(plan: Plan) -> CreatedWorkflow:
         path = plan.targets[0]
         is_created = any(change.action == "create" for change in plan.changes)
-        if is_created and not rt.authored.create(path, content):
-            raise refusal("target_changed")
+        if is_created:
+            if not rt.authored.create(path, content):
+                raise refusal("target_changed")
+            rt.commits.note(dry_run_of(OPERATION, request))
         return CreatedWorkflow(
             workflow_id=request.workflow_id,
             path=path,

@@ -66,6 +66,30 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Catalogue codes it can answer with, beside those every operation shares."""
 
 
+_DRY_RUN_SHAPE = Shape(
+    levels={
+        "minimal": (
+            "preview.action",
+            "preview.total",
+            "preview.unchanged",
+            "preview.blast_radius",
+            "confirm_token",
+            "expires_at",
+        )
+    }
+)
+_VERDICT_SHAPE = Shape(levels={"minimal": ("verdict", "step_id", "blockers")})
+
+
+def shape_of(called: Operation, params: dict[str, Json]) -> Shape:
+    """How the answer to these params may be reduced: a dry run answers with a document of its own."""
+    if params.get("dryRun") is not True:
+        return called.shape
+    if called.effect == "ack":
+        return _VERDICT_SHAPE
+    return _DRY_RUN_SHAPE if called.effect in ("create", "gated", "dangerous") else called.shape
+
+
 def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
     """What a call with these params does: `run.continue` without an ack only reads."""
     if called.reads_without and called.reads_without not in params:

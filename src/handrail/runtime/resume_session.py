@@ -114,7 +114,7 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
         scope = f"{scope}; the latest sessions instead"
     items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found[:MOST_FOUND])
     is_cut = len(found) > MOST_FOUND or not looked.is_whole
-    page = Page(items=items, limit=MOST_FOUND, truncated=is_cut)
+    page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 
 

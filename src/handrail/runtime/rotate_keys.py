@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT
-from handrail.contract.outcome import Success
+from handrail.contract.outcome import NextCall, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.tokens.confirm import refusal
@@ -46,6 +46,7 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
     def write(plan: Plan) -> RotatedKeys:
         if not rt.keys.rotate(plan.versions[_RING]):
             raise refusal("target_changed")
+        rt.commits.note(NextCall(operation="self.doctor", params={"checks": ["keyring"]}))
         return RotatedKeys(key_count=2, stays_valid=_STAYS, stops_working=_ended(held))
 
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)

@@ -31,6 +31,7 @@ from handrail.ports import (
     WorkflowLibrary,
     Workspace,
 )
+from handrail.runtime.commits import Commits
 from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
 
 
@@ -120,6 +121,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
+    commits: Commits = msgspec.field(default_factory=Commits)
+    """What the call at hand has changed; the hub gives each call its own."""
     secrets: Secrets = msgspec.field(default_factory=Secrets)
     """What this process has read and never writes."""
 

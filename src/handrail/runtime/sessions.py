@@ -118,6 +118,12 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
         raise
 
 
+def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
+    """Whoever writes to the session right now has finished. Raises Fault SESSION_LOCKED."""
+    with rt.log.hold(session_id, LOCK_WAIT_MS):
+        return
+
+
 def require_healthy(session: Session) -> None:
     """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
     if session.health.state == "healthy":
@@ -140,6 +146,11 @@ def showing(session_id: SessionId) -> NextCall:
     return NextCall(operation="session.show", params={"sessionId": session_id})
 
 
+def resuming(session_id: SessionId) -> NextCall:
+    """The call that shows where a session stands and how it goes on; every surface offers it."""
+    return NextCall(operation="session.resume", params={"query": session_id})
+
+
 def commit(
     rt: Runtime,
     witness: Witness,
@@ -152,8 +163,10 @@ def commit(
     `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
     """
     drafts = _drafts(session.history, plan_with, rt.clock.now())
+    reads_back = resuming(session.history.session_id)
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
+            rt.commits.note(reads_back)
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
                 witness.hold.remember(encode_history(grown.history))

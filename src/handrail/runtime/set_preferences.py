@@ -16,7 +16,7 @@ from handrail.contract.catalogue import (
     E_VALIDATION,
     INVARIANT_VIOLATION,
 )
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.shape import Shape
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.vocabulary import Autonomy, RiskPolicy
@@ -27,7 +27,7 @@ from handrail.engine.preferences import changed
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, wait_for_writer
 from handrail.runtime.show_preferences import (
     ShownPreferences,
     baseline_of,
@@ -86,6 +86,7 @@ def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta
     def write(_: Plan) -> ShownPreferences:
         if not rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy, shown):
             raise refusal("target_changed")
+        rt.commits.note(NextCall(operation="preferences.show"))
         return global_preferences(rt.settings.of())
 
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
@@ -103,7 +104,10 @@ def _set_in_session(
     def write(plan: Plan) -> ShownPreferences:
         return session_preferences(_recorded(rt, session, wanted, plan).history)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    def wait() -> None:
+        wait_for_writer(rt, session.history.session_id)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _version(history: History) -> str:

@@ -53,7 +53,7 @@ from handrail.runtime.client_setup.jsonc import NotEditable
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import project_of
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
 
 SKILL = "skill"
 HOOKS_OF = "{} hooks"
@@ -123,13 +123,15 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
         result = run_batch(
             rt,
             tuple(found),
-            lambda name: _done(files, found[name], request, project),
+            lambda name: _noted(rt, files, found[name], request, project),
             what="clients set up",
             continue_on_error=request.continue_on_error is not False,
         )
         return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request, found))
 
-    return through_gate(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+    # What is set up for the user is the same wherever the call is made.
+    workspace = project if request.scope == "project" else ""
+    return through_gate(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
 
 
 def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
@@ -308,6 +310,11 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
         after={"path": target.path},
         diff={"path": target.path, **difference},
     )
+
+
+def _noted(rt: Runtime, files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
+    _done(files, target, request, project)
+    rt.commits.note(dry_run_of(OPERATION, request))
 
 
 def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:

@@ -278,7 +278,7 @@ OPERATION = Operation(
     output=LedgerDocument,
     variants=(LedgerDelta, LedgerSummary, LedgerView),
     perform=show_ledger,
-    shape=Shape(select="top"),
+    shape=Shape(select="top", rows="entries"),
     default_sort="version, entryId",
     errors=(
         "VALIDATION_ERROR",

@@ -44,6 +44,7 @@ from handrail.runtime.sessions import (
     empty_session,
     healthy_session,
     read_session,
+    wait_for_writer,
 )
 from handrail.runtime.start_warnings import duplicate_start, is_first_here, recorded_warnings
 from handrail.runtime.work import check_context, input_row
@@ -100,7 +101,14 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
         workspace=project,
         resolve=lambda: _preview(rt, request, project),
         write=lambda _: _run_of(rt, request),
+        wait=lambda: _wait(rt, request),
     )
+
+
+def _wait(rt: Runtime, request: StartRun) -> None:
+    """A new session has no other writer."""
+    if request.session is not UNSET:
+        wait_for_writer(rt, _existing(rt, request.session).history.session_id)
 
 
 def _run_of(rt: Runtime, request: StartRun) -> Success:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail import __version__
 from handrail.contract.catalogue import Kind
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Json, PartlyDone
 
 
 def update_failed(
@@ -17,7 +17,7 @@ def update_failed(
     command: tuple[str, ...] = (),
     hint: str = "",
     more: dict[str, Json] | None = None,
-) -> Fault:
+) -> PartlyDone:
     """Every failure says how far it came and what is installed now."""
     details: dict[str, Json] = {
         "stage": stage,
@@ -28,4 +28,4 @@ def update_failed(
         "command": list(command),
         **(more or {}),
     }
-    return Fault(kind, message, details=details, hint=hint)
+    return PartlyDone(kind, message, details=details, hint=hint)

@@ -28,7 +28,7 @@ from handrail.contract.catalogue import (
     Kind,
 )
 from handrail.contract.client_facts import SkillCopy
-from handrail.contract.outcome import Fault, Json
+from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.payload import Answer
 from handrail.contract.provenance_facts import Verified
 from handrail.contract.redaction import credentials_in
@@ -312,6 +312,7 @@ def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
     now = updates.installed()
     if now is None or not _is_reached(now.version, order):
         raise _not_replaced(rt, updates, order, driven, now)
+    rt.commits.note(NextCall(operation="self.context"))
     updates.keep_look(None)
     skill = updates.sync_skill(now.package)
     return _finished(order, "updated", __version__, now.version, skill)

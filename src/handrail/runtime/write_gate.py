@@ -105,6 +105,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Why it cannot be done as things are."""
 
 
+def _at_once() -> None:
+    """Nobody else writes to it."""
+
+
 def through_gate(
     rt: Runtime,
     called: Operation,
@@ -113,9 +117,11 @@ def through_gate(
     workspace: str,
     resolve: Callable[[], Plan],
     write: Callable[[Plan], Answer | Success],
+    wait: Callable[[], None] = _at_once,
 ) -> DryRun | Success:
     """The preview with its token, or the change made. `write` keeps the plan's versions as preconditions.
 
+    `wait` is for whoever writes to the same things right now, and raises when that takes too long.
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
     is used up, and after it the token stays used.
     """
@@ -135,10 +141,10 @@ def through_gate(
     if request.confirm is UNSET:
         raise _not_confirmed(called, request)
     try:
-        return _confirmed(rt, scope, request.confirm, resolve, write)
+        return _confirmed(rt, scope, request.confirm, resolve, write, wait)
     except Fault as fault:
         if fault.kind is E_CONFLICT and fault.next_call is None:
-            fault.next_call = _dry_run(called, request)
+            fault.next_call = dry_run_of(called, request)
         raise
 
 
@@ -148,10 +154,13 @@ def _confirmed(
     token: str,
     resolve: Callable[[], Plan],
     write: Callable[[Plan], Answer | Success],
+    wait: Callable[[], None],
 ) -> Success:
     """The order matters: whatever can be refused is, before the token is used up."""
     read = _read(rt, token)
     check_arguments(read.claims, scope)
+    if not rt.confirmed.is_used(read.fingerprint):
+        wait()
     plan = _unchanged_plan(rt, read, resolve())
     claim = rt.confirmed.claim(
         read.fingerprint, expires_at=read.claims.expires_at, now=rt.clock.unix_seconds()
@@ -231,7 +240,7 @@ def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
         "This command changes something and needs the confirm token of a dry run. Nothing was done.",
         details={"missing": "confirm", "effect": called.effect},
         hint="Run next_command, look at its preview, then repeat the command with --confirm and its token.",
-        next_call=_dry_run(called, request),
+        next_call=dry_run_of(called, request),
     )
 
 
@@ -242,7 +251,7 @@ def _not_meant(called: Operation, request: GatedInput) -> Fault:
         "This command destroys something and runs only with --dangerous. Nothing was done.",
         details={"missing": "dangerous", "effect": called.effect},
         hint="Ask the user whether this is meant, then run next_command and look at its preview.",
-        next_call=_dry_run(called, request),
+        next_call=dry_run_of(called, request),
     )
 
 
@@ -253,7 +262,8 @@ def _safe(change: Change) -> Change:
     )
 
 
-def _dry_run(called: Operation, request: GatedInput) -> NextCall:
+def dry_run_of(called: Operation, request: GatedInput) -> NextCall:
+    """The preview of the same change; after it, what is left of it."""
     given: dict[str, Json] = msgspec.to_builtins(request)
     given.pop("confirm", None)
     meant = {"dangerous": True} if called.effect == "dangerous" else {}

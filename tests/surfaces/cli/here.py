@@ -34,13 +34,28 @@ class RecordingProcess(Process):
 
 def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Ran:
     """What the command line writes and how it ends; a defect fails the test."""
+    ran, defects = run_troubled(runtime, arguments, environment)
+    if defects:
+        raise AssertionError(f"a defect: {arguments}") from defects[0]
+    assert isinstance(runtime.incidents, KeptIncidents)
+    assert runtime.incidents.tracebacks == []
+    return ran
+
+
+def run_troubled(
+    runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+) -> tuple[Ran, list[Exception]]:
+    """The same where defects may be met: what is written all the same, and what the surface met."""
     process = RecordingProcess()
 
     def operate(process: Process, parsed: Parsed, ask: Ask, measure: Any) -> Any:
         return answer(lambda: runtime, process, parsed, ask, measure)
 
+    defects: list[Exception] = []
+
     def give_up(defect: Exception) -> str:
-        raise AssertionError(f"a defect: {arguments}") from defect
+        defects.append(defect)
+        return ""
 
     doors = Doors(
         help_text=main._help_text,
@@ -54,6 +69,4 @@ def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[st
     )
     status = run(process, arguments, environment or {}, doors)
     assert status == process.ran.status
-    assert isinstance(runtime.incidents, KeptIncidents)
-    assert runtime.incidents.tracebacks == []
-    return process.ran
+    return process.ran, defects

@@ -11,8 +11,9 @@ import msgspec
 from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.ports import Settings
-from handrail.runtime.hub import account, perform_operation, perform_stream
-from handrail.runtime.operation import StreamItem
+from handrail.runtime.commits import is_unseen
+from handrail.runtime.hub import account, declared_of, perform_operation, perform_stream
+from handrail.runtime.operation import StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.own_operations import operation_of
@@ -55,20 +56,23 @@ def answer(
         if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
             from handrail.surfaces.cli.kept_files import kept_in_file
 
-            whole = perform_operation(runtime, called, params, caller=caller)
+            whole = perform_operation(runtime, called, params, caller=caller, commits=process.commits)
             return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
-        outcome = perform_operation(runtime, called, params, ask, measure, caller)
+        outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
     except Interrupted as stop:
         account(runtime, called, params, stopped(stop), caller, started_ms)
         raise
-    if ask.field is None or not isinstance(outcome, Success):
+    if ask.field is None or not isinstance(outcome, Success) or is_unseen(outcome):
         return outcome
     from handrail.contract.named_fields import select_field
 
     try:
-        return select_field(outcome, called.shape, ask.field)
+        return select_field(outcome, shape_of(called, params), ask.field, declared_of(called))
     except Fault as fault:
-        return failure_of(fault)
+        if effect_of(called, params) == "read":
+            return failure_of(fault)
+        process.tell(f"handrail: {fault.message}\n".encode())
+        return "null"
 
 
 def stream(

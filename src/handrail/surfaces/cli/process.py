@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file is loaded before everything else, so it loads nothing that it can spare
     from typing import Literal
 
+    from handrail.runtime.commits import Commits
+
 STDIN, STDOUT, STDERR = 0, 1, 2
 _CHUNK_BYTES = 65_536
 _GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
@@ -42,6 +44,10 @@ class Process:
         """Takes secrets out of everything that is written."""
         self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
         """Makes the answer to a second signal: stdout, stderr, exit status."""
+        self.commits: Commits | None = None
+        """What the call has changed; whoever performs it notes it there."""
+        self.untold: Callable[[], bytes] = bytes
+        """What stderr is told of a change when stdout cannot take the answer."""
         self._shields = 1
         self._is_settled = False
         self._is_delivering = False
@@ -153,6 +159,7 @@ class Process:
         if error.errno in _GONE:
             return status  # the reader has what it wanted
         _write_if_possible(STDERR, f"handrail: stdout could not be written: {error.strerror}.\n".encode())
+        _write_if_possible(STDERR, self.untold())
         return status or undelivered
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:

@@ -51,6 +51,16 @@ def render(
             return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
 
 
+def prepare(output: Output) -> None:
+    """Load what this answer will need before a change: after it there may be no descriptor left."""
+    if output.envelope == "lafs":
+        import handrail.contract.lafs_envelope
+    if output.format == "text":
+        import handrail.surfaces.cli.human
+        import handrail.surfaces.cli.looks.failures
+        import handrail.surfaces.cli.text  # noqa: F401 - loaded for later
+
+
 def summary_line(outcome: Outcome, call: Call, count: int) -> Rendered:
     """The last line of a stream, and the exit status that its error decides."""
     document = stream_summary(outcome, call, count=count, command_line=command_line)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
+from handrail.runtime.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.surfaces.cli.output import (
     Output,
     ask_of,
@@ -30,7 +31,8 @@ from handrail.surfaces.cli.output import (
 from handrail.surfaces.cli.parse import Parsed, parse
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.render import Rendered, bare, plain, render, summary_line, widest_size
+from handrail.surfaces.cli.render import Rendered, bare, plain, prepare, render, summary_line, widest_size
+from handrail.surfaces.cli.spelling import command_line
 from handrail.surfaces.cli.stopped import stopped
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
@@ -38,6 +40,8 @@ if TYPE_CHECKING:  # a usage error does not pay for the runtime
 
 if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
     from handrail.ports import Settings
+
+_T = TypeVar("_T")
 
 TOOL = "handrail"
 NEVER_FAILS = "hook"
@@ -77,6 +81,7 @@ class _Caller:
         self.output = Output()
         self.columns: tuple[str, ...] = ()
         self.raw = ""
+        self.commits = Commits()
         self.notices: Callable[[str], Sequence[Notice]] = _none
 
 
@@ -84,57 +89,124 @@ def run(process: Process, arguments: Sequence[str], environment: Mapping[str, st
     """Answer one command line; the exit status. Never raises, never prints a traceback."""
     caller = _Caller()
     process.farewell = lambda: _farewell(caller)
+    process.commits = caller.commits
     try:
-        answer = _answer(process, caller, arguments, environment, doors)
+        answer = _guarded(caller, doors, lambda: _answer(process, caller, arguments, environment, doors))
     except Interrupted as stop:
-        answer = _rendered(caller, stopped(stop))
+        failure = stopped(stop)
+        answer = _guarded(caller, doors, lambda: _rendered(caller, failure))
     except KeyboardInterrupt:  # from a server, which has its own way to stop
         answer = E_INTERRUPTED.exit_status
-    if isinstance(answer, int):
-        return answer
-    return process.deliver(answer.out, answer.err, answer.status, undelivered=E_IO.exit_status)
+    return answer if isinstance(answer, int) else _delivered(process, caller, answer)
 
 
 def _answer(
     process: Process, caller: _Caller, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors
 ) -> Rendered | int:
-    """What to write, or the exit status of a server that has had its own say."""
+    """What to write, or the exit status of a server that has had its own say. Raises for any trouble."""
+    process.open_to_signals()
+    parsed = parse(arguments)
+    output, troubles = output_of(parsed, environment)
+    caller.output = _on_page(output, arguments, environment, is_help="help" in parsed.options)
+    _introduce(caller, parsed)
+    if told := _told(caller, parsed, doors):
+        return told
+    if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
+        process.hand_back()
+        return doors.serve(parsed)
+    ask = _checked(parsed, arguments, caller.output, troubles)
+    assert parsed.command is not None, "a command line without a command is refused above"
+    effect = parsed.command["effect"]
+    if not parsed.command["operation"]:
+        process.hand_back()
+        caller.output = Output(format="raw")  # stdout is not ours any more: trouble goes to stderr
+        return doors.serve(parsed) if effect == "server" else doors.demo(parsed)
+    if process.stdout_was_closed and effect != "read":
+        return _nowhere_to_answer()
+    # Only now: a line that cannot be understood does not say which project's settings would count.
+    output, _ = output_of(parsed, environment, doors.settings(parsed))
+    caller.output = _on_page(output, arguments, environment)
+    process.start_deadline(timeout_of(parsed, environment))
+    if ask.budget is None:  # what nobody asked for must not take room from what was
+        caller.notices = doors.notices
+    else:
+        caller.output = msgspec.structs.replace(caller.output, tells_next=False)
+    if effect != "read":
+        prepare(caller.output)
+    if "stream" in parsed.options:
+        return _streamed(process, caller, doors.stream(process, parsed, ask))
+    outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
+    return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
+
+
+def _guarded(caller: _Caller, doors: Doors, work: Callable[[], Rendered | int]) -> Rendered | int:
+    """The answer of the work; of trouble that it met; or, if that cannot be told either, the last word.
+
+    A call that has changed something has succeeded: no trouble after it is told as a failure.
+    """
+    done = _tried(work)
+    if not isinstance(done, Exception):
+        return done
+    failure = failure_of(done) if isinstance(done, Fault) else _defect(_incident(doors, done))
+    caller.notices = _none
+    outcome: Outcome = unseen(caller.commits) if caller.commits.is_made else failure
+    told = _tried(lambda: _rendered(caller, outcome))
+    return _last_word(caller) if isinstance(told, Exception) else told
+
+
+def _delivered(process: Process, caller: _Caller, answer: Rendered) -> int:
+    undelivered = E_IO.exit_status
+    if caller.commits.is_made:
+        undelivered = 0
+        process.untold = lambda: _untold(caller)
+
+    def deliver(told: Rendered) -> int:
+        return process.deliver(told.out, told.err, told.status, undelivered=undelivered)
+
+    done = _tried(lambda: deliver(answer))
+    if isinstance(done, Exception):  # secrets could not be taken out of it; the last word holds none
+        process.redact = bytes
+        return deliver(_last_word(caller))
+    return done
+
+
+def _untold(caller: _Caller) -> bytes:
+    """For stderr, where stdout does not take the answer."""
+    following = caller.commits.reads_back
+    line = None if following is None else command_line(following)
+    read = f" Read what is there with: {line}" if line else ""
+    return f"handrail: the change is made and stored.{read}\n".encode()
+
+
+def _tried(work: Callable[[], _T]) -> _T | Exception:
     try:
-        process.open_to_signals()
-        parsed = parse(arguments)
-        output, troubles = output_of(parsed, environment)
-        caller.output = _on_page(output, arguments, environment, is_help="help" in parsed.options)
-        _introduce(caller, parsed)
-        if told := _told(caller, parsed, doors):
-            return told
-        if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
-            process.hand_back()
-            return doors.serve(parsed)
-        ask = _checked(parsed, arguments, caller.output, troubles)
-        assert parsed.command is not None, "a command line without a command is refused above"
-        effect = parsed.command["effect"]
-        if not parsed.command["operation"]:
-            process.hand_back()
-            caller.output = Output(format="raw")  # stdout is not ours any more: trouble goes to stderr
-            return doors.serve(parsed) if effect == "server" else doors.demo(parsed)
-        if process.stdout_was_closed and effect != "read":
-            return _nowhere_to_answer()
-        # Only now: a line that cannot be understood does not say which project's settings would count.
-        output, _ = output_of(parsed, environment, doors.settings(parsed))
-        caller.output = _on_page(output, arguments, environment)
-        process.start_deadline(timeout_of(parsed, environment))
-        if ask.budget is None:  # what nobody asked for must not take room from what was
-            caller.notices = doors.notices
-        else:
-            caller.output = msgspec.structs.replace(caller.output, tells_next=False)
-        if "stream" in parsed.options:
-            return _streamed(process, caller, doors.stream(process, parsed, ask))
-        outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
-        return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
-    except Fault as fault:
-        return _rendered(caller, failure_of(fault))
-    except Exception as defect:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
-        return _rendered(caller, _defect(doors.record_defect(defect)))
+        return work()
+    except Exception as trouble:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
+        return trouble
+
+
+def _incident(doors: Doors, defect: Exception) -> str:
+    """The id of the kept traceback; keeping it may fail for the same reason: no memory, no descriptor."""
+    incident = _tried(lambda: doors.record_defect(defect))
+    return incident if isinstance(incident, str) else ""
+
+
+def _as_command(caller: _Caller, outcome: Outcome) -> Outcome:
+    """An answer without a reply names the command that reads it."""
+    following = caller.commits.reads_back
+    if following is None or isinstance(outcome, Failure) or not is_unseen(outcome):
+        return outcome
+    line = command_line(following)
+    return outcome if line is None else spelled(outcome, line)
+
+
+def _last_word(caller: _Caller) -> Rendered:
+    """Where nothing else can be said any more: a document that is made of constants."""
+    if caller.commits.is_made:
+        data = b'"data":{"committed":true,"message":"' + DONE.encode() + b'"}'
+        return Rendered(out=b'{"ok":true,"schema_version":"1.0",' + data + b',"meta":{"duration_ms":0}}\n')
+    line = b"handrail: the answer could not be put together; nothing was changed.\n"
+    return Rendered(err=line, status=INTERNAL_ERROR.exit_status)
 
 
 def _on_page(
@@ -215,13 +287,16 @@ def _checked(parsed: Parsed, typed: Sequence[str], output: Output, troubles: Seq
 
 
 def _rendered(caller: _Caller, outcome: Outcome) -> Rendered:
-    return render(outcome, _timed(caller), caller.output, columns=caller.columns, raw=caller.raw)
+    told = _as_command(caller, outcome)
+    return render(told, _timed(caller), caller.output, columns=caller.columns, raw=caller.raw)
 
 
 def _timed(caller: _Caller) -> Call:
     """The facts of the call at its end: what it wrote itself, such as a new notice, is told at once."""
     duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
-    notices = tuple(caller.notices(caller.call.operation))
+    notices = _tried(lambda: tuple(caller.notices(caller.call.operation)))
+    if isinstance(notices, Exception):  # what was found before is not worth an answer
+        notices = ()
     return msgspec.structs.replace(caller.call, duration_ms=duration_ms, notices=notices)
 
 
@@ -231,13 +306,16 @@ def _size(caller: _Caller, success: Success) -> int:
 
 def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
     """The answer to a second signal, which may come in the middle of a commit."""
+    caller.notices = _none
+    if caller.commits.is_made:
+        done = _rendered(caller, unseen(caller.commits))
+        return done.out, done.err, done.status
     failure = Failure(
         kind=E_INTERRUPTED,
         message="A second signal ended the call at once; look at the session before repeating it.",
         details={"committed": None},
         hint="Send the same call again: if it was committed, the recorded reply comes back.",
     )
-    caller.notices = _none
     answer = _rendered(caller, failure)
     return answer.out, answer.err, answer.status
 

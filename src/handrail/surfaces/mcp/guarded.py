@@ -15,14 +15,19 @@ _T = TypeVar("_T")
 
 def guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
     """What the work answers; trouble is an answer too, also a defect of this surface."""
+    return _tried(work, lambda: runtime.incidents.record(traceback.format_exc()))
+
+
+def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
     try:
         return work()
     except Fault as fault:
         return failure_of(fault)
     except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
-        incident = runtime.incidents.record(traceback.format_exc())
+        # Keeping the traceback may fail for the same reason: no memory, no descriptor.
+        incident = _tried(record, str)
         return Failure(
             kind=INTERNAL_ERROR,
             message="Handrail met an error that it does not know.",
-            details={"incident": incident} if incident else {},
+            details={"incident": incident} if isinstance(incident, str) and incident else {},
         )

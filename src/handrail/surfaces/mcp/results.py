@@ -63,6 +63,8 @@ def with_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Su
 
 
 def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
+    if payload.get("committed") is True:  # in place of a reply that could not be made
+        return str(payload["message"])
     match tool.operation:
         case "workflow.list":
             return workflows_text(payload, params)

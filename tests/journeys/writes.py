@@ -1,0 +1,155 @@
+"""One real write for every operation of the registry that writes, each in a world of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from handrail.contract.client_facts import SkillCopy
+from handrail.contract.update_facts import (
+    Driven,
+    Fetched,
+    IndexSource,
+    Installed,
+    InstallFacts,
+    Look,
+    ManagerCall,
+)
+from handrail.ports import Settings
+from handrail.runtime.registry import all_operations
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents
+from tests.journeys.conversation import answer, start
+
+NEWER = "99.0.0"
+
+
+class World:
+    """A home, a project and a user of their own."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.home, self.user = f"{folder}/home", f"{folder}/user"
+        self.project = f"{folder}/project"
+        os.makedirs(f"{self.project}/.handrail/workflows")
+        os.makedirs(f"{self.user}/.cursor")
+        with open(f"{self.project}/.handrail/workflows/three_steps.json", "wb") as file:
+            file.write(THREE_STEPS)
+        environment = {"HANDRAIL_PROJECT": self.project, "USER": "tester", "HOME": self.user, "PATH": ""}
+        settings = GivenSettings()
+        settings.settings = Settings(start_session=True)
+        updates = GivenUpdates()
+        self.runtime = msgspec.structs.replace(
+            build_runtime(environment, home=self.home),
+            incidents=KeptIncidents(),
+            settings=settings,
+            updates=lambda: updates,
+        )
+
+
+class GivenUpdates:
+    """An index with one newer release, and a manager that installs it."""
+
+    def __init__(self) -> None:
+        self.version = "0.0.0"
+
+    def facts(self) -> InstallFacts:
+        return InstallFacts(
+            method="uv-tool",
+            executable="/python",
+            python="3.13.0",
+            prefix="/prefix",
+            is_writable=True,
+            programs={"uv": "/uv"},
+            has_pip=False,
+            is_pinned=False,
+            sources=(IndexSource(url="https://index.invalid/simple", named_by="nobody"),),
+            takes_first=True,
+            speaks_uv=True,
+        )
+
+    def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
+        name = f"handrail-{NEWER}-py3-none-any.whl"
+        content = f'<a href="https://index.invalid/{name}">{name}</a>'.encode()
+        return Fetched(content=content, media_type="text/html", url=url)
+
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+        self.version = NEWER
+        return Driven(status=0)
+
+    def installed(self) -> Installed | None:
+        return Installed(version=self.version, package="/package")
+
+    def sync_skill(self, package: str) -> SkillCopy:
+        return SkillCopy(status="synced", path="/skill")
+
+    def last_look(self) -> Look | None:
+        return None
+
+    def keep_look(self, look: Look | None) -> None:
+        del look
+
+
+def _confirmed(runtime: Runtime, operation: str, **params: Any) -> dict[str, Any]:
+    """The params of the second call, after the preview."""
+    token = answer(runtime, operation, **params, dryRun=True)["confirm_token"]
+    return {**params, "confirm": token}
+
+
+def _session(runtime: Runtime) -> str:
+    session_id: str = start(runtime, requestId="before")["session"]["sessionId"]
+    return session_id
+
+
+def _bundle(runtime: Runtime) -> dict[str, Any]:
+    session_id = _session(runtime)
+    bundle = answer(runtime, "session.export", sessionId=session_id)["content"]
+    text = bundle if isinstance(bundle, str) else json.dumps(bundle)
+    return _confirmed(runtime, "session.import", bundle={"source": "b.json", "text": text}, asNew=True)
+
+
+def _old(runtime: Runtime) -> dict[str, Any]:
+    _session(runtime)
+    return _confirmed(runtime, "store.gc", olderThan=0, dangerous=True)
+
+
+def _copy(world: World) -> dict[str, Any]:
+    _session(world.runtime)
+    return _confirmed(world.runtime, "store.copy", to=f"{world.folder}/other")
+
+
+WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
+    "workflow.new": lambda world: _confirmed(world.runtime, "workflow.new", workflowId="project.fresh"),
+    "run.start": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
+    "run.continue": lambda world: {
+        "ackToken": start(world.runtime)["ackToken"],
+        "output": {"notesMarkdown": "done"},
+    },
+    "run.checkpoint": lambda world: {
+        "checkpointToken": start(world.runtime)["checkpointToken"],
+        "output": {"notesMarkdown": "half done"},
+    },
+    "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
+    "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
+    "session.delete": lambda world: _confirmed(
+        world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True
+    ),
+    "preferences.set": lambda world: _confirmed(
+        world.runtime, "preferences.set", autonomy="full_auto_never_stop", session=_session(world.runtime)
+    ),
+    "keys.rotate": lambda world: _confirmed(world.runtime, "keys.rotate"),
+    "store.gc": lambda world: _old(world.runtime),
+    "store.copy": _copy,
+    "session.import": lambda world: _bundle(world.runtime),
+    "clients.setup": lambda world: _confirmed(world.runtime, "clients.setup", clients=["cursor"]),
+    "program.update": lambda world: {},
+}
+"""The params of a call that changes something, made ready in its world."""
+
+WRITING: Sequence[str] = [one.name for one in all_operations() if one.effect != "read"]
+"""Every operation that can change something, from the registry: a new one needs its write above."""
