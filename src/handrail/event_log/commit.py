@@ -85,7 +85,9 @@ def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> Note | None:
             # A line never stands without its segment, nor the first line without its events.
             disk.sync(events)
             disk.sync_names(held.directory)
-        _append_line(disk, manifest, events, commit)
+        # A session never looks older than it was, whatever the clock of this call says.
+        changed_ns = max(disk.now_ns(), disk.status(manifest).st_mtime_ns if commit.line_start else 0)
+        _append_line(disk, manifest, events, commit, changed_ns)
     return write_note(disk, held.lock, commit.tip)
 
 
@@ -117,10 +119,10 @@ def _place(tip: Tip, limits: SegmentLimits) -> tuple[str, int]:
     return (segment_after(tip.last.segment), 0) if is_full else (tip.last.segment, tip.last.end)
 
 
-def _append_line(disk: Disk, manifest: int, events: int, commit: PlannedCommit) -> None:
+def _append_line(disk: Disk, manifest: int, events: int, commit: PlannedCommit, changed_ns: int) -> None:
     try:
         write_all(disk, manifest, commit.line, commit.line_start)
-        disk.set_modified(manifest, disk.now_ns())
+        disk.set_modified(manifest, changed_ns)
         if commit.attestation.start == 0:
             disk.sync(manifest)
         else:

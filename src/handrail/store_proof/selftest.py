@@ -16,12 +16,14 @@ from handrail.contract.outcome import Fault
 from handrail.contract.store_facts import Effort, ProofOrder, ProofPart
 from handrail.contract.wording import quoted
 from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, bit_rot
+from handrail.store_proof.clocks import clocks
 from handrail.store_proof.conformance import conformance
 from handrail.store_proof.nursery import NurseryOrder
 from handrail.store_proof.power_failures import power_failures
 from handrail.store_proof.processes import part_of
 from handrail.store_proof.refusals import EVERY_WAY, ONCE, refusals
 from handrail.store_proof.scratch import quiet_place
+from handrail.store_proof.stretches import stretches
 
 
 class _Amount(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,15 +32,33 @@ class _Amount(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     states_per_moment: int
     masks: tuple[int, ...]
+    small_stretches: int
+    every_stretch: int
     ways: tuple[tuple[int, int], ...]
     lives: int
     commits: int
 
 
 _AMOUNTS: Final[dict[Effort, _Amount]] = {
-    "quick": _Amount(calls=100, states_per_moment=12, masks=ONE_BIT, ways=ONCE, lives=1, commits=5),
+    "quick": _Amount(
+        calls=100,
+        states_per_moment=12,
+        masks=ONE_BIT,
+        small_stretches=4,
+        every_stretch=7,
+        ways=ONCE,
+        lives=1,
+        commits=5,
+    ),
     "full": _Amount(
-        calls=2_000, states_per_moment=2_000, masks=SEVERAL_BITS, ways=EVERY_WAY, lives=10, commits=50
+        calls=2_000,
+        states_per_moment=2_000,
+        masks=SEVERAL_BITS,
+        small_stretches=80,
+        every_stretch=1,
+        ways=EVERY_WAY,
+        lives=10,
+        commits=50,
     ),
 }
 _CROWD: Final = 16
@@ -63,6 +83,8 @@ def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:
     yield conformance(place, amount.calls, seed)
     yield power_failures(quiet, amount.states_per_moment, seed)
     yield bit_rot(quiet, amount.masks, seed)
+    yield stretches(quiet, amount.small_stretches, amount.every_stretch, seed)
+    yield clocks(quiet, seed)
     yield refusals(quiet, amount.ways, seed)
     kills = NurseryOrder(what="kills", place=f"{place}/kills", seed=seed, count=order.kills)
     yield part_of("kills", kills)

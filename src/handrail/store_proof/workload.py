@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.vocabulary import ObservationKey, SourceKind
 from handrail.event_log.files import FileLog
+from handrail.event_log.keeping import FileKeeper
 from handrail.event_log.retention import RemovingDisk, plan_removal, remove
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
@@ -55,12 +57,17 @@ class Broken(Exception):
         self.code = failure.kind.code
 
 
-class _StillClock:
+class StillClock:
+    """Stands where it is set, at first at the beginning of 2026."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_767_225_600
+
     def now(self) -> str:
-        return "2026-01-01T00:00:00.000Z"
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.seconds))
 
     def unix_seconds(self) -> int:
-        return 1_767_225_600
+        return self.seconds
 
     def monotonic_ms(self) -> int:
         return 0
@@ -127,12 +134,13 @@ class World:
     def __init__(self, home: str, disk: RemovingDisk, seed: int) -> None:
         self.disk = disk
         self.log = FileLog(os.path.join(home, "data"), disk)
+        self.clock = StillClock()
         self._randomness = _StepRandomness(seed)
         self.keyring = FileKeyring(home, self._randomness)
         self.runtime = Runtime(
             log=HotLog(self.log),
             keys=self.keyring,
-            clock=_StillClock(),
+            clock=self.clock,
             randomness=self._randomness,
             library=_OneWorkflow(),
             workspace=_Nowhere(),
@@ -140,6 +148,7 @@ class World:
             confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
             settings=LocalSettings(home, {}),
+            keeper=lambda: FileKeeper(os.path.join(home, "data"), disk),
         )
 
     def at(self, step: int) -> World:

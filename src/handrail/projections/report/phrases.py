@@ -115,6 +115,10 @@ def banners(story: Story) -> list[tuple[str, str]]:
                 f"{story.event_count} events; it can be read, not continued. {story.health_detail}".rstrip(),
             )
         )
+    for run in story.runs:
+        if run.is_workflow_lost:
+            lost = f"The workflow {run.name} is no longer in the store; its steps are called by their ids."
+            found.append(("alarm", lost))
     if story.imported is not None:
         found.append(
             (

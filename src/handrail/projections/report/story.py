@@ -96,6 +96,8 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     preferences: Preferences
     graph: RunGraph
     labels: dict[NodeId, str]
+    is_workflow_lost: bool = False
+    """The store lost it: ids stand in place of names."""
 
 
 class SessionNote(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,6 +202,7 @@ class _Telling:
             preferences=preferences_at(self._history, tip.node_id),
             graph=self._graph,
             labels={node.node_id: self._label(node) for node in self._graph.nodes},
+            is_workflow_lost=self._workflow is None,
         )
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:

@@ -1,0 +1,90 @@
+"""Damaged stretches and hostile clocks: the store passes, and a store that forgets is caught."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from handrail.event_log import commit, history, keeping, manifest
+from handrail.host import audit
+from handrail.store_proof import clocks, stretches
+from handrail.store_proof.scratch import quiet_place
+
+SEED = 20261115
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[str]:
+    """Where nothing waits for a disk, if there is such a place."""
+    with tempfile.TemporaryDirectory(dir=quiet_place(str(tmp_path))) as directory:
+        yield directory
+
+
+def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
+    part = stretches.stretches(place, 4, 7, SEED)
+
+    print(f"seed {SEED}: {part}")
+    assert part.problems == ()
+    assert part.cases > 100
+    assert part.facts.get("false_alarm", 0) == 0
+    told = {fact.split(" ")[0] for fact in part.facts if fact.endswith(" told")}
+    harmless = {fact.split(" ")[0] for fact in part.facts if fact.endswith(" harmless")}
+    assert (told, harmless) == ({"blob", "events", "keys", "manifest"}, {"audit", "cache", "lock"})
+
+
+def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "_judged", lambda attested, start, content, note: attested)
+    monkeypatch.setattr(manifest, "_is_begun_line", lambda text: True)
+    monkeypatch.setattr(history, "is_one_commit", lambda orphans, planned=b"": True)
+    monkeypatch.setattr(commit, "is_one_commit", lambda orphans, planned=b"": True)
+
+    problems = stretches.stretches(place, 4, 7, SEED).problems
+
+    assert problems != ()
+    assert all("manifest.jsonl: " in problem for problem in problems)
+
+
+def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
+    tree: dict[str, bytes | None] = {"data": None, "data/a": b"text " * 1_000, "data/b": b"x"}
+
+    found = list(stretches.damages(tree, {"data/a": b"old"}, 3, Random(1)))
+
+    assert {damage.path for damage in found} == {"data/a", "data/b"}
+    assert {damage.what.split(" ")[0] for damage in found} == {"all", *stretches.KINDS}
+    assert all(damage.content != tree[damage.path] for damage in found)
+    large = [damage.what for damage in found if damage.path == "data/a"]
+    assert len([what for what in large if "512 bytes" in what]) == 5 * 10
+    assert len([what for what in large if "4096 bytes" in what]) == 5 * 2
+
+
+def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
+    part = clocks.clocks(place, SEED)
+
+    assert part.problems == ()
+    assert part.cases == 36
+
+
+def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "min", lambda now, newest: now, raising=False)
+
+    problems = clocks.clocks(place, SEED).problems
+
+    assert any("counts as old" in problem for problem in problems)
+
+
+def test_an_audit_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget_what_is_long_ago(self: audit.AuditFiles, count: int, current: str) -> None:
+        if current > "2027":
+            Path(self._directory, "audit-2025-06.jsonl").unlink()
+
+    monkeypatch.setattr(audit.AuditFiles, "_keep_newest", forget_what_is_long_ago)
+
+    problems = clocks.clocks(place, SEED).problems
+
+    assert any("audit-2025-06.jsonl was deleted" in problem for problem in problems)
