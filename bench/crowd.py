@@ -1,6 +1,6 @@
 """Many clients of one session at once beside the same clients one after the other, in the same run.
 
-Run with `python bench/crowd.py [--json] [--clients 200] [--commits 2] [--rounds 2]`. Each client is a process
+Run with `python bench/crowd.py [--json] [--clients 200] [--commits 1] [--rounds 2]`. Each client is a process
 that commits four events some times. What waiting costs is the difference: processor time per commit, alone
 and in the crowd. Nothing above the log is measured, so that the price of waiting is not hidden by other work.
 HANDRAIL_BENCH_DIR names a directory on the disk to measure. The exit status says nothing about speed.
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and print."""
     clients, commits, rounds = (
         int(_option(arguments, *option))
-        for option in (("--clients", "200"), ("--commits", "2"), ("--rounds", "2"))
+        for option in (("--clients", "200"), ("--commits", "1"), ("--rounds", "2"))
     )
     report: dict[str, Any] = {"clients": clients, "rounds": rounds, "time-out, ms": LOCK_WAIT_MS}
     with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as scratch:
@@ -68,7 +68,7 @@ def measured(data: str, clients: int, commits: int, at_once: int) -> dict[str, f
     while waiting:
         batch = min(at_once, waiting)
         ready, begin = os.pipe()
-        readers = [_client(log, ready, begin, waiting - one, commits) for one in range(batch)]
+        readers = [_client(log, ready, waiting - one, commits) for one in range(batch)]
         os.write(begin, b"x" * batch)
         for reader in readers:
             told = _told(reader)
@@ -97,7 +97,7 @@ def _commit(log: FileLog, name: str, known: int) -> int:
         return head + 4
 
 
-def _client(log: FileLog, ready: int, begin: int, number: int, commits: int) -> int:
+def _client(log: FileLog, ready: int, number: int, commits: int) -> int:
     """Start one; the end of the pipe on which it tells its processor time and how long each call took."""
     reader, writer = os.pipe()
     if os.fork():

@@ -26,6 +26,9 @@ class SlowDisk(Disk):
     def sleep_ms(self, duration_ms: int) -> None:
         self.sleeps.append(duration_ms)
 
+    def jittered_ms(self, duration_ms: int) -> int:
+        return duration_ms
+
 
 @pytest.mark.parametrize(
     ("wait_ms", "sleeps"),
@@ -33,10 +36,10 @@ class SlowDisk(Disk):
         (0, []),
         (1, [1]),
         (10, [1, 2, 4, 3]),
-        (100, [1, 2, 4, 8, 16, 32, 32, 5]),
+        (100, [1, 2, 4, 8, 16, 32, 23, 8, 3, 1, 1, 1]),
     ],
 )
-def test_the_wait_for_a_busy_session_grows_and_is_bounded(
+def test_the_wait_for_a_busy_session_grows_then_shrinks_and_is_bounded(
     tmp_path: Path, wait_ms: int, sleeps: list[int]
 ) -> None:
     disk = SlowDisk()
@@ -47,6 +50,31 @@ def test_the_wait_for_a_busy_session_grows_and_is_bounded(
     assert disk.sleeps == sleeps
     assert caught.value.kind.code == "SESSION_LOCKED"
     assert caught.value.details == {"session_id": A, "waited_ms": wait_ms}
+
+
+def test_those_that_wait_do_not_look_together() -> None:
+    found = {Disk().jittered_ms(32) for _ in range(400)}
+
+    assert len(found) > 16
+    assert (min(found), max(found)) >= (16, 40)
+    assert max(found) <= 48
+    assert Disk().jittered_ms(1) == 1
+
+
+def test_a_wait_opens_the_files_of_the_session_once(tmp_path: Path) -> None:
+    class Opening(SlowDisk):
+        opened = 0
+
+        def open_directory(self, path: str) -> int:
+            self.opened += 1
+            return super().open_directory(path)
+
+    disk = Opening()
+    with FileLog(str(tmp_path)).hold(A, 0), pytest.raises(Fault):
+        FileLog(str(tmp_path), disk).hold(A, 1_000).__enter__()
+
+    assert len(disk.sleeps) > 30
+    assert disk.opened == 1
 
 
 def test_a_free_session_is_held_without_a_wait(tmp_path: Path) -> None:

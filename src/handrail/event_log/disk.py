@@ -120,6 +120,10 @@ class Disk:
     def sleep_ms(self, duration_ms: int) -> None:
         time.sleep(duration_ms / 1000)
 
+    def jittered_ms(self, duration_ms: int) -> int:
+        """From half to one and a half of this time, by chance: many that wait must not look together."""
+        return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
+
 
 def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
     """Run two calls side by side and wait for both.

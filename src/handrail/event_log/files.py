@@ -72,6 +72,8 @@ class FileHold:
         self._memory: WriterMemory | None = None
         self._note: Note | None = None
         """Of the disk, whenever what is known was compared with it."""
+        self._tail: tuple[int, tuple[Record, ...]] | None = None
+        """The events from some index up to what is known, as they were just read."""
 
     def load(self) -> Loaded | None:
         held = self._current()
@@ -87,8 +89,9 @@ class FileHold:
         with named_troubles(self._session_id):
             unsound = self._unsound(held)
             tip = None if self._memory is None else self._memory.tip
-            if tip is not None and tip.head == index:
-                return Loaded(records=(), head=index, digest=tip.digest)
+            if tip is not None and self._tail is not None and self._tail[0] <= index <= tip.head:
+                first, records = self._tail
+                return Loaded(records=records[index - first :], head=tip.head, digest=tip.digest)
             history = unsound or read_since(self._log, held.directory, self._session_id, index, self._note)
         return None if history is None else loaded_of(since(history, index))
 
@@ -131,7 +134,7 @@ class FileHold:
 
     def _read_all(self, held: Held) -> History | None:
         """The whole session from disk, proven; it replaces what was known."""
-        self._memory = None
+        self._memory = self._tail = None
         disk = self._log.disk
         self._note = noted(disk, held.lock)
         history = read_history(disk, held.directory, self._session_id, self._note)
@@ -145,6 +148,7 @@ class FileHold:
             keys={} if history is None else {record.dedupe_key: record.index for record in history.records},
             pinned=set() if history is None else pins_of(history.attested.attestations),
         )
+        self._tail = None if history is None else (0, history.records)
         return history
 
     def _unsound(self, held: Held) -> History | None:
@@ -179,6 +183,7 @@ class FileHold:
             return None
         tip = history.attested.tip
         self._note = settle(disk, held, tip, self._note)
+        self._tail = (known.tip.head, history.records)
         known.keys.update((record.dedupe_key, record.index) for record in history.records)
         known.pinned.update(pins_of(history.attested.attestations))
         return msgspec.structs.replace(known, tip=tip)
@@ -207,6 +212,7 @@ class FileHold:
             memory.pinned.update(commit.attestation.blobs)
             self._log.warm.saw(self._session_id, commit.tip)
             self._memory = msgspec.structs.replace(memory, tip=commit.tip)
+        self._tail = (commit.tip.head, ())
         return Committed(records=commit.records)
 
 

@@ -15,7 +15,6 @@ from handrail.event_log.note import LOCK_NAME
 
 _FIRST_PAUSE_MS: Final = 1
 _LONGEST_PAUSE_MS: Final = 32
-_LONG_WAIT_MS: Final = 1_000
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,34 +48,40 @@ def release(disk: Disk, held: Held) -> None:
 def _waited(
     disk: Disk, path: str, session_id: str, wait_ms: int, opened_both: Callable[[Disk, str], Held | None]
 ) -> Held:
+    """Look until the lock is ours. The files stay open meanwhile: most looks find them as they were."""
     started = disk.monotonic_ms()
     pause_ms = _FIRST_PAUSE_MS
-    while (held := _try(disk, path, opened_both)) is None:
-        waited_ms = disk.monotonic_ms() - started
-        if waited_ms >= wait_ms:
-            raise Fault(
-                SESSION_LOCKED,
-                "Another writer holds this session.",
-                details={"session_id": session_id, "waited_ms": waited_ms},
-            )
-        disk.sleep_ms(min(pause_ms, wait_ms - waited_ms))
-        # Whoever has waited long looks often, so that late comers do not pass it again and again.
-        pause_ms = _FIRST_PAUSE_MS if waited_ms > _LONG_WAIT_MS else min(pause_ms * 2, _LONGEST_PAUSE_MS)
-    return held
-
-
-def _try(disk: Disk, path: str, opened_both: Callable[[Disk, str], Held | None]) -> Held | None:
     held = opened_both(disk, path)
-    if held is None:
-        return None
     try:
-        if disk.lock_now(held.lock) and is_current(disk, f"{path}/{LOCK_NAME}", held.lock):
-            return held
-    except OSError:
-        release(disk, held)
-        raise
-    release(disk, held)
-    return None
+        while held is None or not disk.lock_now(held.lock):
+            waited_ms = disk.monotonic_ms() - started
+            if waited_ms >= wait_ms:
+                raise Fault(
+                    SESSION_LOCKED,
+                    "Another writer holds this session.",
+                    details={"session_id": session_id, "waited_ms": waited_ms},
+                )
+            pause_ms = min(pause_ms, _longest_pause_ms(waited_ms, wait_ms))
+            disk.sleep_ms(min(disk.jittered_ms(pause_ms), wait_ms - waited_ms))
+            pause_ms *= 2
+            held = held or opened_both(disk, path)
+        if is_current(disk, f"{path}/{LOCK_NAME}", held.lock):
+            locked, held = held, None
+            return locked
+    finally:
+        if held is not None:
+            release(disk, held)
+    left_ms = max(0, wait_ms - (disk.monotonic_ms() - started))
+    return _waited(disk, path, session_id, left_ms, opened_both)  # it was deleted: look for it by its name
+
+
+def _longest_pause_ms(waited_ms: int, wait_ms: int) -> int:
+    """Up to half of its time a waiter looks more and more seldom: a look costs all the others time.
+
+    From then on it looks more and more often, so that late comers do not pass it until its time is over.
+    """
+    left_ms = wait_ms - waited_ms
+    return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // max(1, wait_ms)))
 
 
 def _open(disk: Disk, path: str) -> Held | None:
