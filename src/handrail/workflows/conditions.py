@@ -1,5 +1,6 @@
 """Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -36,6 +37,8 @@ class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
     field: str = ""
     op: Operator
     value: Any = None
+    lenient: bool = False
+    """`equals`, `not_equals`, `in` and `contains` look past case, outer spaces and how a value is spelled."""
 
 
 class And(ConditionShape, frozen=True, kw_only=True, tag="and"):
@@ -106,7 +109,8 @@ def _compare(condition: Compare, facts: Facts) -> bool:
         return (actual is not MISSING) == (condition.value is not False)
     if actual is MISSING:
         return condition.op == "not_equals" and condition.value is not None
-    return _OPERATORS[condition.op](actual, condition.value)
+    operators = _LENIENT_OPERATORS if condition.lenient else _OPERATORS
+    return operators[condition.op](actual, condition.value)
 
 
 def value_of(condition: Compare, facts: Facts) -> Any:
@@ -174,4 +178,64 @@ _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
     "gte": lambda left, right: _ordered(left, right) is not None and not _less(left, right),
     "lt": _less,
     "lte": lambda left, right: _ordered(left, right) is not None and not _greater(left, right),
+}
+
+
+_NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
+_SPELLED = {True: ("true", "1", "yes"), False: ("false", "0", "no")}
+"""Texts that stand for a truth value."""
+
+
+def _alike(left: Any, right: Any) -> bool:
+    """Equality as the neighbouring dialect means it: a text equals what it spells, in any case."""
+    if isinstance(left, str) and isinstance(right, str):
+        return _folded(left) == _folded(right)
+    if isinstance(right, str):
+        left, right = right, left
+    if isinstance(left, str) and isinstance(right, bool):
+        return _folded(left) in _SPELLED[right]
+    if isinstance(left, str) and isinstance(right, int | float):
+        number = _number(left.strip())
+        return number is not None and number == right
+    return _same(left, right)
+
+
+def _number(text: str) -> float | None:
+    """The number that a text spells; no text at all counts as 0, as in the dialect."""
+    if not text:
+        return 0.0
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _folded(text: str) -> str:
+    return text.strip().lower()
+
+
+def _holds_alike(holder: Any, wanted: Any) -> bool:
+    """One text inside another, or inside an item of a list, in any case."""
+    if isinstance(holder, Mapping):
+        return any(_alike(name, wanted) for name in holder)
+    if isinstance(holder, list | tuple):
+        return any(_holds_alike(item, wanted) for item in holder)
+    return _plain(wanted) in _plain(holder)
+
+
+def _plain(value: Any) -> str:
+    """A single value as the text that people compare."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else _folded(str(value))
+
+
+def _is_one_of(value: Any, listed: Any) -> bool:
+    return isinstance(listed, list | tuple) and any(_alike(value, one) for one in listed)
+
+
+_LENIENT_OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = _OPERATORS | {
+    "equals": _alike,
+    "not_equals": lambda left, right: not _alike(left, right),
+    "in": _is_one_of,
+    "contains": _holds_alike,
 }

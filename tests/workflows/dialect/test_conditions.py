@@ -26,10 +26,14 @@ def check(written: Any, value: Any, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("written", "holding", "failing"),
     [
-        ({"equals": "a"}, ["a"], ["b", 1, ABSENT]),
-        ({"equals": True}, [True], [False, 1, ABSENT]),
+        ({"equals": "a"}, ["a", "A", " a "], ["b", 1, ABSENT]),
+        ({"equals": "Large"}, ["large", "LARGE"], ["larger", True, ABSENT]),
+        ({"equals": 3}, [3, "3", " 3.0 "], ["three", "", True, ABSENT]),
+        ({"equals": 0}, [0, "0", ""], [False, "no", ABSENT]),
+        ({"equals": True}, [True, "Yes", "TRUE", "1"], [False, 1, "no", "y", ABSENT]),
+        ({"equals": False}, [False, "No", "false", "0"], [True, 0, "", ABSENT]),
         ({"equals": None}, [None, ABSENT], ["a", 0]),
-        ({"not_equals": "a"}, ["b", ABSENT, 0], ["a"]),
+        ({"not_equals": "a"}, ["b", ABSENT, 0], ["a", "A"]),
         ({"not_equals": None}, ["a", 0], [None, ABSENT]),
         ({"not_equals": []}, [["a"], ABSENT], [[]]),
         ({"gt": 1}, [2, 1.5], [1, 0, "2", ABSENT]),
@@ -37,10 +41,11 @@ def check(written: Any, value: Any, expected: bool) -> None:
         ({"lt": 1}, [0], [1, 2, ABSENT]),
         ({"lte": 1}, [1], [1.5, ABSENT]),
         ({"gt": "1.5"}, [2], [1]),
-        ({"in": ["a", "b"]}, ["a", "b"], ["c", ABSENT]),
+        ({"in": ["a", "b"]}, ["a", "b", "B "], ["c", ABSENT]),
         ({"in": "a"}, ["a"], ["b"]),
         ({"in": []}, [], ["a", ABSENT]),
-        ({"contains": "a"}, ["bar", ["a"], {"a": 1}], ["b", ["b"], ABSENT]),
+        ({"contains": "a"}, ["bar", "BAR", ["a"], ["xAx"], {"a": 1}], ["b", ["b"], ABSENT]),
+        ({"contains": 1}, [["1"], 21, "v1"], [2, ABSENT]),
         ({"contains": ["a", "b"]}, [["b"], "a"], [["c"], ABSENT]),
         ({"exists": True}, ["a", None, 0], [ABSENT]),
         ({"exists": False}, [ABSENT], ["a"]),
@@ -141,7 +146,7 @@ def test_a_native_condition_stays_as_it_is() -> None:
 
 def test_conditions_of_fragments_and_confirmations_are_translated_too() -> None:
     written = {"var": "x", "equals": "a"}
-    expected = {"kind": "compare", "input": "x", "op": "equals", "value": "a"}
+    expected = {"kind": "compare", "input": "x", "op": "equals", "value": "a", "lenient": True}
 
     part = only_step(
         requireConfirmation=written, promptFragments=[{"id": "f", "when": written, "text": "More."}]
@@ -160,7 +165,10 @@ def test_conditions_of_fragments_and_confirmations_are_translated_too() -> None:
         ({"kind": "coordinator_eval"}, True),
         (
             {"kind": "human_approval", "condition": {"not": {"var": "x", "equals": "a"}}},
-            {"kind": "not", "of": {"kind": "compare", "input": "x", "op": "equals", "value": "a"}},
+            {
+                "kind": "not",
+                "of": {"kind": "compare", "input": "x", "op": "equals", "value": "a", "lenient": True},
+            },
         ),
         ({}, True),
     ],

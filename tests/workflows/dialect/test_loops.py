@@ -13,7 +13,7 @@ from tests.workflows.dialect.foreign_documents import Object, foreign, loop, ste
 
 ARTIFACT = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control", "loopId": "their_loop"}
 DONE = {"var": "done", "equals": True}
-NATIVE_DONE = {"kind": "compare", "input": "done", "op": "equals", "value": True}
+NATIVE_DONE = {"kind": "compare", "input": "done", "op": "equals", "value": True, "lenient": True}
 
 
 def only_loop(*steps: Any) -> Object:

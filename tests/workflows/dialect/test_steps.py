@@ -393,5 +393,5 @@ def test_native_parts_in_a_document_from_elsewhere_stay_native() -> None:
     assert found.document["steps"][0] == {
         **choice,
         "id": "way",
-        "when": {"kind": "compare", "input": "x", "op": "equals", "value": 1},
+        "when": {"kind": "compare", "input": "x", "op": "equals", "value": 1, "lenient": True},
     }

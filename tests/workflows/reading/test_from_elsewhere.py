@@ -47,7 +47,8 @@ def test_parts_know_their_place_in_the_file_that_the_author_wrote() -> None:
     look, again = workflow.steps
     assert isinstance(look, SourceStep)
     assert look.when == InlineCondition(
-        condition=Compare(input="size", op="equals", value="large"), pointer="/steps/0/runCondition/equals"
+        condition=Compare(input="size", op="equals", value="large", lenient=True),
+        pointer="/steps/0/runCondition/equals",
     )
     assert isinstance(again, SourceLoop)
     assert again.pointer == "/steps/1"

@@ -10,6 +10,8 @@ from itertools import product
 from math import prod
 from typing import Any, assert_never
 
+import msgspec
+
 from handrail.workflows.checking.possible_values import Domains, Subject, subject_of
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import (
@@ -85,5 +87,5 @@ def _combined(inner: list[frozenset[bool]], *, neutral: bool) -> frozenset[bool]
 
 def _compare(condition: Compare, value: Any) -> bool:
     """The engine's own rule, asked about one value under a name without a dot."""
-    plain = Compare(input="value", op=condition.op, value=condition.value)
+    plain = msgspec.structs.replace(condition, input="value", artifact="", field="")
     return holds(plain, Facts(values={} if value is MISSING else {"value": value}))

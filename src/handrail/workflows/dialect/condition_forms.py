@@ -102,6 +102,7 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             return _truthy(_variable(crossing, value["var"], pointer))
         case _:
             variable = _variable(crossing, value["var"], pointer)
+            crossing.came_from(f"{native}/input", child(pointer, "var"))
             condition = _COMPARISONS[name](variable, value[name])
             if _is_stand_in(name, condition):
                 message = f"There is no {name} with {quoted(as_json(value[name]))} here; "
@@ -133,6 +134,11 @@ def _compare(variable: str, operator: str, operand: Json) -> Object:
     return {"kind": "compare", "input": variable, "op": operator, "value": operand}
 
 
+def _lenient(variable: str, operator: str, operand: Json) -> Object:
+    """A comparison as this dialect makes it: a text equals what it spells, in any case."""
+    return {**_compare(variable, operator, operand), "lenient": True}
+
+
 def _exists(variable: str) -> Object:
     return _compare(variable, "exists", True)
 
@@ -147,19 +153,25 @@ def _truthy(variable: str) -> Object:
 def _equals(variable: str, operand: Json) -> Object:
     if operand is None:  # an absent value counts as null
         return {"kind": "not", "of": _compare(variable, "not_equals", None)}
-    return _compare(variable, "equals", operand)
+    return _lenient(variable, "equals", operand)
+
+
+def _not_equals(variable: str, operand: Json) -> Object:
+    if operand is None:
+        return _compare(variable, "not_equals", None)
+    return _lenient(variable, "not_equals", operand)
 
 
 def _in(variable: str, operand: Json) -> Object:
     values = operand if isinstance(operand, list) else [operand]
-    return _compare(variable, "in", values) if values else {"kind": "always_false"}
+    return _lenient(variable, "in", values) if values else {"kind": "always_false"}
 
 
 def _contains(variable: str, operand: Json) -> Object:
     if isinstance(operand, list) and operand:
         return {"kind": "or", "of": [_contains(variable, one) for one in operand]}
     if isinstance(operand, str | int | float):
-        return _compare(variable, "contains", operand)
+        return _lenient(variable, "contains", operand)
     return _exists(variable)
 
 
@@ -192,7 +204,7 @@ def _matches(variable: str, operand: Json) -> Object:
 
 _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
     "equals": _equals,
-    "not_equals": lambda variable, operand: _compare(variable, "not_equals", operand),
+    "not_equals": _not_equals,
     "gt": _ordering("gt"),
     "gte": _ordering("gte"),
     "lt": _ordering("lt"),

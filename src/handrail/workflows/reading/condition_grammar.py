@@ -42,6 +42,11 @@ _KEYS: dict[str, dict[str, Key]] = {
             "What to compare with: a list for in, a number or a text for gt, gte, lt and lte, "
             "a text, number or boolean for contains; exists takes true, false or nothing.",
         ),
+        "lenient": key(
+            Flag(),
+            "Whether equals, not_equals, in and contains look past case and outer spaces, and a text equals "
+            "the number or truth value that it spells.",
+        ),
     },
     "and": {"of": needed(_SEVERAL, "Conditions that must all hold.")},
     "or": {"of": needed(_SEVERAL, "Conditions of which one must hold.")},
