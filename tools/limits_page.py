@@ -132,6 +132,7 @@ COMMAND_LINE: Rows = (
     ("runtime.examined_workflows", "MOST_PROBLEMS", "Problems of a broken workflow that an error lists."),
     ("runtime.inspect_workflow", "MOST_CHANGES", "Changes in `workflow inspect --part diff`."),
     ("runtime.simulate_workflow", "MOST_PATHS", "The largest `--max-paths`."),
+    ("runtime.simulate_workflow", "MOST_STARTS", "The largest `--max-starts`."),
     ("runtime.simulate_workflow", "MAX_CASE_BYTES", "A regression case for `--replay`."),
     ("runtime.self_checks.storage_checks", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("runtime.self_checks.storage_checks", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
@@ -199,6 +200,7 @@ WORKFLOWS: Rows = (
     ("workflows.schema_subset", "MAX_DEPTH", "Schemas inside each other in a contract."),
     ("workflows.compiling.project_contracts", "MAX_CONTRACT_BYTES", "A contract file."),
     ("host.workflow_sources.directories", "MOST_FILES", "Files of one directory of workflows."),
+    ("host.workflow_sources.directories", "MOST_FOLDERS", "Folders below one directory of workflows."),
     ("host.workflow_sources.git", "SECONDS", "How long `git` may take for one question."),
 )
 CHAPTERS = {

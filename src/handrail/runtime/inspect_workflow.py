@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -20,8 +20,20 @@ from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
 from handrail.runtime.workflow_inputs import InputOutline, input_outlines
-from handrail.workflows.compiled import Action, Choice, Loop, Pinned, Recommended, Step
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Loop,
+    Pinned,
+    Recommended,
+    Step,
+    Until,
+    While,
+)
 from handrail.workflows.compiled import Part as CompiledPart
+from handrail.workflows.condition_words import GENERATED_PREFIX, condition_label
+from handrail.workflows.conditions import Condition, ConditionId
 
 Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
 
@@ -46,7 +58,7 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     title: str = ""
     type: str = "step"
     require_confirmation: bool | str
-    """True, false, or the id of the condition that decides."""
+    """True, false, or the condition that decides: its id, or what it says where it has none."""
     when: str = ""
     contract: str = ""
     options: list[str] = []
@@ -127,7 +139,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspectio
         inputs=input_outlines(pinned.workflow.inputs) if part in ("summary", "inputs") else [],
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
-        steps=list(_outlines(pinned.workflow.steps)) if part == "steps" else [],
+        steps=list(_outlines(_readable(pinned.workflow).steps)) if part == "steps" else [],
         source=entry.content.decode() if part == "source" else "",
         compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
         diff=_diff(rt, request, pinned),
@@ -146,8 +158,8 @@ def _diff(rt: Runtime, request: InspectWorkflow, pinned: Pinned) -> WorkflowDiff
     run = find_run(rt, request.run).run
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")
-    before = msgspec.to_builtins(pinned_workflow(rt.log, run.workflow_hash))
-    found = list(differences(before, msgspec.to_builtins(pinned.workflow)))
+    before = msgspec.to_builtins(_readable(pinned_workflow(rt.log, run.workflow_hash)))
+    found = list(differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
     return WorkflowDiff(
         run_id=run.run_id,
         pinned_hash=run.workflow_hash,
@@ -178,6 +190,37 @@ def _misfit(param: str, problem: str) -> Fault:
         f"The call does not fit: {param} {problem}.",
         details={"problems": [{"param": param, "problem": problem}]},
     )
+
+
+def _readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
+    """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
+    named = {
+        name: held for name, held in workflow.conditions.items() if not name.startswith(GENERATED_PREFIX)
+    }
+    steps = tuple(_with_words(part, workflow.conditions) for part in workflow.steps)
+    return msgspec.structs.replace(workflow, conditions=named, steps=steps)
+
+
+def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition]) -> CompiledPart:
+    said = msgspec.structs.replace(part, when=condition_label(conditions, part.when))
+    match said:
+        case Loop(repeat=While(condition=name) as repeat) | Loop(repeat=Until(condition=name) as repeat):
+            worded = msgspec.structs.replace(repeat, condition=condition_label(conditions, name))
+            body = tuple(_with_words(one, conditions) for one in said.body)
+            return msgspec.structs.replace(said, repeat=worded, body=body)
+        case Loop(body=body):
+            return msgspec.structs.replace(said, body=tuple(_with_words(one, conditions) for one in body))
+        case Step(require_confirmation=asked, fragments=fragments):
+            return msgspec.structs.replace(
+                said,
+                require_confirmation=condition_label(conditions, asked) if isinstance(asked, str) else asked,
+                fragments=tuple(
+                    msgspec.structs.replace(one, when=condition_label(conditions, one.when))
+                    for one in fragments
+                ),
+            )
+        case _:
+            return said
 
 
 def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:

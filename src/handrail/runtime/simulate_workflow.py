@@ -26,6 +26,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import Pinned
 
 MOST_PATHS = 100_000
+MOST_STARTS = 4_096
 MAX_CASE_BYTES = 1_048_576
 _MOST_SHOWN = 5
 
@@ -36,6 +37,10 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     mode: Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")] | UnsetType = UNSET
     max_paths: (
         Annotated[int, Meta(description="Walks per mode; default 2000.", ge=1, le=MOST_PATHS)] | UnsetType
+    ) = UNSET
+    max_starts: (
+        Annotated[int, Meta(description="Sets of input values; default 64.", ge=1, le=MOST_STARTS)]
+        | UnsetType
     ) = UNSET
     record: (
         Annotated[str, Meta(description="A run or session id: give its run as a regression case.")]
@@ -90,6 +95,7 @@ class Simulation(Answer, frozen=True, kw_only=True):
     coverage: CoverageRow | UnsetType = UNSET
     by_mode: dict[str, CoverageRow] | UnsetType = UNSET
     dead_steps: list[DeadStepRow] | UnsetType = UNSET
+    untried: list[DeadStepRow] | UnsetType = UNSET
     problems: list[WalkProblem] | UnsetType = UNSET
     paths: int | UnsetType = UNSET
     completed: int | UnsetType = UNSET
@@ -146,7 +152,11 @@ def _judged(found: Simulation, request: SimulateWorkflow) -> Simulation:
 
 def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[ModeWalked | Report]:
     modes = ALL_MODES if request.mode is UNSET else (request.mode,)
-    limits = Limits() if request.max_paths is UNSET else Limits(max_paths=request.max_paths)
+    limits = Limits()
+    if request.max_paths is not UNSET:
+        limits = msgspec.structs.replace(limits, max_paths=request.max_paths)
+    if request.max_starts is not UNSET:
+        limits = msgspec.structs.replace(limits, max_starts=request.max_starts)
     for count, walked in enumerate(simulated(pinned.workflow, limits, modes), 1):
         rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
         yield walked
@@ -165,10 +175,8 @@ def _mode_row(walked: ModeWalked) -> dict[str, Any]:
 
 
 def _walked(pinned: Pinned, report: Report) -> Simulation:
-    # What the limits kept the walks from reaching is not known to be dead.
-    has_dead_steps = bool(report.dead_steps) and not report.truncated
     return Simulation(
-        ok=not report.problems and not has_dead_steps and report.completed > 0,
+        ok=not report.problems and not report.dead_steps and report.completed > 0,
         workflow_id=report.workflow_id,
         workflow_hash=pinned.workflow_hash,
         **_rows(report),
@@ -182,6 +190,7 @@ def _rows(report: Report) -> dict[str, Any]:
             mode: CoverageRow(reached=held.reached, total=held.total) for mode, held in report.by_mode.items()
         },
         "dead_steps": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.dead_steps],
+        "untried": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.untried],
         "problems": [
             WalkProblem(kind=one.kind, step_id=one.step_id, mode=one.mode, message=one.message)
             for one in report.problems
@@ -282,8 +291,8 @@ OPERATION = Operation(
             "full": None,
         },
         select="top",
-        drop_order=("prompts", "by_mode", "unproven"),
-        windows=("prompts", "problems", "dead_steps"),
+        drop_order=("prompts", "by_mode", "unproven", "untried"),
+        windows=("prompts", "problems", "dead_steps", "untried"),
     ),
     errors=(
         "VALIDATION_ERROR",

@@ -255,7 +255,9 @@ def test_limits_are_kept_and_told() -> None:
     report = simulate(workflow, Limits(max_positions=5))
 
     assert report.truncated
-    assert any(found.reason.startswith("the limits") for found in report.dead_steps)
+    assert report.dead_steps == ()
+    assert report.untried
+    assert all(found.reason.startswith("the limits") for found in report.untried)
 
 
 def test_a_condition_of_many_parts_is_reached_among_many_inputs() -> None:

@@ -35,7 +35,7 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A step that no walk reached, and why."""
+    """A step that no walk reached, and why; as a dead step: that no run reaches."""
 
     step_id: str
     reason: str
@@ -84,6 +84,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     coverage: Coverage
     by_mode: dict[Autonomy, Coverage]
     dead_steps: tuple[DeadStep, ...]
+    """No run comes there."""
     paths: int
     """Walks of all modes."""
     completed: int
@@ -92,8 +93,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     starts_possible: int
     """How many combinations of input values there are; not all of them are tried where there are many."""
     truncated: bool
+    """The limits came first: not every way was walked, or a step was not tried."""
     prompts: tuple[PromptSize, ...]
     problems: tuple[SimulationProblem, ...]
+    untried: tuple[DeadStep, ...] = ()
+    """No walk came there, which says nothing about a run."""
     loops: tuple[LoopEnds, ...] = ()
     unproven: tuple[str, ...] = ()
     """Steps for whose rules no notes could be made up; a fitting report was assumed."""

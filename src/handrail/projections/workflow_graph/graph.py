@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.projections.workflow_graph.condition_words import condition_words
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -26,6 +25,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
+from handrail.workflows.condition_words import condition_words
 
 NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "condition", "repeat"]
 EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave"]

@@ -15,7 +15,7 @@ _LOOKS: dict[str, tuple[Look, tuple[str, ...]]] = {
     "workflow.list": (workflows.list_lines, ("items",)),
     "workflow.inspect": (workflows.workflow_lines, ("workflow",)),
     "workflow.graph": (workflows.drawing_lines, ("drawing",)),
-    "workflow.simulate": (workflows.simulation_lines, ("ok", "coverage", "problems", "paths", "completed")),
+    "workflow.simulate": (workflows.simulation_lines, ("ok", "workflow_id")),
     "workflow.schema": (workflows.schema_lines, ("schema",)),
     "run.continue": (runs.verdict_lines, ("verdict",)),
     "run.checkpoint": (runs.verdict_lines, ("verdict",)),

@@ -19,6 +19,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.compiling.loop_deciders import LOOP_CONTROL
 from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.condition_words import condition_label
 from handrail.workflows.conditions import Compare, ConditionId, LoopControl
 from handrail.workflows.problem import ProblemCode
 
@@ -89,7 +90,8 @@ class _Reach:
                 return f"no step delivers an artifact of the kind {part.artifact}."
             if isinstance(part, LoopControl):
                 return "a loop's decision is only there for the while and until of that loop."
-        return f"its condition {condition} can never hold with the declared inputs."
+        said = condition_label(self._conditions, condition)
+        return f"its condition {said} can never hold with the declared inputs."
 
     def _warn(self, code: ProblemCode, step_id: str, message: str, fix: str = "") -> None:
         pointer = self._pointers.get(step_id, "")

@@ -9,6 +9,7 @@ from typing import assert_never
 from handrail.contract.canonical import canonical_bytes
 from handrail.workflows.compiling.plain_form import plain_form
 from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.condition_words import GENERATED_PREFIX
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -22,7 +23,6 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.model import ConditionRef, InlineCondition, When
 
-INLINE_PREFIX = "inline-"
 _SHORTEST = 12
 
 
@@ -66,10 +66,10 @@ class ConditionTable:
         name = sha256(canonical_bytes(plain_form(condition))).hexdigest()
         length = _SHORTEST
         # An author may have taken the short name for something else; a longer one is still theirs to find.
-        while self._held.get(INLINE_PREFIX + name[:length], condition) != condition:
+        while self._held.get(GENERATED_PREFIX + name[:length], condition) != condition:
             length += 4
-        self._held[INLINE_PREFIX + name[:length]] = condition
-        return INLINE_PREFIX + name[:length]
+        self._held[GENERATED_PREFIX + name[:length]] = condition
+        return GENERATED_PREFIX + name[:length]
 
 
 def parts_of(condition: Condition) -> Iterator[Condition]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from handrail.contract.outcome import Json
 from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import as_aligned, as_table, wrapped
@@ -24,12 +26,17 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     items = payload["items"]
     if not items:
         return [*about_list(payload, page), "Make one: handrail workflow new project.NAME --dry-run --human"]
-    broken = [one_line(item["id"]) for item in items if isinstance(item, dict) and item.get("problems")]
+    broken = [one_line(item["id"]) for item in items if isinstance(item, dict) and _has_error(item)]
     lines = [*item_table(items, page), "", f"{counted(len(items), 'workflow')} shown."]
     lines += about_list(payload, page)[1:]
     if broken:
         lines += wrapped(f"Cannot be used as they are: {', '.join(broken)}.", page.width)
     return [*lines, "One of them: handrail workflow inspect ID --human"]
+
+
+def _has_error(item: dict[str, Json]) -> bool:
+    """A warning stops nobody."""
+    return any(problem.get("severity") == "error" for problem in item.get("problems", ()))
 
 
 def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -98,21 +105,30 @@ def drawing_lines(payload: dict[str, Json], _: Page) -> list[str]:
 
 def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Whether every step can be reached and every way ends, then the size of what an agent reads."""
+    if "replay" in payload:
+        return _replay_lines(payload, page)
+    if "coverage" not in payload:
+        return value_lines(payload)
     workflow_id, coverage = one_line(payload["workflow_id"]), payload["coverage"]
     verdict = "has no problems" if payload["ok"] else "has problems"
-    walked = f"{counted(payload['paths'], 'way')} walked, {payload['completed']} complete"
-    lines = [
-        f"{workflow_id} {verdict}: {walked}, {coverage['reached']} of {coverage['total']} steps reached."
-    ]
-    for problem in payload["problems"]:
+    reached = f"{coverage['reached']} of {coverage['total']} steps reached"
+    lines = [f"{workflow_id} {verdict}: {reached}."]
+    if "paths" in payload:
+        met = payload["paths"] - payload["completed"]
+        walked = f"{counted(payload['paths'], 'way')} walked: {payload['completed']} to the end"
+        met_words = f", {met} until {'it' if met == 1 else 'they'} met an earlier one" if met else ""
+        lines.append(f"{walked}{met_words}.")
+    for problem in payload.get("problems", ()):
         first, *rest = value_lines(problem) or [""]
         lines += [f"- {first}", *(INDENT + line for line in rest)]
-    if payload.get("dead_steps"):
-        lines += wrapped(f"Never reached: {', '.join(map(str, payload['dead_steps']))}.", page.width)
+    for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried")):
+        for step in payload.get(name, ()):
+            told = f"{heading}: {one_line(step['step_id'])}, {one_line(step['reason'])}."
+            lines += wrapped(told, page.width)
     if payload.get("unproven"):
         lines += ["Not proven:", *(INDENT + line for line in value_lines(payload["unproven"]))]
     if payload.get("truncated"):
-        lines.append("There are more ways than were walked; --max-paths walks more.")
+        lines.append("There are more ways than were walked; --max-paths and --max-starts walk more.")
     modes = [["MODE", "STEPS REACHED"]]
     modes += [
         [mode, f"{one['reached']} of {one['total']}"] for mode, one in payload.get("by_mode", {}).items()
@@ -121,6 +137,19 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     prompts = [["STEP", "TOKENS OF ITS PROMPT"]]
     prompts += [[one_line(one["step_id"]), str(one["tokens"])] for one in payload.get("prompts", [])]
     return lines + (["", *as_table(prompts)] if len(prompts) > 1 else [])
+
+
+def _replay_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The recorded way beside the one that the same reports take now."""
+    workflow_id, replay = one_line(payload["workflow_id"]), payload["replay"]
+    if replay["is_same"]:
+        places = counted(len(replay["actual"]), "place")
+        return [f"{workflow_id}: the recorded run goes the same way, {places}."]
+    told = f"{workflow_id}: the recorded run goes another way, {one_line(replay['difference'])}."
+    lines = wrapped(told, page.width)
+    pairs = zip_longest(replay["expected"], replay["actual"], fillvalue="-")
+    rows = [["RECORDED", "NOW"], *([one_line(was), one_line(now)] for was, now in pairs)]
+    return [*lines, "", *as_table(rows)]
 
 
 def schema_lines(payload: dict[str, Json], page: Page) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.projections.workflow_graph.condition_words import condition_words
+from handrail.workflows.condition_words import condition_words
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,

@@ -1,7 +1,8 @@
-"""Conditions as short phrases that stand on the edges of a drawing. Pure."""
+"""Conditions as short phrases: on the edges of a drawing, in outlines and in reasons. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 import msgspec
@@ -12,6 +13,7 @@ from handrail.workflows.conditions import (
     And,
     Compare,
     Condition,
+    ConditionId,
     LoopControl,
     Not,
     Operator,
@@ -29,6 +31,17 @@ _OPERATORS: dict[Operator, str] = {
     "lte": "≤",
     "exists": "exists",
 }
+
+
+GENERATED_PREFIX = "inline-"
+"""How the id of a condition begins that the compiler named by its digest; it means nothing to a reader."""
+
+
+def condition_label(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
+    """What a reader sees of a condition: the author's id, or what it says where it has none."""
+    if name.startswith(GENERATED_PREFIX) and name in conditions:
+        return condition_words(conditions[name])
+    return name
 
 
 def condition_words(condition: Condition) -> str:
