@@ -235,7 +235,7 @@ def test_one_file_is_read_as_it_is_now_and_nothing_is_written(tmp_path: Path) ->
         ("project", "a.json"): b"one",
         ("user", "b.json"): b"two",
         ("project", "gone.json"): b"",
-        ("project", "../../../outside.json"): b"",
+        ("project", "../../../outside.json"): None,
         ("user", "../../outside.json"): None,
         ("git", "a.json"): None,
         ("plugin", "a.json"): None,

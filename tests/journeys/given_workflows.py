@@ -24,6 +24,11 @@ def begin(runtime: Runtime, *steps: dict[str, Any], fields: dict[str, Any], **pa
     return start(runtime, workflowId=give(runtime, *steps, **fields), **params)
 
 
+def declared(*names: str) -> dict[str, Any]:
+    """Fields of a workflow that reads these values, whatever they are."""
+    return {"inputs": {name: {} for name in names}}
+
+
 def step(step_id: str, **fields: Any) -> dict[str, Any]:
     return {"id": step_id, "title": step_id.title(), "prompt": f"Do {step_id}."} | fields
 

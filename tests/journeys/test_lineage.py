@@ -13,7 +13,7 @@ from handrail.runtime.runtime import Reading, Runtime
 from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.journeys.doors import events_of, of_kind
-from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, equals, give, step
+from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, declared, equals, give, step
 from tests.journeys.test_blocked import report, shown
 
 NO_FIELDS: dict[str, Any] = {}
@@ -242,7 +242,7 @@ def test_context_is_kept_merged_by_key_and_null_takes_a_key_away(runtime: Runtim
         step("with_a", when=equals("a", 1)),
         step("with_b", when=equals("b", {"x": 2})),
     )
-    first = begin(runtime, *steps, fields=NO_FIELDS, context={"a": 1, "b": {"x": 1, "y": 1}})
+    first = begin(runtime, *steps, fields=declared("a", "b"), context={"a": 1, "b": {"x": 1, "y": 1}})
     second = advance(runtime, first, context={"b": {"x": 2}})
 
     kept = advance(runtime, second)
@@ -259,7 +259,7 @@ def test_context_decides_the_way_is_never_echoed_and_holds_no_progress(runtime: 
     steps = (step("plan", when=equals("size", "Large")), step("do"))
     context = {"size": "Large", "secret-ish": "tell nobody", "stepId": "do", "isComplete": True}
 
-    first = begin(runtime, *steps, fields=NO_FIELDS, context=context)
+    first = begin(runtime, *steps, fields=declared("size"), context=context)
     second = advance(runtime, first)
 
     assert (first["pending"]["stepId"], second["pending"]["stepId"]) == ("plan", "do")

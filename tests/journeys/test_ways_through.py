@@ -15,6 +15,7 @@ from tests.journeys.given_workflows import (
     WITH_DECISION,
     begin,
     choice,
+    declared,
     equals,
     give,
     option,
@@ -279,7 +280,7 @@ def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runti
     }
     context = {"files": [{"name": "a.py"}, {"name": "b.py"}], "who": "Ada"}
 
-    first = begin(runtime, loop, fields=NO_FIELDS, context=context)
+    first = begin(runtime, loop, fields=declared("files", "who", "nobody"), context=context)
     second = advance(runtime, first)
 
     assert first["pending"]["prompt"] == "Read a.py (0) for Ada and {{nobody}}."
@@ -332,8 +333,8 @@ def test_the_mode_of_a_start_holds_for_the_run_and_is_told(runtime: Runtime) -> 
 def test_a_confirmation_may_depend_on_the_case(runtime: Runtime) -> None:
     steps = (step("drop", requireConfirmation=equals("live", True)),)
 
-    live = begin(runtime, *steps, fields=NO_FIELDS, context={"live": True})
-    copy = begin(runtime, *steps, fields=NO_FIELDS, context={"live": False})
+    live = begin(runtime, *steps, fields=declared("live"), context={"live": True})
+    copy = begin(runtime, *steps, fields=declared("live"), context={"live": False})
 
     assert (live["nextIntent"], live["pending"]["requireConfirmation"]) == ("await_user_confirmation", True)
     assert (copy["nextIntent"], copy["pending"]["requireConfirmation"]) == (

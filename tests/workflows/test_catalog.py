@@ -208,7 +208,9 @@ def test_contracts_are_kept_beside_the_workflows() -> None:
 
     assert [entry.id for entry in catalog.entries] == ["team.deploy"]
     assert list(catalog.contracts) == ["team.contracts.change"]
-    assert [problem.code for problem in catalog.contract_problems["broken.json"]] == ["unreadable"]
+    [broken] = catalog.broken_contracts
+    told = [problem.code for problem in broken.problems]
+    assert (broken.source_ref, told) == ("broken.json", ["unreadable"])
 
 
 def test_of_two_contracts_with_one_id_the_first_counts() -> None:

@@ -362,7 +362,7 @@ def deep(levels: int) -> dict[str, Any]:
             of_kind(a={"type": "text"}),
             "/properties/a/type",
             '"text" is not a type.',
-            "Use one of string, number",
+            "Did you mean string?",
         ),
         (
             of_kind(a={"type": "strin"}),
@@ -379,7 +379,7 @@ def deep(levels: int) -> dict[str, Any]:
             "Put the schema under $defs",
         ),
         (of_kind(a={"$ref": "#"}), "/properties/a/$ref", "leaves the document", "Put the schema under $defs"),
-        (of_kind(a={"$ref": "#/$defs/b"}), "/$defs", 'There is no definition "b".', "Add it under $defs."),
+        (of_kind(a={"$ref": "#/$defs/b"}), "/properties/a/$ref", 'no definition "b".', "Add it under $defs."),
         (
             of_kind(a={"$ref": "#/$defs/b", "minimum": 1}) | {"$defs": {"b": {"type": "integer"}}},
             "/properties/a/minimum",
@@ -410,8 +410,8 @@ def deep(levels: int) -> dict[str, Any]:
             "not a regular expression",
             "plainer",
         ),
-        (of_kind(a={"pattern": "(?=a)b"}), "", "The schema is not valid", "Correct that keyword."),
-        (of_kind(a={"minItems": -1}), "", "The schema is not valid", "Correct that keyword."),
+        (of_kind(a={"pattern": "(?=a)b"}), "/properties/a/pattern", 'keyword "pattern"', "Correct the value"),
+        (of_kind(a={"minItems": -1}), "/properties/a/minItems", 'keyword "minItems"', "Correct the value"),
         (of_kind() | {"required": ["a"], "additionalProperties": False}, "", 'requires "a"', "can fit"),
         (of_kind(a={"description": "x" * 17_000}), "", "the limit is 16384", "Ask for less"),
         (of_kind(a={"const": 2**60}), "", "not plain JSON", "Write it with"),

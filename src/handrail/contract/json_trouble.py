@@ -12,6 +12,7 @@ from math import isfinite
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.json_numbers import survives
+from handrail.contract.json_syntax import syntax_trouble
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quoted
 
@@ -24,22 +25,6 @@ _NO_SUCH_NUMBER = "Leave the number out, or send null."
 # An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]+', re.DOTALL)
 _INTEGER = re.compile("-?[0-9]+")
-
-_TRAILING_COMMA = "Illegal trailing comma"
-_SYNTAX = {
-    "Expecting value": "a value is missing or misspelt",
-    "Expecting property name": "a key in double quotes is missing",
-    f"{_TRAILING_COMMA} before end of object": "a key in double quotes is missing",
-    f"{_TRAILING_COMMA} before end of array": "a value is missing or misspelt",
-    "Expecting ':'": "a colon is missing after a key",
-    "Expecting ','": "a comma or a closing bracket is missing",
-    "Unterminated string": "a string is not closed",
-    "Invalid control character": "a string holds a raw control character",
-    "Invalid \\escape": "a string holds an escape that JSON does not have",
-    "Invalid \\uXXXX escape": "a string holds an incomplete \\u escape",
-    "Extra data": "there is more text after the end of the value",
-}
-"""How the decoder begins its sentences, and ours, so that an answer does not change with the interpreter."""
 
 
 def too_many_bytes(measured: int, limit: int) -> Fault:
@@ -68,12 +53,8 @@ def _place(text: str, position: int) -> tuple[int, int]:
 
 def broken_syntax(text: str, position: int, said: str) -> Fault:
     """The decoder stopped at `position` and said why."""
-    sentence = next((ours for theirs, ours in _SYNTAX.items() if said.startswith(theirs)), "this is not JSON")
-    if said.startswith(_TRAILING_COMMA):  # newer interpreters point at the comma, older ones behind it
-        position = len(text) - len(text[position + 1 :].lstrip())
-    if position >= len(text.rstrip()):
-        sentence = "the text ends too early"
-    return broken_text(text, position, sentence)
+    trouble = syntax_trouble(text, position, said)
+    return broken_text(text, trouble.position, trouble.sentence)
 
 
 def refused_text(text: str, max_depth: int) -> Fault:

@@ -38,25 +38,28 @@ class DirectoryLibrary:
         return SummaryCache(self._home).with_summaries(found)
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
-        directory = self._directory_of(project, source_kind, source_ref)
-        if directory is None:
+        path = self._path_of(project, source_kind, source_ref)
+        if path is None:
             return None
-        name = source_ref.rpartition("/")[2]
-        return content_of(os.path.join(directory, name)) if name.endswith(".json") else b""
+        return content_of(path) if path.endswith(".json") else b""
 
-    def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
-        named = source_ref.rpartition("/")[0]
-        if source_kind == "project" and named:
-            known = project_settings(project).directories
-            return os.path.join(project, named) if named in known else os.path.join(project, ".handrail")
-        if named:
+    def _path_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
+        """Where a file was found; None where no directory of this machine holds it."""
+        folders = source_ref.split("/")
+        if ".." in folders or source_ref.startswith("/"):
             return None
+        named = "/".join(folders[:-1])
+        if source_kind == "project":
+            asked = project_settings(project).directories
+            if any(named == one or named.startswith(f"{one}/") for one in asked):
+                return os.path.join(project, source_ref)
         own = {
             "bundled": _BUNDLED,
             "user": os.path.join(self._home, "workflows"),
             "project": os.path.join(project, ".handrail", "workflows"),
         }
-        return own.get(source_kind)
+        directory = own.get(source_kind)
+        return None if directory is None else os.path.join(directory, source_ref)
 
     def _git_files(self, own: UserSettings) -> list[WorkflowFile]:
         if not own.git:

@@ -18,22 +18,29 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, compile_entry, problem_row, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
-from handrail.workflows.catalog import RESERVED_NAMESPACE, Catalog, CatalogEntry, suggested_id
+from handrail.workflows.catalog import (
+    RESERVED_NAMESPACE,
+    BrokenContract,
+    Catalog,
+    CatalogEntry,
+    suggested_id,
+)
 from handrail.workflows.checking.dangling import dangling_names
 from handrail.workflows.checking.linter import check
+from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Pinned
-from handrail.workflows.compiling.project_contracts import read_contract
+from handrail.workflows.compiling.project_contracts import ReadContract, read_checked_contract
 from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.edits import replaced
+from handrail.workflows.file_kinds import file_kind
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.reader import read_workflow
 from handrail.workflows.workflow_id import id_status
 
 MOST_PROBLEMS = 20
 """Of one workflow, in an error about it; `workflow.validate` gives them all."""
-_CONTRACT_FOLDER = "contracts"
 
 
 class WorkflowText(Input, frozen=True, kw_only=True):
@@ -89,6 +96,10 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     if named:
         return [_examine(catalog, entry, workflow_id) for entry in named]
+    contracts = [one for one in catalog.broken_contracts if one.id == workflow_id]
+    if contracts or workflow_id in catalog.contracts:
+        problems = tuple(problem for one in contracts for problem in one.problems)
+        return [Examined(target=workflow_id, workflow_id=workflow_id, problems=problems)]
     raise Fault(
         WORKFLOW_NOT_FOUND,
         f"There is no workflow and no file {quoted(workflow_id)}.",
@@ -102,23 +113,53 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 
 def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
     """Files that a caller brings. They see each other: a routine may stand beside its callers."""
-    entries = [None if _is_contract(document) else _entry(document) for document in documents]
-    beside = msgspec.structs.replace(
-        catalog, entries=(*catalog.entries, *(entry for entry in entries if entry is not None))
-    )
+    contracts = {
+        document: read_checked_contract(_content(document), document.source)
+        for document in documents
+        if file_kind(document.source) == "contract"
+    }
+    entries = {document: _entry(catalog, document) for document in documents if document not in contracts}
+    beside = _with_beside(catalog, contracts, tuple(entries.values()))
     return [
-        _examine_contract(document) if entry is None else _examine(beside, entry, document.source)
-        for document, entry in zip(documents, entries, strict=True)
+        _examine_contract(document, contracts[document])
+        if document in contracts
+        else _examine(beside, entries[document], document.source)
+        for document in documents
     ]
+
+
+def _with_beside(
+    catalog: Catalog, contracts: dict[WorkflowText, ReadContract], entries: tuple[CatalogEntry, ...]
+) -> Catalog:
+    """The library with the files that are brought: what stands together is judged together."""
+    sound = {read.id: read.contract for read in contracts.values() if read.contract is not None}
+    broken = [
+        BrokenContract(
+            id=read.id,
+            source_kind="project",
+            source_ref=document.source,
+            content=_content(document),
+            problems=read.problems,
+        )
+        for document, read in contracts.items()
+        if read.problems
+    ]
+    kept = [one for one in catalog.broken_contracts if one.id not in sound]
+    return msgspec.structs.replace(
+        catalog,
+        entries=(*catalog.entries, *entries),
+        contracts={**catalog.contracts, **sound},
+        broken_contracts=(*broken, *kept),
+    )
 
 
 def problem_rows(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     return [problem_row(problem) for problem in problems]
 
 
-def _entry(document: WorkflowText) -> CatalogEntry:
+def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
     content = _content(document)
-    source = read_workflow(content).workflow
+    source = read_checked(content).workflow
     name = document.source.replace("\\", "/").rsplit("/", 1)[-1]
     return CatalogEntry(
         id=name if source is None else source.id,
@@ -128,13 +169,16 @@ def _entry(document: WorkflowText) -> CatalogEntry:
         source_kind="project",
         source_ref=document.source,
         content=content,
-        problems=(*_ending_advice(name, source), *(() if source is None else _name_advice(source))),
+        problems=(
+            *_ending_advice(name, source),
+            *(() if source is None else _name_advice(catalog, content, name, source)),
+        ),
         is_usable=source is not None,
     )
 
 
 def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
-    reading = read_workflow(entry.content)
+    reading = read_checked(entry.content)
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow
     if source is None:
@@ -181,7 +225,7 @@ def _is_text(content: bytes) -> bool:
 
 def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Each problem once, with its place, in the order of the text."""
-    once = list(dict.fromkeys(problems))
+    once = list({(one.code, one.pointer, one.message, one.severity): one for one in problems}.values())
     placed = [problem for problem in once if problem.line]
     unplaced = [problem for problem in once if not problem.line]
     found = (*placed, *with_places(content.decode(), unplaced)) if unplaced else tuple(placed)
@@ -200,9 +244,18 @@ def _ending_advice(name: str, source: SourceWorkflow | None) -> Iterable[Problem
         )
 
 
-def _name_advice(source: SourceWorkflow) -> Iterable[Problem]:
-    """What the library would say about the id; here only a warning, because the file may be anywhere."""
-    if source.id.startswith(RESERVED_NAMESPACE):
+def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWorkflow) -> Iterable[Problem]:
+    """What the library says about the id of this very file; of a file elsewhere, what it would say."""
+    told = [
+        problem
+        for entry in catalog.entries
+        if entry.content == content and entry.source_ref.rpartition("/")[2] == name
+        for problem in entry.problems
+        if problem.code in ("reserved_id", "shadowed_id")
+    ]
+    if told:
+        yield from told
+    elif source.id.startswith(RESERVED_NAMESPACE):
         yield Problem(
             code="reserved_id",
             message=f"{source.id}: ids that begin with wr. are reserved for bundled workflows.",
@@ -217,16 +270,11 @@ def _name_advice(source: SourceWorkflow) -> Iterable[Problem]:
             pointer="/id",
             fix=f"Name it {suggested_id(source.id, 'project')}.",
             severity="warning",
+            edit=replaced("/id", suggested_id(source.id, "project")),
         )
 
 
-def _is_contract(document: WorkflowText) -> bool:
-    """A file in a folder of contracts is one: that is where projects keep them."""
-    return document.source.replace("\\", "/").split("/")[-2:-1] == [_CONTRACT_FOLDER]
-
-
-def _examine_contract(document: WorkflowText) -> Examined:
-    read = read_contract(_content(document), document.source)
+def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
     return Examined(target=document.source, workflow_id=read.id, problems=read.problems)
 
 

@@ -16,7 +16,7 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, problem_row, project_of
 from handrail.runtime.workflow_inputs import InputOutline, input_outlines
-from handrail.workflows.catalog import CatalogEntry, catalog_order
+from handrail.workflows.catalog import BrokenContract, CatalogEntry, catalog_order
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -61,15 +61,31 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
     """One page of the catalog."""
     project = project_of(rt, request.project)
     words = "" if request.query is UNSET else request.query.lower()
+    catalog = catalog_of(rt, project)
     entries = [
         entry
-        for entry in catalog_of(rt, project).entries
+        for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
         if (request.kind is UNSET or entry.kind == request.kind)
         and (request.sources is UNSET or entry.source_kind in request.sources)
         and _matches(entry, words.split())
     ]
     page = page_of(rt, OPERATION, request, entries, catalog_order, _row)
     return Success(data={"project": project, "scope": _scope(request)}, page=page)
+
+
+def _contract_entry(broken: BrokenContract) -> CatalogEntry:
+    """A contract file that cannot be used is listed as a workflow file would be."""
+    return CatalogEntry(
+        id=broken.id,
+        name=broken.source_ref,
+        description="",
+        kind="contract",
+        source_kind=broken.source_kind,
+        source_ref=broken.source_ref,
+        content=broken.content,
+        problems=broken.problems,
+        is_usable=False,
+    )
 
 
 def _scope(request: ListWorkflows) -> str:

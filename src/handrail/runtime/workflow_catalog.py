@@ -12,17 +12,20 @@ from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
+from handrail.runtime.registry import OPERATION_NAMES
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
+from handrail.workflows.checking.flow import FlowFacts, check_flow
+from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.edits import edit_rows
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.reader import read_workflow
 
 
 def project_of(rt: Runtime, asked: str | UnsetType) -> str:
@@ -42,7 +45,7 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
     """
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     for entry in named:
-        source = read_workflow(entry.content).workflow if entry.is_usable else None
+        source = read_checked(entry.content).workflow if entry.is_usable else None
         if source is not None:
             return entry, source
     broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
@@ -79,14 +82,35 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
     needs_routines = calls_routine(source.steps)
     surroundings = Surroundings(
         contracts=catalog.contracts,
+        broken_contracts={
+            one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
+            for one in reversed(catalog.broken_contracts)
+        },
         routines=_routines(catalog, entry, wants_foreign=False) if needs_routines else (),
         foreign_routines=_routines(catalog, entry, wants_foreign=True) if needs_routines else (),
         is_foreign=_is_foreign(entry.content),
     )
     compilation = compile_workflow(source, surroundings)
+    if compilation.pinned is not None:
+        compilation = _with_flow(source, compilation, is_foreign=surroundings.is_foreign)
     if not compilation.problems:
         return compilation
     return replace(compilation, problems=with_places(entry.content.decode(), compilation.problems))
+
+
+def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: bool) -> Compilation:
+    """What compiles is also held against what a run would meet."""
+    assert compilation.pinned is not None, "only what compiles has a way through it"
+    given = FlowFacts(
+        pointers=compilation.pointers, operations=frozenset(OPERATION_NAMES), is_foreign=is_foreign
+    )
+    found = check_flow(source, compilation.pinned.workflow, given)
+    is_sound = all(problem.severity != "error" for problem in found)
+    return replace(
+        compilation,
+        pinned=compilation.pinned if is_sound else None,
+        problems=(*compilation.problems, *found),
+    )
 
 
 def problem_row(problem: Problem) -> dict[str, Any]:
@@ -99,6 +123,7 @@ def problem_row(problem: Problem) -> dict[str, Any]:
         **place,
         "fix": problem.fix,
         "severity": problem.severity,
+        **({"edit": edit_rows(problem.edit)} if problem.edit else {}),
     }
 
 
@@ -114,7 +139,7 @@ def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) ->
     ]
     ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
     readings = [
-        read_workflow(entry.content).workflow
+        read_checked(entry.content).workflow
         for entry in ordered
         if _is_foreign(entry.content) == wants_foreign
     ]

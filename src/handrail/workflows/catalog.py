@@ -9,10 +9,15 @@ from typing import Literal, Protocol
 import msgspec
 
 from handrail.contract.vocabulary import SourceKind
+from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Contract, InputSpec
-from handrail.workflows.compiling.project_contracts import read_contract
+from handrail.workflows.compiling.project_contracts import (
+    ReadContract,
+    read_checked_contract,
+    read_contract,
+)
+from handrail.workflows.edits import replaced
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.reader import read_workflow
 from handrail.workflows.workflow_id import IdStatus, WorkflowKind, id_status
 
 RESERVED_NAMESPACE = "wr."
@@ -38,7 +43,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     description: str
-    kind: WorkflowKind = "workflow"
+    kind: WorkflowKind | Literal["contract"] = "workflow"
     source_kind: SourceKind
     source_ref: str
     content: bytes
@@ -56,13 +61,23 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
         return id_status(self.id)
 
 
+class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
+    """A contract file with what is wrong with it."""
+
+    id: str
+    source_kind: SourceKind
+    source_ref: str
+    content: bytes
+    problems: tuple[Problem, ...]
+
+
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     """What a project can use."""
 
     entries: tuple[CatalogEntry, ...]
     contracts: dict[str, Contract] = {}
-    contract_problems: dict[str, tuple[Problem, ...]] = {}
-    """File name of a contract to what is wrong with it."""
+    broken_contracts: tuple[BrokenContract, ...] = ()
+    """Contract files that nothing can use, by source and name."""
 
 
 class FoundFile(Protocol):
@@ -96,17 +111,17 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
                 taken[entry.id] = f"{file.source_kind} {file.source_ref}"
             entries.append(entry)
     ids = frozenset(entry.id for entry in entries)
-    contracts, problems = _contracts(found)
+    contracts, broken = _contracts(found)
     return Catalog(
         entries=tuple(sorted((_with_suggestion(entry, ids) for entry in entries), key=catalog_order)),
         contracts=contracts,
-        contract_problems=problems,
+        broken_contracts=broken,
     )
 
 
 def summarise(content: bytes) -> Summary:
     """Read a file for a listing."""
-    reading = read_workflow(content)
+    reading = read_checked(content)
     source = reading.workflow
     if source is None:
         return Summary(problems=reading.problems)
@@ -195,16 +210,17 @@ def _name_problem(entry: CatalogEntry, taken: dict[str, str]) -> Problem | None:
             code="reserved_id",
             message=f"{entry.id}: ids that begin with wr. are reserved for bundled workflows.",
             pointer="/id",
-            fix="Choose another namespace, such as project.",
+            fix=f"Name it {_own_id(entry)}.",
+            edit=replaced("/id", _own_id(entry)),
         )
     if entry.id in taken:
-        return Problem(
-            code="shadowed_id",
-            message=f"{entry.id} is already defined by {taken[entry.id]}.",
-            pointer="/id",
-            fix="Give this workflow an id of its own; nothing shadows another workflow.",
-        )
+        return _shadowed(entry.id, taken[entry.id])
     return None
+
+
+def _own_id(entry: CatalogEntry) -> str:
+    namespace = "user" if entry.source_kind == "user" else "project"
+    return f"{namespace}.{entry.id.removeprefix(RESERVED_NAMESPACE)}"
 
 
 def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
@@ -214,18 +230,59 @@ def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
     return msgspec.structs.replace(entry, suggested_id=better)
 
 
-def _contracts(files: list[FoundFile]) -> tuple[dict[str, Contract], dict[str, tuple[Problem, ...]]]:
+def _contracts(files: list[FoundFile]) -> tuple[dict[str, Contract], tuple[BrokenContract, ...]]:
     contracts: dict[str, Contract] = {}
-    problems: dict[str, tuple[Problem, ...]] = {}
+    defined: dict[str, str] = {}
+    broken: list[BrokenContract] = []
     for file in files:
         if file.holds != "contract":
             continue
-        read = read_contract(file.content, file.source_ref)
-        if read.contract is not None and read.id not in contracts:
+        read = _read_contract(file)
+        problems = read.problems
+        if read.contract is not None and read.id in contracts:
+            problems = (_shadowed(read.id, defined[read.id]),)
+        elif read.contract is not None:
             contracts[read.id] = read.contract
-        if read.problems:
-            problems[file.source_ref] = read.problems
-    return contracts, problems
+            defined[read.id] = f"{file.source_kind} {file.source_ref}"
+        if problems:
+            broken.append(
+                BrokenContract(
+                    id=read.id,
+                    source_kind=file.source_kind,
+                    source_ref=file.source_ref,
+                    content=file.content,
+                    problems=problems,
+                )
+            )
+    return contracts, tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref)))
+
+
+def _read_contract(file: FoundFile) -> ReadContract:
+    """The contract; what was remembered about the same bytes under the same name is not found out again."""
+    if file.trouble:
+        name = file.source_ref.rsplit("/", 1)[-1].removesuffix(".json")
+        return ReadContract(id=name, problems=_trouble(file).problems)
+    remembered = _remembered(file)
+    if remembered is None:
+        return read_checked_contract(file.content, file.source_ref)
+    if remembered.problems:
+        return ReadContract(id=remembered.id, problems=remembered.problems)
+    return read_contract(file.content, file.source_ref)
+
+
+def summarise_contract(content: bytes, source_ref: str) -> Summary:
+    """What is wrong with a contract file; it depends on the content and on the file's name."""
+    read = read_checked_contract(content, source_ref)
+    return Summary(id=read.id, problems=read.problems)
+
+
+def _shadowed(name: str, by: str) -> Problem:
+    return Problem(
+        code="shadowed_id",
+        message=f"{name} is already defined by {by}.",
+        pointer="/id",
+        fix="Give this one an id of its own; nothing shadows another.",
+    )
 
 
 _SUMMARY = msgspec.json.Decoder(Summary)

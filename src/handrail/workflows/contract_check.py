@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import nearest, only_near
 from handrail.contract.wording import quoted
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_PATTERN_SIZE
 from handrail.workflows.patterns import pattern_trouble
@@ -44,6 +44,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """The place in the document; of a missing member, where it should be."""
     rule: str
     message: str
+    meant: str = ""
+    """Of a member that is not known: the one that it nearly is."""
 
 
 class HasExample(Protocol):
@@ -92,7 +94,7 @@ def allowed_schema(schema: Json) -> list[Trouble]:
     try:
         _validator(schema)
     except ValueError as error:
-        return [_whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")]
+        return [_misused(error)]
     reason = unsatisfiable(schema)
     return [_whole(reason, "Change the schema so that an artifact can fit.")] if reason else []
 
@@ -156,10 +158,17 @@ def _worded(error: ValidationError, schema: Schema) -> Iterator[Violation]:
             near = nearest(name, known, most=1)
             advice = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'no members'}."
             yield Violation(
-                pointer=member(pointer, name), rule=rule, message=f"{quoted(name)} is not known; {advice}"
+                pointer=member(pointer, name),
+                rule=rule,
+                message=f"{quoted(name)} is not known; {advice}",
+                meant=only_near(name, [one for one in known if one not in _names(error.instance)]),
             )
     else:
         yield Violation(pointer=pointer, rule=rule, message=_sentence(rule, details, error.instance))
+
+
+def _names(value: Any) -> list[str]:
+    return list(value) if isinstance(value, dict) else []
 
 
 def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
@@ -248,6 +257,19 @@ def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:
 def _first_line(error: ValueError) -> str:
     text = str(error).strip().partition("\n")[0]
     return quoted(text).strip('"').removesuffix(".") + "."
+
+
+def _misused(error: ValueError) -> Trouble:
+    """A keyword with a value that it cannot have; the library knows the place."""
+    path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
+    if not path or kind is None:
+        return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
+    pointer = ""
+    for step in path:
+        pointer = member(pointer, step)
+    sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
+    message = f"The keyword {quoted(str(path[-1]))} cannot have this value. {sentence}"
+    return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
 
 
 def _whole(message: str, fix: str) -> Trouble:

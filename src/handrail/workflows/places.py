@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from handrail.contract.json_syntax import first_trouble
+from handrail.workflows.edits import NO_EDIT, Edit, rewritten
 from handrail.workflows.problem import Problem
 
 Place: TypeAlias = tuple[int, int]
@@ -65,6 +67,21 @@ def place_of_depth(text: str, limit: int) -> Place:
         if depth > limit:
             return _place(text, match.start())
     return 1, 1
+
+
+def repair_of(content: bytes) -> tuple[str, Edit]:
+    """How to make a text JSON that is none, in words and, where it is certain, as an edit."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return "", NO_EDIT
+    trouble = first_trouble(text)
+    if trouble is None:
+        return "", NO_EDIT
+    if trouble.text is None:
+        return trouble.fix, NO_EDIT
+    line, column = _place(text, trouble.position)
+    return trouble.fix, rewritten(line, column, trouble.length, trouble.text)
 
 
 def _place(text: str, offset: int) -> Place:

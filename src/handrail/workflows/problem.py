@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.workflows.edits import NO_EDIT, EditOperation
+
 ProblemCode: TypeAlias = Literal[
     "unreadable",
     "not_an_object",
@@ -40,7 +42,16 @@ ProblemCode: TypeAlias = Literal[
     "bad_source",
     "foreign_spelling",
     "changed_meaning",
+    "undeclared_name",
+    "bad_placeholder",
+    "not_a_list",
+    "read_too_early",
+    "impassable_gate",
+    "broken_contract",
 ]
+
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +61,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     pointer: str
     fix: str
-    severity: Literal["error", "warning", "hint"] = "error"
+    severity: Severity = "error"
     line: int = 0
     """1-based; 0 while the place is not known."""
     column: int = 0
+    edit: tuple[EditOperation, ...] = NO_EDIT
+    """The fix for a program; empty where an author has to choose."""

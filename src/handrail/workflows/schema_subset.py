@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import only_near
 from handrail.contract.wording import quoted
+from handrail.workflows.edits import NO_EDIT, Edit, renamed, replaced
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -36,6 +37,8 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
     message: str
     fix: str
+    edit: Edit = NO_EDIT
+    """The fix for a program, with pointers into the schema."""
 
 
 def member(pointer: str, name: str | int) -> str:
@@ -118,30 +121,60 @@ def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
 def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
-        near = nearest(keyword, CHECKS, most=1)
-        advice = f"Did you mean {near[0]}?" if near else f"Use only {', '.join(sorted(CHECKS))}."
+        near = only_near(keyword, CHECKS - set(schema))
+        advice = f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}."
+        place = member(pointer, keyword)
         yield Trouble(
-            pointer=member(pointer, keyword),
+            pointer=place,
             message=f"Contracts do not use the keyword {quoted(keyword)}.",
             fix=advice,
+            edit=renamed(place, near) if near else NO_EDIT,
         )
     named = schema.get("type", [])
     for name in named if isinstance(named, list) else [named]:
         if name not in TYPES:
-            near = nearest(str(name), TYPES, most=1)
+            near = _OTHER_TYPES.get(str(name).lower(), "") or only_near(str(name), TYPES)
             yield Trouble(
                 pointer=pointer + "/type",
                 message=f"{quoted(str(name))} is not a type.",
-                fix=f"Did you mean {near[0]}?" if near else f"Use one of {', '.join(TYPES)}.",
+                fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
+                edit=replaced(pointer + "/type", near) if near and isinstance(named, str) else NO_EDIT,
+            )
+    yield from _required(schema, pointer)
+
+
+_OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
+"""What the types are called elsewhere."""
+
+
+def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
+    """A required member that is nearly a declared one would be asked for beside it."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or not isinstance(properties, dict):
+        return
+    for place, name in enumerate(required):
+        is_new = isinstance(name, str) and name not in properties
+        near = only_near(name, [one for one in properties if one not in required]) if is_new else ""
+        if near:
+            here = f"{pointer}/required/{place}"
+            yield Trouble(
+                pointer=here,
+                message=f"{quoted(name)} is required and not declared under properties.",
+                fix=f"Did you mean {near}?",
+                edit=replaced(here, near),
             )
 
 
 def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
     if not str(schema["$ref"]).startswith(_DEFS):
+        older = str(schema["$ref"]).removeprefix("#/definitions/")
+        is_older = older != schema["$ref"]
         yield Trouble(
             pointer=pointer + "/$ref",
             message=f"The reference {quoted(str(schema['$ref']))} leaves the document.",
-            fix=f"Put the schema under $defs and write {_DEFS} with its name.",
+            fix=f"Put the schema under $defs and write {_DEFS}{older if is_older else ' with its name'}.",
+            edit=replaced(pointer + "/$ref", _DEFS + older) if is_older else NO_EDIT,
         )
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
         yield Trouble(
@@ -154,14 +187,19 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
 def _circles(schema: Schema) -> Iterator[Trouble]:
     """Definitions that are unknown or contain themselves: nobody can fill those in."""
     definitions = _definitions(schema)
-    uses = {name: set(_names_in(inner, MAX_DEPTH)) for name, inner in definitions.items()}
+    named = {
+        name: list(_names_in(inner, member("/$defs", name), MAX_DEPTH)) for name, inner in definitions.items()
+    }
+    uses = {name: {used for _, used in found} for name, found in named.items()}
     body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
-    for name in sorted(set(_names_in(body, MAX_DEPTH)).union(*uses.values()) - set(definitions)):
-        near = nearest(name, definitions, most=1)
+    everywhere = [*_names_in(body, "", MAX_DEPTH), *(one for found in named.values() for one in found)]
+    for place, name in sorted(one for one in everywhere if one[1] not in definitions):
+        near = only_near(name, definitions)
         yield Trouble(
-            pointer="/$defs",
+            pointer=place,
             message=f"There is no definition {quoted(name)}.",
-            fix=f"Did you mean {near[0]}?" if near else "Add it under $defs.",
+            fix=f"Did you mean {near}?" if near else "Add it under $defs.",
+            edit=replaced(place, _DEFS + near) if near else NO_EDIT,
         )
     for name in sorted(uses):
         reached: set[str] = set()
@@ -178,12 +216,13 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
             )
 
 
-def _names_in(schema: Json, depth: int) -> Iterator[str]:
+def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Every definition that is named inside a schema, with the place of its `$ref`."""
     if not isinstance(schema, dict) or depth < 0:
         return
     if "$ref" in schema:
         if str(schema["$ref"]).startswith(_DEFS):
-            yield str(schema["$ref"]).removeprefix(_DEFS)
+            yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(_DEFS)
         return
-    for _, inner in inner_schemas(schema):
-        yield from _names_in(inner, depth - 1)
+    for place, inner in inner_schemas(schema):
+        yield from _names_in(inner, pointer + place, depth - 1)

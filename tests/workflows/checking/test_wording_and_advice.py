@@ -136,14 +136,6 @@ def test_a_contract_that_asks_for_a_flag_only_is_a_warning() -> None:
     assert seen(problems) == [("warning", "flag_only_validation", "/steps/0/output")]
 
 
-def test_a_rule_that_nothing_passes_is_a_warning() -> None:
-    impossible = {"type": "object", "properties": {"n": {"enum": []}}, "required": ["n"]}
-
-    problems = linted(step("a", validation=[{"type": "schema", "schema": impossible, "message": "Report."}]))
-
-    assert seen(problems) == [("warning", "unsatisfiable_contract", "/steps/0/validation")]
-
-
 @pytest.mark.parametrize(
     ("size", "is_near"), [(MAX_PROMPT_BYTES * 3 // 4, False), (MAX_PROMPT_BYTES * 9 // 10, True)]
 )

@@ -163,8 +163,8 @@ def test_all_problems_come_at_once_each_at_its_place() -> None:
         [
             ("error", "unknown_id", "/steps/0/when"),
             ("error", "unknown_id", "/steps/1/output/contractRef"),
-            ("error", "unknown_id", "/steps/2/functionRefs"),
-            ("error", "unknown_id", "/steps/3/promptBlocks/goal/0"),
+            ("error", "unknown_id", "/steps/2/functionRefs/0"),
+            ("error", "unknown_id", "/steps/3/promptBlocks/goal/0/refId"),
             ("error", "unknown_id", "/steps/4/templateId"),
             ("error", "loop_without_decision", "/steps/5"),
             ("error", "unknown_id", "/features/0"),
@@ -173,7 +173,7 @@ def test_all_problems_come_at_once_each_at_its_place() -> None:
     fixes = {problem.pointer: problem.fix for problem in done.problems}
     assert fixes["/steps/0/when"] == "Did you mean large?"
     assert fixes["/steps/1/output/contractRef"] == "Did you mean wr.contracts.decision?"
-    assert fixes["/steps/2/functionRefs"] == "Did you mean verify?"
+    assert fixes["/steps/2/functionRefs/0"] == "Did you mean verify?"
     assert fixes["/steps/4/templateId"] == "Did you mean wr.templates.handoff_summary?"
     assert fixes["/features/0"] == "Did you mean wr.features.mode_guidance?"
 

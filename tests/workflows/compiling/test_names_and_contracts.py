@@ -163,8 +163,8 @@ def test_an_unknown_assessment_and_an_unknown_level_are_errors() -> None:
     done = compilation(document(*steps, assessments=declared))
 
     assert found(done) == [
-        ("error", "unknown_id", "/steps/0/gates/0"),
-        ("error", "unknown_id", "/steps/1/gates/0"),
+        ("error", "unknown_id", "/steps/0/gates/0/assessmentId"),
+        ("error", "unknown_id", "/steps/1/gates/0/followups/hihg"),
     ]
     assert [problem.fix for problem in done.problems] == ["Did you mean risk?", "Did you mean high?"]
 

@@ -76,12 +76,12 @@ def test_the_sentences_are_for_the_author() -> None:
 
     assert said["/descripton"] == ("The key descripton is not known here.", "Did you mean description?")
     assert said["/conditions/0/op"] == ("op cannot be equal.", "Did you mean equals?")
-    assert said["/steps/0/prompt"] == ("prompt is a number, not a text.", "Write a text here.")
+    assert said["/steps/0/prompt"] == ("prompt is a number, not a text.", 'Write "7".')
     assert said["/steps/1/body/0/id"] == (
         "The id plan is already used at /steps/0/id.",
-        "Give each its own id.",
+        "Give each its own id, such as plan_2 here.",
     )
-    assert said["/steps/1/body/1"] == ("title is missing.", 'Add "title": What people see.')
+    assert said["/steps/1/body/1"] == ("title is missing.", 'Add "title": "Check".')
     assert said["/steps/1/maxIterations"] == (
         "maxIterations is not a whole number from 1 to 1000.",
         "Write a whole number from 1 to 1000.",
@@ -166,7 +166,9 @@ def test_any_key_misspelt_anywhere_is_one_problem_that_names_it() -> None:
 
 
 def test_a_misspelt_key_beside_the_right_one_still_gets_a_name() -> None:
-    check_one(with_step(titel="x"), "unknown_key", "/steps/0/titel", "Did you mean title?")
+    fix = "title is already there: keep the value that you mean under title."
+
+    check_one(with_step(titel="x"), "unknown_key", "/steps/0/titel", fix)
 
 
 def test_a_key_that_resembles_none_gets_the_list() -> None:
@@ -174,7 +176,7 @@ def test_a_key_that_resembles_none_gets_the_list() -> None:
         SMALLEST | {"features": [{"id": "wr.features.x", "zzzzzzzzzzzz": 1}]},
         "unknown_key",
         "/features/0/zzzzzzzzzzzz",
-        "Remove it; known keys: id, config.",
+        "Remove it, or move it under extra; known keys: id, config.",
     )
 
 

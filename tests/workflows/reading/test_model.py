@@ -85,8 +85,10 @@ PLAN = SourceStep(
     ),
     guidance=("Short sentences.",),
     agent_role="You plan.",
-    require_confirmation=ConditionRef(condition_id="is_risky", pointer="/steps/0/requireConfirmation"),
-    when=ConditionRef(condition_id="is_large", pointer="/steps/0/when"),
+    require_confirmation=ConditionRef(
+        condition_id="is_risky", pointer="/steps/0/requireConfirmation/conditionId"
+    ),
+    when=ConditionRef(condition_id="is_large", pointer="/steps/0/when/conditionId"),
     contract_ref="wr.contracts.plan",
     hints=("Name the files.",),
     rules=(

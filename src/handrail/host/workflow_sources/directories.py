@@ -9,13 +9,15 @@ from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import make_readable, quoted
 from handrail.host.plain_files import opened_plainly, why_unreadable
 from handrail.ports import WorkflowFile
+from handrail.workflows.file_kinds import file_kind, is_looked_into
 from handrail.workflows.limits import MAX_SOURCE_BYTES
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 _YAML = (".yaml", ".yml")
 
 MOST_FILES = 5_000
-"""Per directory; more is a mistake in the path, not a library."""
+"""Per directory, with what is below it; more is a mistake in the path, not a library."""
+MOST_FOLDERS = 1_000
 
 
 def files_in(
@@ -25,36 +27,51 @@ def files_in(
     holds: _Holds = "workflow",
     shown_as: str = "",
 ) -> list[WorkflowFile]:
-    """Every `*.json`, and what is meant to be one, by name.
+    """Every `*.json` in a directory and below it, and what is meant to be one, by name.
 
-    `shown_as` stands before the names where a directory is not the usual one.
+    `shown_as` stands before the names where a directory is not the usual one. A folder `contracts` holds
+    contracts, wherever it is. Links to folders are not followed.
     """
-    try:
-        names = sorted(name for name in os.listdir(directory) if name.endswith(_endings(holds)))
-    except OSError:
-        return []
+    names = sorted(_names_below(directory))
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
         _found(os.path.join(directory, name), source_kind, make_readable(prefix + name), holds)
         for name in names[:MOST_FILES]
+        if holds == "workflow" or not name.endswith(_YAML)
     ]
     if len(names) > MOST_FILES:
         found.append(_too_many(source_kind, shown_as, len(names)))
     return found
 
 
-def _endings(holds: _Holds) -> tuple[str, ...]:
-    """A workflow in YAML is listed too, with what is wrong: its author would look for it in vain."""
-    return (".json", *_YAML) if holds == "workflow" else (".json",)
+def _names_below(directory: str) -> list[str]:
+    """Names of files, relative to the directory; what cannot be opened holds nothing."""
+    found: list[str] = []
+    folders = [""]
+    for folder in folders:  # grows while it is walked
+        try:
+            with os.scandir(os.path.join(directory, folder)) as entries:
+                seen = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except OSError:
+            continue
+        for name, is_folder in seen:
+            path = f"{folder}/{name}" if folder else name
+            if not is_folder or name.endswith((".json", *_YAML)):
+                found += [path] if file_kind(path) else []
+            elif is_looked_into(name) and len(folders) < MOST_FOLDERS:
+                folders.append(path)
+    return found
 
 
 def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds) -> WorkflowFile:
+    held: _Holds = "contract" if file_kind(path) == "contract" else holds
+
     def unusable(trouble: str, remedy: str) -> WorkflowFile:
         return WorkflowFile(
             source_kind=source_kind,
             source_ref=source_ref,
             content=b"",
-            holds=holds,
+            holds=held,
             trouble=trouble,
             remedy=remedy,
         )
@@ -69,7 +86,7 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds) -
     why = "" if content else why_unreadable(path)
     if why:
         return unusable(f"{quoted(source_ref)} {why}.", "Put a JSON file in its place, or remove it.")
-    return WorkflowFile(source_kind=source_kind, source_ref=source_ref, content=content, holds=holds)
+    return WorkflowFile(source_kind=source_kind, source_ref=source_ref, content=content, holds=held)
 
 
 def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:

@@ -15,7 +15,7 @@ import msgspec
 import handrail.workflows
 from handrail.host.private_files import ensure_private_directory
 from handrail.ports import WorkflowFile
-from handrail.workflows.catalog import encode_summary, summarise
+from handrail.workflows.catalog import encode_summary, summarise, summarise_contract
 
 MOST_ENTRIES = 20_000
 _TABLE = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -35,10 +35,10 @@ class SummaryCache:
         used: dict[str, bytes] = {}
         done: list[WorkflowFile] = []
         for file in listed:
-            if file.holds == "workflow" and not file.trouble:
-                digest = hashlib.sha256(file.content).hexdigest()
+            if not file.trouble:
+                digest = _digest(file)
                 if digest not in used:
-                    used[digest] = known.get(digest) or encode_summary(summarise(file.content))
+                    used[digest] = known.get(digest) or _summary(file)
                 file = msgspec.structs.replace(file, summary=used[digest])
             done.append(file)
         if not used.keys() <= known.keys():
@@ -60,6 +60,20 @@ class SummaryCache:
             os.replace(temporary, path)
         except OSError:
             return
+
+
+def _digest(file: WorkflowFile) -> str:
+    """What a summary depends on: the content, and of a contract also the file's name."""
+    if file.holds == "workflow":
+        return hashlib.sha256(file.content).hexdigest()
+    name = file.source_ref.rpartition("/")[2].encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"contract\0" + name + b"\0" + file.content).hexdigest()
+
+
+def _summary(file: WorkflowFile) -> bytes:
+    if file.holds == "workflow":
+        return encode_summary(summarise(file.content))
+    return encode_summary(summarise_contract(file.content, file.source_ref))
 
 
 def _load(path: str) -> dict[str, bytes]:

@@ -60,7 +60,7 @@ def store(given: Examined) -> Finding:
 def workflow_library(given: Examined) -> Finding:
     catalog = catalog_of(given.rt, given.project)
     broken = [entry.id for entry in catalog.entries if not entry.is_usable]
-    contracts = sorted(catalog.contract_problems)
+    contracts = sorted(one.source_ref for one in catalog.broken_contracts)
     facts: dict[str, Json] = {
         "workflows": len(catalog.entries),
         "broken": sorted(broken)[:20],

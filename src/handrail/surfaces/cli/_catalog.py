@@ -109,7 +109,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "workflow simulate": {
         "path": "workflow simulate",
-        "usage": "handrail workflow simulate [ID|PATH] [--record RUN] [--replay FILE] [--mode full_auto_never_stop|full_auto_stop_on_user_deps|guided] [--max-paths MAX-PATHS] [--report-only] [flags]",
+        "usage": "handrail workflow simulate [ID|PATH] [--record RUN] [--replay FILE] [--mode full_auto_never_stop|full_auto_stop_on_user_deps|guided] [--max-paths MAX-PATHS] [--max-starts MAX-STARTS] [--report-only] [flags]",
         "summary": "Walk every branch of a workflow without an agent, or replay a recorded run against it.",
         "operation": "workflow.simulate",
         "effect": "read",
@@ -121,6 +121,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--replay", "value": "FILE", "choices": (), "is_required": False, "environment": "", "text": "A regression case as JSON: walk its run again."},
             {"name": "--mode", "value": "full_auto_never_stop|full_auto_stop_on_user_deps|guided", "choices": ("full_auto_never_stop", "full_auto_stop_on_user_deps", "guided"), "is_required": False, "environment": "", "text": "Only this autonomy; default all three."},
             {"name": "--max-paths", "value": "MAX-PATHS", "choices": (), "is_required": False, "environment": "", "text": "Walks per mode; default 2000."},
+            {"name": "--max-starts", "value": "MAX-STARTS", "choices": (), "is_required": False, "environment": "", "text": "Sets of input values; default 64."},
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
@@ -649,7 +650,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail update --check --compact", "handrail update --dry-run --compact", "handrail update"),
-        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_AUTH", "E_FORBIDDEN", "E_CONFIG", "E_CONFLICT", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER", "E_TIMEOUT", "E_INTEGRITY", "E_IO", "E_INTERRUPTED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_AUTH", "E_FORBIDDEN", "E_CONFIG", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER", "E_TIMEOUT", "E_INTEGRITY", "E_IO", "E_INTERRUPTED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "INTERNAL_ERROR"),
     },
     "hook": {
         "path": "hook",

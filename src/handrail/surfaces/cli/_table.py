@@ -117,6 +117,7 @@ COMMANDS: dict[str, Command] = {
             {"name": "replay", "flag": "--replay", "kind": "file", "value": "FILE", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "mode", "flag": "--mode", "kind": "choice", "value": "full_auto_never_stop|full_auto_stop_on_user_deps|guided", "position": 0, "required": False, "choices": ("full_auto_never_stop", "full_auto_stop_on_user_deps", "guided"), "least": 0, "most": 0, "is_plural": False},
             {"name": "maxPaths", "flag": "--max-paths", "kind": "int", "value": "MAX-PATHS", "position": 0, "required": False, "choices": (), "least": 1, "most": 100000, "is_plural": False},
+            {"name": "maxStarts", "flag": "--max-starts", "kind": "int", "value": "MAX-STARTS", "position": 0, "required": False, "choices": (), "least": 1, "most": 4096, "is_plural": False},
             {"name": "reportOnly", "flag": "--report-only", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),

@@ -8,6 +8,7 @@ import os
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quoted, shortened
+from handrail.workflows.file_kinds import file_kind, is_looked_into
 
 MOST_FILES = 1_000
 MOST_FOLDERS = 10_000
@@ -38,7 +39,9 @@ def is_workflow_id(word: str) -> bool:
 
 
 def workflow_files(path: str) -> list[str]:
-    """The file itself, or every JSON file below a directory, sorted. Links to directories are not followed.
+    """The file itself, or every file below a directory that a library would list, sorted.
+
+    Links to directories are not followed.
 
     Raises Fault E_NOT_FOUND for a directory without any, REQUEST_TOO_LARGE for one with too many, and
     E_FORBIDDEN or E_IO.
@@ -49,10 +52,11 @@ def workflow_files(path: str) -> list[str]:
     folders = [path]
     for folder in folders:  # grows while it is walked
         for name, is_folder in _entries(folder):
+            place = os.path.join(folder, name)
             if is_folder:
-                folders.append(os.path.join(folder, name))
-            elif name.endswith(_SUFFIX) and not _is_special(os.path.join(folder, name)):
-                found.append(os.path.join(folder, name))
+                folders += [place] if is_looked_into(name) else []
+            elif file_kind(os.path.abspath(place)) and not _is_special(place):
+                found.append(place)
         if len(found) > MOST_FILES or len(folders) > MOST_FOLDERS:
             raise _too_many(path)
     if not found:

@@ -12,7 +12,8 @@ from handrail.contract.wording import quoted
 from handrail.workflows.builtins.placeholders import input_named_by
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.reading.findings import child, shown
+from handrail.workflows.edits import NO_EDIT, renamed
+from handrail.workflows.reading.findings import child, shown, surely_meant
 from handrail.workflows.reading.value_fit import INPUT_FITS, same_value
 
 
@@ -51,11 +52,13 @@ def checked(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail) -> 
 
 def _spare(taken: Taken, name: str, pointer: str, trail: Trail) -> bool:
     """Report a name that is not taken; whether it may be ignored, as in a file from elsewhere."""
-    near = nearest(name, taken.specs)
+    sure = surely_meant(name, taken.specs)
+    near = [sure] if sure else nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
     fix = f"Did you mean {' or '.join(near)}?" if near else f"Remove it; {taken.owner} takes {names}."
     severity = trail.severity_of_unknown
-    trail.report("bad_argument", pointer, f"{taken.owner} does not take {shown(name)}.", fix, severity)
+    edit = renamed(pointer, sure) if sure and not trail.is_foreign else NO_EDIT
+    trail.report("bad_argument", pointer, f"{taken.owner} does not take {shown(name)}.", fix, severity, edit)
     return severity != "error"
 
 

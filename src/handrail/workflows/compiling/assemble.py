@@ -34,6 +34,7 @@ from handrail.workflows.compiling.placed import Placed, PlacedLeaf, PlacedLoop
 from handrail.workflows.compiling.prompt_text import Surrounding, render_blocks, render_prompt
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.edits import NO_EDIT, renamed
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (
     RepeatCount,
@@ -48,6 +49,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
+from handrail.workflows.reading.findings import child, shown, surely_meant
 
 ASSESSMENT = "wr.contracts.assessment"
 _NOTES_NEEDED = "This step needs notes."
@@ -194,19 +196,30 @@ def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
     assessment = declared.get(gate.assessment_id)
     if assessment is None:
         stand_in = "The step reports no assessment."
-        assembly.trail.unknown("assessment", gate.assessment_id, declared, gate.pointer, stand_in)
+        place = f"{gate.pointer}/assessmentId"
+        assembly.trail.unknown("assessment", gate.assessment_id, declared, place, stand_in)
         return None
     assembly.shelf.contract(ASSESSMENT, gate.pointer)
     levels = {level for levels in assessment.dimensions.values() for level in levels}
     for level in sorted(set(gate.followups) - levels):
-        stand_in = "Nothing follows from it."
-        assembly.trail.unknown(f"level of {gate.assessment_id}:", level, levels, gate.pointer, stand_in)
+        _unknown_level(assembly, gate, level, levels)
     return Gate(
         assessment_id=gate.assessment_id,
         purpose=assessment.purpose,
         dimensions=assessment.dimensions,
         followups={level: text for level, text in sorted(gate.followups.items()) if level in levels},
     )
+
+
+def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set[str]) -> None:
+    """A follow-up for a level that the assessment does not have; it is a key, so it is renamed."""
+    trail, place = assembly.trail, child(f"{gate.pointer}/followups", level)
+    near = surely_meant(level, [one for one in levels if one not in gate.followups])
+    fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(levels))}."
+    stand_in = " Nothing follows from it." if trail.is_foreign else ""
+    message = f"There is no level of {gate.assessment_id}: {shown(level)}.{stand_in}"
+    edit = renamed(place, near) if near and not trail.is_foreign else NO_EDIT
+    trail.report("unknown_id", place, message, fix, trail.severity_of_unknown, edit)
 
 
 def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Choice:

@@ -18,6 +18,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     contracts: dict[str, Contract] = {}
     """The project's own contracts by id."""
+    broken_contracts: dict[str, str] = {}
+    """Id of a project's contract that cannot be used to the reason."""
     routines: tuple[SourceWorkflow, ...] = ()
     """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts."""
     foreign_routines: tuple[SourceWorkflow, ...] = ()

@@ -53,7 +53,7 @@ def _compiled(
     source: SourceWorkflow, around: Surroundings, parts: tuple[Placed, ...], trail: Trail
 ) -> CompiledWorkflow:
     table = ConditionTable(source.conditions, trail)
-    shelf = Shelf(around.contracts, source.functions, trail)
+    shelf = Shelf(around, source.functions, trail)
     assembly = Assembly(
         source=source,
         table=table,

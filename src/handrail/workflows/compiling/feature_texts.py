@@ -48,7 +48,8 @@ def feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
         spec = find_feature(feature.id)
         if spec is None:
             known = [one.id for one in all_features()]
-            trail.unknown("feature", feature.id, known, feature.pointer, "It is left out.")
+            place = f"{feature.pointer}/id" if feature.config else feature.pointer
+            trail.unknown("feature", feature.id, known, place, "It is left out.")
         elif feature.id in seen:
             _check_repeat(feature, seen[feature.id], trail)
         else:

@@ -9,13 +9,14 @@ import msgspec
 
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import decode_json
-from handrail.contract.suggest import nearest
 from handrail.workflows.compiled import Contract
-from handrail.workflows.contract_check import allowed_schema, violations
+from handrail.workflows.contract_check import Violation, allowed_schema, violations
+from handrail.workflows.edits import NO_EDIT, added, removed, renamed, replaced
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
-from handrail.workflows.places import with_places
+from handrail.workflows.places import repair_of, with_places
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import child, shown
+from handrail.workflows.reading.findings import child, meant, shown, surely_meant
+from handrail.workflows.schema_subset import Trouble
 
 MAX_CONTRACT_BYTES = 4 * MAX_CONTRACT_SCHEMA_BYTES
 _ID = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")
@@ -41,9 +42,7 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
     try:
         document = decode_json(content, max_bytes=MAX_CONTRACT_BYTES)
     except Fault as fault:
-        fix = "Write one JSON object in UTF-8."
-        problem = Problem(code="unreadable", message=fault.message, pointer="", fix=fix)
-        return ReadContract(id=stem, problems=(problem,))
+        return ReadContract(id=stem, problems=(_unreadable(fault, content),))
     if not isinstance(document, dict):
         fix = "Write an object with a schema."
         problem = Problem(code="not_an_object", message="The file is not an object.", pointer="", fix=fix)
@@ -56,40 +55,99 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
     return ReadContract(id=contract_id, contract=_contract(document, contract_id))
 
 
-def contract_trouble(contract: Contract) -> list[tuple[str, str]]:
-    """Why a well-formed contract cannot be used, each reason with its fix. Looks into the schema."""
-    troubles = [(trouble.message, trouble.fix) for trouble in allowed_schema(contract.schema)]
+def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
+    """The same, held against what a contract must be: there is none where its schema or example is wrong."""
+    read = read_contract(content, file_name)
+    if read.contract is None:
+        return read
+    problems = contract_trouble(read.contract)
+    if not problems:
+        return read
+    return ReadContract(id=read.id, problems=with_places(content.decode(), problems))
+
+
+def contract_trouble(contract: Contract) -> list[Problem]:
+    """Why a well-formed contract cannot be used, each reason with its place in the file of the contract."""
+    troubles = [_schema_problem(trouble) for trouble in allowed_schema(contract.schema)]
     if troubles:
         return troubles
     is_closed = contract.schema.get("additionalProperties") is False
     if is_closed and "kind" not in contract.schema.get("properties", {}):
+        kind = {"const": contract.artifact_kind}
+        message = "Its schema does not allow the kind that every artifact has."
         fix = f'Add "kind": {{"const": "{contract.artifact_kind}"}} to its properties.'
-        return [("Its schema does not allow the kind that every artifact has.", fix)]
+        edit = added("/schema/properties/kind", kind)
+        return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
     wrong = violations(contract.schema, contract.example) if contract.example else []
-    return [
-        (f"Its example is wrong at {one.pointer or 'its root'}: {one.message}", "Correct the example.")
-        for one in wrong
-    ]
+    return [_example_problem(one) for one in wrong]
+
+
+def _schema_problem(trouble: Trouble) -> Problem:
+    edit = tuple(
+        msgspec.structs.replace(
+            one, path=f"/schema{one.path}", source=f"/schema{one.source}" if one.source else ""
+        )
+        for one in trouble.edit
+    )
+    return Problem(
+        code="broken_contract",
+        message=trouble.message,
+        pointer=f"/schema{trouble.pointer}",
+        fix=trouble.fix,
+        edit=edit,
+    )
+
+
+def _example_problem(wrong: Violation) -> Problem:
+    """The example must be what its own schema accepts: an agent copies it."""
+    message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
+    pointer, edit = f"/example{wrong.pointer}", NO_EDIT
+    if wrong.pointer == "/kind":
+        edit = removed(pointer)
+    elif wrong.rule == "additionalProperties" and wrong.meant:
+        edit = renamed(pointer, wrong.meant)
+    fix = f"Write it as {wrong.meant}." if wrong.meant else "Correct the example, or the schema."
+    return Problem(code="broken_contract", message=message, pointer=pointer, fix=fix, edit=edit)
+
+
+def _unreadable(fault: Fault, content: bytes) -> Problem:
+    fix, edit = repair_of(content)
+    return Problem(
+        code="unreadable",
+        message=fault.message,
+        pointer="",
+        fix=fix or "Write one JSON object in UTF-8.",
+        line=fault.details.get("line", 1),
+        column=fault.details.get("column", 1),
+        edit=edit,
+    )
 
 
 def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     for name, value in document.items():
         if name not in _KEYS:
-            near = nearest(name, _KEYS)
-            fix = f"Did you mean {' or '.join(near)}?" if near else "Remove it."
+            near = _key_meant(name, document)
+            there = "" if near else meant(name, [one for one in _KEYS if one in document])
+            fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(_KEYS)}."
+            if there:
+                fix = f"{there} is already there: keep the value that you mean under {there}."
+            edit = renamed(child("", name), near) if near else NO_EDIT
             message = f"{shown(name)} is not known here."
-            yield Problem(code="unknown_key", message=message, pointer=child("", name), fix=fix)
+            yield Problem(code="unknown_key", message=message, pointer=child("", name), fix=fix, edit=edit)
         elif not isinstance(value, _KEYS[name][0]):
             words = _KEYS[name][1]
             message = f"{shown(name)} is not {words}."
             yield Problem(code="wrong_type", message=message, pointer=child("", name), fix=f"Write {words}.")
-    if "schema" not in document:
+    if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in document):
         fix = 'Add "schema": a JSON Schema of an object.'
         yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix)
     if not _ID.fullmatch(contract_id):
         message = f"{shown(contract_id)} cannot be the id of a contract."
         fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
-        yield Problem(code="bad_id", message=message, pointer="/id", fix=fix)
+        own = _id_meant(contract_id) if "id" in document else ""
+        edit = replaced("/id", own) if own else NO_EDIT
+        fix = f"Name it {own}." if own else fix
+        yield Problem(code="bad_id", message=message, pointer="/id", fix=fix, edit=edit)
     kind = document.get("artifactKind", "project.any")
     if isinstance(kind, str) and not _KIND.fullmatch(kind):
         message = f"{shown(kind)} cannot be the kind of an artifact."
@@ -100,6 +158,30 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
         fix = f"Write at most {MAX_DESCRIPTION_CHARACTERS} characters."
         message = "guidance is too long for a prompt."
         yield Problem(code="too_large", message=message, pointer="/guidance", fix=fix)
+
+
+_OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "example", "title": "description"}
+
+
+def _key_meant(name: str, document: dict[str, Json]) -> str:
+    """The key that was meant by an unknown one; never one that is already there."""
+    if name in _KEYS:
+        return ""
+    other = _OTHER_KEYS.get(name, "")
+    return other if other and other not in document else surely_meant(name, set(_KEYS) - set(document))
+
+
+def _id_meant(text: str) -> str:
+    """The id in the form that contracts have, with `project.` and `contracts.` where they are missing."""
+    parts = [re.sub("[^a-z0-9_-]+", "_", one.strip().lower()).strip("_") for one in text.split(".")]
+    if len(parts) == 2 and parts[0] != "contracts":
+        parts = [parts[0], "contracts", parts[1]]
+    elif len(parts) < 3:
+        parts = ["project", "contracts", parts[-1]]
+    if parts[0] == "wr":
+        parts[0] = "project"
+    made = ".".join(parts)
+    return made if _ID.fullmatch(made) else ""
 
 
 def _contract(document: dict[str, Json], contract_id: str) -> Contract:

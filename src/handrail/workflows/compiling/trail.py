@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
 
 from handrail.contract.suggest import nearest
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
+from handrail.workflows.edits import NO_EDIT, Edit, replaced
 from handrail.workflows.limits import MAX_PROBLEMS
-from handrail.workflows.problem import Problem, ProblemCode
-from handrail.workflows.reading.findings import shown
-
-Severity: TypeAlias = Literal["error", "warning", "hint"]
+from handrail.workflows.problem import Problem, ProblemCode, Severity
+from handrail.workflows.reading.findings import shown, surely_meant
 
 
 class Trail:
@@ -35,8 +33,9 @@ class Trail:
         message: str,
         fix: str,
         severity: Severity = "error",
+        edit: Edit = NO_EDIT,
     ) -> None:
-        problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity=severity)
+        problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=edit)
         # One mistake in a routine or a shared part would else be told once per use.
         self.has_errors = self.has_errors or severity == "error"
         if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
@@ -51,7 +50,9 @@ class Trail:
         message = f"There is no {what} {shown(name)}."
         if self.is_foreign:
             message = f"{message} {stand_in}"
-        self.report("unknown_id", pointer, message, fix, self.severity_of_unknown)
+        sure = near[0] if len(near) == 1 and not self.is_foreign else ""
+        edit = replaced(pointer, sure) if sure else NO_EDIT
+        self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
         self.decisions.append(Decision(kind=kind, origin=origin, step_id=step_id, why=why))
@@ -71,7 +72,11 @@ def _near(name: str, names: list[str]) -> list[str]:
     """Compared behind the last dot where that much is right: a long prefix would make strangers alike."""
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
-    return [beside[near] for near in nearest(own, beside)] or nearest(name, names, most=1)
+    if not beside:
+        near = surely_meant(name, names)
+        return [near] if near else nearest(name, names)
+    near = surely_meant(own, beside)
+    return [beside[near]] if near else [beside[one] for one in nearest(own, beside)]
 
 
 def _choices(what: str, names: list[str]) -> str:

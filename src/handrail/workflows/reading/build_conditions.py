@@ -27,7 +27,7 @@ def build_when(value: Json, pointer: str, origin: Origin) -> When:
     if isinstance(value, str):
         return ConditionRef(condition_id=value, pointer=origin(pointer))
     if value["kind"] == "condition_ref":
-        return ConditionRef(condition_id=value["conditionId"], pointer=origin(pointer))
+        return ConditionRef(condition_id=value["conditionId"], pointer=origin(f"{pointer}/conditionId"))
     return InlineCondition(condition=build_condition(value), pointer=origin(pointer))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import nearest, only_near
 from handrail.contract.wording import quoted
+from handrail.workflows.edits import NO_EDIT, Edit
 from handrail.workflows.limits import MAX_PROBLEMS
-from handrail.workflows.problem import Problem, ProblemCode
+from handrail.workflows.problem import Problem, ProblemCode, Severity
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 
@@ -16,7 +17,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 class Findings:
     """Problems as they are found. When it is full, whoever looks for more may stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, severity: Severity = "error") -> None:
+        self._severity = severity
         self.problems: list[Problem] = []
         self.closed: set[str] = set()
         """Pointers of values that are not looked into: they are over a limit."""
@@ -25,27 +27,48 @@ class Findings:
     def is_full(self) -> bool:
         return len(self.problems) > MAX_PROBLEMS
 
-    def report(self, code: ProblemCode, pointer: str, message: str, fix: str) -> None:
+    def report(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(code=code, message=message, pointer=pointer, fix=fix))
+            problem = Problem(
+                code=code, message=message, pointer=pointer, fix=fix, severity=self._severity, edit=edit
+            )
+            self.problems.append(problem)
         elif not self.is_full:
-            self.problems.append(_more())
+            self.problems.append(_more(self._severity))
 
 
-def _more() -> Problem:
+def _more(severity: Severity) -> Problem:
     return Problem(
         code="too_many_problems",
         message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
         pointer="",
         fix="Correct the listed ones and check the file again.",
+        severity=severity,
     )
 
 
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant: the same but for its case, or the nearest one, or nothing."""
     names = list(known)
-    same = [one for one in names if one.lower() == name[:64].lower()]
-    return (same or nearest(name, names, 1) or [""])[0]
+    return (_same(name, names) or nearest(name, names, 1) or [""])[0]
+
+
+def surely_meant(name: str, known: Iterable[str]) -> str:
+    """The one name that can have been meant; nothing where two are as near, or a slip could be a word."""
+    names = list(known)
+    same = _same(name, names)
+    if same:
+        return same[0] if len(same) == 1 else ""
+    return only_near(name, names)
+
+
+def _same(name: str, names: list[str]) -> list[str]:
+    """Those that differ in case and in what joins words only."""
+    return [one for one in names if _joined(one) == _joined(name[:64])]
+
+
+def _joined(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def child(pointer: str, name: str | int) -> str:

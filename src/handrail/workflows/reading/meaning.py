@@ -12,13 +12,15 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
+from handrail.workflows.edits import NO_EDIT, Edit, removed, replaced
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_LIST_ITEMS, MAX_PATTERN_CHARACTERS
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.reading.authored_parts import named_ids
-from handrail.workflows.reading.findings import Findings, child, label, meant, shown
+from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
 from handrail.workflows.reading.grammar import SHAPES
+from handrail.workflows.reading.repairs import free_id
 from handrail.workflows.reading.shapes import Record
-from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, same_value
+from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, converted, same_value
 
 Object: TypeAlias = dict[str, Json]
 Meaning: TypeAlias = Callable[[Findings, Object, str], None]
@@ -41,17 +43,31 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
     for index, member in enumerate(members):
         place = child(child(pointer, "enum"), index)
         if not fits(member):
-            found.report("bad_value", place, f"{label(place)} is not {words}.", f"Write {words}.")
+            edit = _converted(declared, member, place)
+            found.report("bad_value", place, f"{label(place)} is not {words}.", f"Write {words}.", edit)
         elif any(same_value(member, earlier) for earlier in members[:index]):
-            found.report("bad_value", place, f"{label(place)} repeats a value.", "Remove one of them.")
+            message = f"{label(place)} repeats a value."
+            found.report("bad_value", place, message, "Remove one of them.", removed(place))
     place = child(pointer, "default")
     default = value.get("default", msgspec.UNSET)
     if default is msgspec.UNSET:
         return
     if not fits(default):
-        found.report("bad_value", place, f"default is not {words}.", f"Write {words}, or change the type.")
+        fix = f"Write {words}, or change the type."
+        found.report(
+            "bad_value", place, f"default is not {words}.", fix, _converted(declared, default, place)
+        )
     elif members and not any(same_value(default, member) for member in members):
-        found.report("bad_value", place, "default is not in the enum.", "Write one of the enum's values.")
+        texts = [member for member in members if isinstance(member, str)]
+        near = surely_meant(default, texts) if isinstance(default, str) else ""
+        fix = f"Did you mean {shown(near)}?" if near else "Write one of the enum's values."
+        edit = replaced(place, near) if near else NO_EDIT
+        found.report("bad_value", place, "default is not in the enum.", fix, edit)
+
+
+def _converted(declared: str, value: Json, pointer: str) -> Edit:
+    made = converted(declared, value)
+    return NO_EDIT if made is None else replaced(pointer, made)
 
 
 def _compare(found: Findings, value: Object, pointer: str) -> None:
@@ -59,7 +75,11 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
     operator = value.get("op")
     if "field" in value and "artifact" not in value and "input" in value:
         fix = "Write the member behind the input's name, with a dot between them, or name an artifact."
-        found.report("bad_value", child(pointer, "field"), "field goes with artifact, not with input.", fix)
+        message, edit = "field goes with artifact, not with input.", NO_EDIT
+        if isinstance(value["input"], str) and isinstance(value["field"], str):
+            joined = f"{value['input']}.{value['field']}"
+            edit = (*replaced(child(pointer, "input"), joined), *removed(child(pointer, "field")))
+        found.report("bad_value", child(pointer, "field"), message, fix, edit)
     if not isinstance(operator, str) or operator not in OPERATOR_FITS:
         return
     is_artifact = "artifact" in value and "input" not in value
@@ -69,7 +89,9 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
     if "value" in value:
         if not fits(value["value"]):
             message = f"value does not suit {operator}: it must be {words}."
-            found.report("bad_value", child(pointer, "value"), message, f"Write {words}.")
+            place, given = child(pointer, "value"), value["value"]
+            edit = replaced(place, [given]) if operator == "in" and fits([given]) else NO_EDIT
+            found.report("bad_value", place, message, f"Write {words}.", edit)
     elif operator != "exists" and _lacks(value, "value", "compare"):
         found.report("missing_key", pointer, "value is missing.", f'Add "value": {words}.')
 
@@ -91,7 +113,8 @@ def _length(found: Findings, value: Object, pointer: str) -> None:
     least, most = value.get("minimum"), value.get("maximum")
     if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
         fix = "Swap the two, or leave one out."
-        found.report("bad_value", child(pointer, "maximum"), "maximum is below minimum.", fix)
+        edit = (*replaced(child(pointer, "minimum"), most), *replaced(child(pointer, "maximum"), least))
+        found.report("bad_value", child(pointer, "maximum"), "maximum is below minimum.", fix, edit)
 
 
 def _schema(found: Findings, value: Object, pointer: str) -> None:
@@ -110,7 +133,8 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
         found.report("missing_key", pointer, "choiceKind is missing.", fix)
     elif isinstance(reason, str) and reason != "needs_user_choice" and "choiceKind" in value:
         message = "choiceKind goes with the reason needs_user_choice only."
-        found.report("bad_value", child(pointer, "choiceKind"), message, "Remove it.")
+        place = child(pointer, "choiceKind")
+        found.report("bad_value", place, message, "Remove it.", removed(place))
 
 
 def _choice(found: Findings, value: Object, pointer: str) -> None:
@@ -137,7 +161,11 @@ def _unique(found: Findings, ids: list[tuple[str, str]], pointer: str) -> None:
     for name, place in ids:
         if name in first:
             message = f"The id {shown(name)} is already used at {pointer}{first[name]}."
-            found.report("duplicate_id", pointer + place, message, "Give each its own id.")
+            # Which of two conditions was meant by their id, only the author knows.
+            own = "" if place.startswith("/conditions/") else free_id(name, [one for one, _ in ids])
+            fix = f"Give each its own id, such as {own} here." if own else "Give each its own id."
+            edit = replaced(pointer + place, own) if own else NO_EDIT
+            found.report("duplicate_id", pointer + place, message, fix, edit)
         first.setdefault(name, place)
 
 

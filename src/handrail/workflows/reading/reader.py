@@ -8,9 +8,10 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import decode_json
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
+from handrail.workflows.edits import NO_EDIT
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import place_of_depth, with_places
+from handrail.workflows.places import place_of_depth, repair_of, with_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.authored_parts import check_size
 from handrail.workflows.reading.build_conditions import Origin
@@ -34,6 +35,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     workflow: SourceWorkflow | None
     problems: tuple[Problem, ...]
+    document: Json = None
+    """What the workflow was built from: the file, or its translation."""
+    origin: Origin = str
+    """From a pointer into the document to the one into the file."""
+    is_foreign: bool = False
 
 
 def read_workflow(content: bytes) -> Reading:
@@ -55,24 +61,39 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
     over = fault.details.get("what", "")
     if over == "depth":
         line, column = place_of_depth(content.decode(), MAX_JSON_DEPTH)
-    fix = _FIXES.get(over, _FIX)
-    return Problem(code="unreadable", message=fault.message, pointer="", fix=fix, line=line, column=column)
+    fix, edit = repair_of(content) if not over else (_FIXES[over], NO_EDIT)
+    return Problem(
+        code="unreadable",
+        message=fault.message,
+        pointer="",
+        fix=fix or _FIX,
+        line=line,
+        column=column,
+        edit=edit,
+    )
 
 
 def _read_foreign(document: dict[str, Json]) -> Reading:
     """Translate first; what is wrong with the translation is shown where it came from."""
     translated = to_native(document)
     origin = origin_in(document, translated.pointers)
-    reading = _read_native(translated.document, origin)
-    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer)) for one in reading.problems]
+    reading = _read_native(translated.document, origin, is_foreign=True)
+    # An edit of the translation says nothing about the file that the author has.
+    wrong = [msgspec.structs.replace(one, pointer=origin(one.pointer), edit=()) for one in reading.problems]
     return msgspec.structs.replace(reading, problems=(*translated.problems, *wrong))
 
 
-def _read_native(document: Json, origin: Origin) -> Reading:
+def _read_native(document: Json, origin: Origin, *, is_foreign: bool = False) -> Reading:
     found = Findings()
     if isinstance(document, dict):
         check_size(found, document)
     check_shape(found, Named(name=ROOT), document, "")
     if found.problems:
         return Reading(workflow=None, problems=tuple(found.problems))
-    return Reading(workflow=build_workflow(document, origin), problems=())
+    return Reading(
+        workflow=build_workflow(document, origin),
+        problems=(),
+        document=document,
+        origin=origin,
+        is_foreign=is_foreign,
+    )

@@ -11,18 +11,31 @@ from collections.abc import KeysView
 from functools import reduce
 from typing import assert_never
 
+import msgspec
+
 from handrail.contract.json_numbers import survives
 from handrail.contract.outcome import Json
+from handrail.workflows.dialect.plain_text import as_json
+from handrail.workflows.dialect.single_keys import native_condition
+from handrail.workflows.edits import NO_EDIT, added, replaced
 from handrail.workflows.problem import ProblemCode
 from handrail.workflows.reading.findings import Findings, child, label, meant, shown
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import json_type, shape_in_words, shape_types, type_in_words
 from handrail.workflows.reading.meaning import MEANINGS
+from handrail.workflows.reading.repairs import (
+    id_meant,
+    key_advice,
+    value_meant,
+    word_meant,
+    workflow_id_meant,
+)
 from handrail.workflows.reading.shapes import (
     Anything,
     ByType,
     Flag,
     Items,
+    Key,
     Members,
     Named,
     Record,
@@ -32,6 +45,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
+from handrail.workflows.reading.words import ID, NAME, PATH, WORKFLOW_ID
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
@@ -72,7 +86,19 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
 def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
     message = f"{label(pointer)} is {type_in_words(value)}, not {shape_in_words(shape)}."
     fix = f"Write {shape_in_words(shape)} here."
-    found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix)
+    made = value_meant(value, shape_types(shape))
+    if made is msgspec.UNSET or not _fits(shape, made):
+        edit = NO_EDIT
+    else:
+        edit, fix = replaced(pointer, made), f"Write {as_json(made)}."
+    found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
+
+
+def _fits(shape: Shape, value: Json) -> bool:
+    """Whether a value could stand here as it is."""
+    trial = Findings()
+    check_shape(trial, shape, value, "")
+    return not trial.problems
 
 
 def _named(found: Findings, name: str, value: Json, pointer: str, assumed: str = "") -> None:
@@ -105,10 +131,18 @@ def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: 
         if not tag:  # otherwise its record reports the key
             _unknown_key(found, misspelt, value, (shape.tag,), pointer)
         return tag
+    condition = native_condition(value) if "compare" in shape.records.values() else {}
+    if condition:
+        message = "This is a condition of another dialect."
+        fix = f"Write {as_json(condition)}."
+        found.report("missing_key", pointer, message, fix, replaced(pointer, condition))
+        return ""
     tag = _likely_tag(shape, value)
     if not tag or tag != shape.default:
         wanted = f'"{tag}"' if tag else "one of " + ", ".join(shape.records)
-        found.report("missing_key", pointer, f"{shape.tag} is missing.", f'Add "{shape.tag}": {wanted}.')
+        edit = added(child(pointer, shape.tag), tag) if tag else NO_EDIT
+        fix = f'Add "{shape.tag}": {wanted}.'
+        found.report("missing_key", pointer, f"{shape.tag} is missing.", fix, edit)
     return tag
 
 
@@ -118,7 +152,7 @@ def _known_tag(shape: Tagged, tag: Json) -> str:
         return ""
     if tag in shape.records:
         return tag
-    return meant(tag, shape.records) if len(tag) > 2 else ""
+    return word_meant(tag, tuple(shape.records)) or (meant(tag, shape.records) if len(tag) > 2 else "")
 
 
 def _misspelt_tag(shape: Tagged, value: dict[str, Json]) -> str:
@@ -153,7 +187,7 @@ def _record(found: Findings, record: Record, value: dict[str, Json], pointer: st
         if name in value and name != assumed:
             check_shape(found, key.shape, value[name], child(pointer, name))
         elif key.is_required and name not in value and name not in dealt_with:
-            found.report("missing_key", pointer, f"{name} is missing.", f'Add "{name}": {key.says}')
+            _missing(found, name, key, value, pointer)
     for group in (record.one_of, record.any_of):
         if group and not any(name in value or name in dealt_with for name in group):
             listed = ", ".join(group)
@@ -164,13 +198,28 @@ def _record(found: Findings, record: Record, value: dict[str, Json], pointer: st
         found.report("bad_value", child(pointer, there[1]), message, "Keep exactly one of them.")
 
 
+def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
+    """A key that must be there; where the others say what it holds, the fix does, too."""
+    made: Json = None
+    if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
+        made = id_meant(value["title"]) or None
+    elif name == "title" and isinstance(value.get("id"), str):
+        made = value["id"].replace("_", " ").replace("-", " ").strip().capitalize() or None
+    elif name == "maxIterations" and type(value.get("count")) is int:
+        made = value["count"]
+    usable = made is not None and _fits(key.shape, made)
+    fix = f'Add "{name}": {as_json(made)}.' if usable else f'Add "{name}": {key.says}'
+    edit = added(child(pointer, name), made) if usable else NO_EDIT
+    found.report("missing_key", pointer, f"{name} is missing.", fix, edit)
+
+
 def _unknown_key(
     found: Findings, name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str
 ) -> str:
     """Report a key that is not known; the key that was probably meant, or nothing."""
-    near = meant(name, [one for one in known if one not in value]) or meant(name, known)
-    fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(known)}."
-    found.report("unknown_key", child(pointer, name), f"The key {shown(name)} is not known here.", fix)
+    near, fix, edit = key_advice(name, value, known, pointer)
+    message = f"The key {shown(name)} is not known here."
+    found.report("unknown_key", child(pointer, name), message, fix, edit)
     return near
 
 
@@ -213,14 +262,29 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         found.report("bad_value", pointer, f"{label(pointer)} is blank.", "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label(pointer)} has a form that is not allowed: {shown(value)}."
-        found.report(shape.trouble, pointer, message, shape.wanted)
+        made = _form_meant(shape, value)
+        fix, edit = (f"Write {made}.", replaced(pointer, made)) if made else (shape.wanted, NO_EDIT)
+        found.report(shape.trouble, pointer, message, fix, edit)
+
+
+def _form_meant(shape: Text, value: str) -> str:
+    """The text in the form that is asked for, where the same letters have one."""
+    if shape == ID:
+        made = id_meant(value)
+    elif shape == WORKFLOW_ID:
+        made = workflow_id_meant(value)
+    else:
+        made = value.strip().removeprefix("{{").removesuffix("}}").strip() if shape in (PATH, NAME) else ""
+    return made if made and re.fullmatch(shape.pattern, made, re.ASCII) else ""
 
 
 def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
     if value not in values:
-        near = meant(value, values)
-        fix = f"Did you mean {near}?" if near else f"Write one of {', '.join(values)}."
-        found.report("bad_value", pointer, f"{label(pointer)} cannot be {shown(value)}.", fix)
+        near = word_meant(value, values)
+        perhaps = near or meant(value, values)
+        fix = f"Did you mean {perhaps}?" if perhaps else f"Write one of {', '.join(values)}."
+        edit = replaced(pointer, near) if near else NO_EDIT
+        found.report("bad_value", pointer, f"{label(pointer)} cannot be {shown(value)}.", fix, edit)
 
 
 def _whole(found: Findings, shape: Whole, value: float, pointer: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -82,3 +83,25 @@ OPERATOR_FITS: dict[str, Fit] = {
     "exists": (_is_boolean, "true or false"),
 }
 """By operator: what the value of a comparison must be."""
+
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})", re.ASCII)
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
+
+
+def converted(declared: str, value: Json) -> Json:
+    """The same value in another JSON type, where the types alone say what it is; None where they do not."""
+    if not isinstance(value, str):
+        if declared == "string" and _is_simple(value):
+            return str(value).lower() if _is_boolean(value) else str(value)
+        return [value] if declared == "array" and _is_simple(value) else None
+    match declared:
+        case "boolean" if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        case "integer" | "number" if _WHOLE.fullmatch(value):
+            return int(value)
+        case "number" if _DECIMAL.fullmatch(value):
+            return float(value)
+        case "array":
+            return [value]
+        case _:
+            return None

@@ -4,4 +4,60 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "truth.files.names-are-given",
+        "truth, R31",
+        "In a native file every name that a condition, loop, placeholder or user input reads is one that "
+        "something gives; else validate, list and start refuse it with the same problem at its place.",
+    ),
+    Promise(
+        "truth.files.values-fit",
+        "truth, R31",
+        "What a choice sets and a condition compares with is a value that the input may have.",
+    ),
+    Promise(
+        "truth.files.way-through",
+        "truth, R31",
+        "Artifacts that are read before a step delivers them, gates that no level passes and operations "
+        "that do not exist are errors before anyone runs the workflow.",
+    ),
+    Promise(
+        "truth.files.foreign-meaning",
+        "truth, R31",
+        "A file from elsewhere compares as its author meant, in any case; what nothing declares is a "
+        "warning there, and nothing that ran is refused.",
+    ),
+    Promise(
+        "truth.files.contracts",
+        "truth, R31",
+        "A contract file is held against what a contract must be by validate, list and doctor, with the "
+        "place in the contract's own file.",
+    ),
+    Promise(
+        "truth.files.same-folder",
+        "truth, R31",
+        "Validate and list read a folder alike, with what is below it, and judge an id alike.",
+    ),
+    Promise(
+        "truth.fixes.literal",
+        "truth, R32",
+        "A fix is safe when a program applies it: the file then validates and means what was meant.",
+    ),
+    Promise(
+        "truth.fixes.json",
+        "truth, R32",
+        "A trailing comma, a comment, other quotes, other literals and YAML are told apart.",
+    ),
+    Promise(
+        "truth.simulation.limits",
+        "truth, R32",
+        "The simulator calls a step dead only where that is certain; what its limits left out is named as "
+        "untried, and a replay can be read by people.",
+    ),
+    Promise(
+        "truth.inspect.words",
+        "truth, R33",
+        "Inspect shows a condition by its author's id or in words, never by an id that the compiler made.",
+    ),
+)

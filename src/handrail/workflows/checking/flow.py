@@ -1,0 +1,263 @@
+"""What stops a workflow that compiles: values read before they can be there, gates that nothing passes. Pure.
+
+In a native file each is an error. A file from elsewhere runs as it is, and its author is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.workflows.checking.value_checks import check_comparison
+from handrail.workflows.checking.weak_validation import impossible_rules
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    ForEach,
+    Loop,
+    Part,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import (
+    And,
+    Compare,
+    Condition,
+    ConditionId,
+    Facts,
+    LoopControl,
+    Not,
+    Or,
+    holds,
+)
+from handrail.workflows.edits import NO_EDIT, replaced
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.problem import Problem
+from handrail.workflows.reading.findings import Findings, child, shown, surely_meant
+from handrail.workflows.schema_subset import resolved
+
+_ASSESSMENT = "wr.assessment"
+_ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
+"""Kinds that a report may hold without being asked."""
+
+
+class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the check is given besides the workflow."""
+
+    pointers: Mapping[str, str]
+    """Id of a part to its place in the file."""
+    operations: frozenset[str] = frozenset()
+    """What an action may name; nothing is checked where none is known."""
+    is_foreign: bool = False
+
+
+def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> tuple[Problem, ...]:
+    """Everything that would only show in a run."""
+    walk = _Flow(source, workflow, given)
+    walk.parts(workflow.steps, frozenset(), frozenset())
+    # An edit speaks about the file as the grammar knows it; a translation is another document.
+    edited = [one for one in walk.found.problems if one.edit]
+    if given.is_foreign and edited:
+        return tuple(msgspec.structs.replace(one, edit=()) for one in walk.found.problems)
+    return tuple(walk.found.problems)
+
+
+class _Flow:
+    """One walk over the parts, in the order in which a run meets them."""
+
+    def __init__(self, source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> None:
+        self.found = Findings("warning" if given.is_foreign else "error")
+        self._workflow = workflow
+        self._given = given
+        self._declared = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
+        self._schemas = {one.artifact_kind: one.schema for one in workflow.contracts.values()}
+
+    def parts(self, parts: tuple[Part, ...], before: frozenset[str], around: frozenset[str]) -> None:
+        """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
+        for part in parts:
+            pointer = self._given.pointers.get(part.id, "")
+            if part.when:
+                self._reads(part.when, f"{pointer}/when", before | around)
+            match part:
+                case Step():
+                    self._step(part, pointer, before | around)
+                case Loop():
+                    self._loop(part, pointer, before, around)
+                case Action():
+                    self._action(part, pointer)
+                case Choice():
+                    pass
+                case never:
+                    assert_never(never)
+            before |= frozenset(self._delivered(part))
+
+    def _step(self, step: Step, pointer: str, there: frozenset[str]) -> None:
+        for place, fragment in enumerate(step.fragments):
+            if fragment.when:
+                self._reads(fragment.when, f"{pointer}/promptFragments/{place}/when", there)
+        if isinstance(step.require_confirmation, str):
+            own = there | frozenset(self._delivered(step))
+            self._reads(step.require_confirmation, f"{pointer}/requireConfirmation", own)
+        for place, gate in enumerate(step.gates):
+            for dimension, levels in gate.dimensions.items():
+                if levels and all(level in gate.followups for level in levels):
+                    message = f"No level of {shown(dimension)} passes: each demands a follow-up first."
+                    fix = "Take the level with which the run may go on out of followups."
+                    self.found.report("impassable_gate", f"{pointer}/gates/{place}/followups", message, fix)
+        for reason in impossible_rules(step):
+            message = f"Nothing passes the validation of {step.id}: {reason}"
+            fix = "Change the rule so that notes can pass it."
+            self.found.report("unsatisfiable_contract", child(pointer, "validation"), message, fix)
+
+    def _action(self, action: Action, pointer: str) -> None:
+        known = self._given.operations
+        if not known or action.operation in known:
+            return
+        near = surely_meant(action.operation, known)
+        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known))}."
+        place = f"{pointer}/operation"
+        message = f"There is no operation {shown(action.operation)}."
+        self.found.report("unknown_id", place, message, fix, replaced(place, near) if near else NO_EDIT)
+
+    def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
+        body = frozenset(kind for part in loop.body for kind in self._delivered(part))
+        match loop.repeat:
+            case While(condition=name):
+                place = f"{pointer}/while"
+                self._reads(name, place, before | around | body)
+                late = body - before - around
+                condition = self._workflow.conditions[name]
+                if late and not isinstance(condition, LoopControl) and not _can_hold_without(condition, late):
+                    message = (
+                        f"The loop {loop.id} never starts: it reads {', '.join(sorted(late))} before its "
+                        "first iteration, and only its body delivers that."
+                    )
+                    fix = "Use until, which looks after each iteration, or deliver it before the loop."
+                    self.found.report("read_too_early", place, message, fix)
+            case Until(condition=name):
+                self._reads(name, f"{pointer}/until", before | around | body)
+            case ForEach(input=name) if loop.provenance.kind == "template":
+                spec = self._workflow.inputs.get(name)
+                if spec is not None and not spec.implicit and spec.type not in ("array", "any"):
+                    message = f"A loop goes through {shown(name)}, which is declared as {spec.type}."
+                    self.found.report("not_a_list", pointer, message, f'Declare {name} with "type": "array".')
+            case _:
+                pass
+        self.parts(loop.body, before, around | body)
+
+    def _delivered(self, part: Part) -> Iterator[str]:
+        """Kinds of artifacts that a part asks for, conditional or not."""
+        match part:
+            case Step():
+                contract = self._workflow.contracts.get(part.contract)
+                if contract is not None:
+                    yield contract.artifact_kind
+                if part.gates:
+                    yield _ASSESSMENT
+            case Loop(body=body):
+                for inner in body:
+                    yield from self._delivered(inner)
+            case Choice() | Action():
+                pass
+            case never:
+                assert_never(never)
+
+    def _reads(self, name: ConditionId, pointer: str, there: frozenset[str]) -> None:
+        start = self._declared.get(name, pointer)
+        for place, compare in _comparisons(self._workflow.conditions[name], start):
+            if compare.artifact:
+                self._reads_artifact(compare, place, there)
+
+    def _reads_artifact(self, compare: Compare, pointer: str, there: frozenset[str]) -> None:
+        kind = compare.artifact
+        if kind in there:
+            self._reads_field(compare, pointer)
+        elif kind in self._schemas:
+            message = f"{kind} is read here, but only later steps deliver it."
+            fix = "Deliver it in a step before this one, or read it behind the step that does."
+            self.found.report("read_too_early", f"{pointer}/artifact", message, fix)
+        elif kind not in _ANY_TIME:
+            near = surely_meant(kind, there)
+            fix = f"Did you mean {near}?" if near else "Let a step before this one deliver it."
+            edit = replaced(f"{pointer}/artifact", near) if near else NO_EDIT
+            message = f"No step delivers an artifact of the kind {shown(kind)}."
+            self.found.report("read_too_early", f"{pointer}/artifact", message, fix, edit)
+
+    def _reads_field(self, compare: Compare, pointer: str) -> None:
+        root = self._schemas.get(compare.artifact)
+        schema: Any = root
+        before = ""
+        for part in compare.field.split(".") if compare.field and root is not None else ():
+            schema = resolved(schema, root or {})
+            if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
+                return
+            if part not in schema["properties"]:
+                if schema.get("additionalProperties") is False:
+                    self._no_field(compare, pointer, part, before, list(schema["properties"]))
+                return
+            schema = schema["properties"][part]
+            before = f"{before}{part}."
+        spec = _spec_of(resolved(schema, root or {})) if compare.field else {}
+        if spec:
+            check_comparison(self.found, spec, msgspec.to_builtins(compare), pointer)
+
+    def _no_field(self, compare: Compare, pointer: str, part: str, before: str, known: list[str]) -> None:
+        near = surely_meant(part, known)
+        rest = compare.field[len(before) + len(part) :]
+        fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
+        edit = replaced(f"{pointer}/field", f"{before}{near}{rest}") if near else NO_EDIT
+        message = f"{compare.artifact} has no member {shown(part)}."
+        self.found.report("undeclared_name", f"{pointer}/field", message, fix, edit)
+
+
+def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Compare]]:
+    match condition:
+        case Compare():
+            yield pointer, condition
+        case And(of=parts) | Or(of=parts):
+            for place, part in enumerate(parts):
+                yield from _comparisons(part, f"{pointer}/of/{place}")
+        case Not(of=part):
+            yield from _comparisons(part, f"{pointer}/of")
+        case _:
+            pass
+
+
+def _can_hold_without(condition: Condition, kinds: frozenset[str]) -> bool:
+    """Whether a condition may hold while no artifact of these kinds is there."""
+    return True in _outcomes(condition, kinds)
+
+
+def _outcomes(condition: Condition, absent: frozenset[str]) -> frozenset[bool]:
+    match condition:
+        case Compare(artifact=kind) if kind not in absent:
+            return frozenset({True, False})
+        case And(of=parts):
+            inner = [_outcomes(part, absent) for part in parts]
+            return _joined(inner, all(True in one for one in inner), any(False in one for one in inner))
+        case Or(of=parts):
+            inner = [_outcomes(part, absent) for part in parts]
+            return _joined(inner, any(True in one for one in inner), all(False in one for one in inner))
+        case Not(of=part):
+            return frozenset(not one for one in _outcomes(part, absent))
+        case _:
+            return frozenset({holds(condition, Facts())})
+
+
+def _joined(inner: list[frozenset[bool]], may_hold: bool, may_fail: bool) -> frozenset[bool]:
+    assert inner, "a joint condition has parts"
+    return frozenset(outcome for outcome, is_possible in ((True, may_hold), (False, may_fail)) if is_possible)
+
+
+def _spec_of(schema: Any) -> dict[str, Any]:
+    """What a comparison may be held against; empty where the schema leaves it open."""
+    if not isinstance(schema, dict):
+        return {}
+    enum = [schema["const"]] if "const" in schema else schema.get("enum")
+    kind = schema.get("type")
+    declared = kind if isinstance(kind, str) and kind in ("string", "number", "integer", "boolean") else "any"
+    return {"type": declared, **({"enum": enum} if isinstance(enum, list) and enum else {})}

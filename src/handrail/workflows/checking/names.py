@@ -1,0 +1,307 @@
+"""Every name that a document reads is one that something gives it. Pure.
+
+The document fits the grammar. What is told here would else be told by nobody: a run takes an unknown name as
+a value that is not there, skips a part, or shows a placeholder as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.checking.text_slots import Slot, slots_in
+from handrail.workflows.checking.value_checks import check_comparison, check_set_value
+from handrail.workflows.edits import NO_EDIT, Edit, added, replaced
+from handrail.workflows.reading.findings import Findings, child, label, shown, surely_meant
+
+Object: TypeAlias = dict[str, Json]
+
+_LOOSE_HEADS = ("inputs", "input", "context", "vars", "variables")
+"""How other languages begin the name of a value."""
+_SHOWN_AS_IT_STANDS = {
+    "title": "A title",
+    "label": "A label",
+    "name": "A name",
+    "description": "A description",
+    "message": "The message of a rule",
+    "source": "The source of a reference",
+    "purpose": "A purpose",
+}
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """What gives a run its values, apart from the variables of loops."""
+
+    inputs: dict[str, Object]
+    set_inside: dict[str, list[Json]]
+    """What choices set, by name."""
+    saved: frozenset[str]
+    """What actions save: anything."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self.inputs) | frozenset(self.set_inside) | self.saved
+
+
+def check_names(found: Findings, document: Object, *, is_foreign: bool = False) -> None:
+    """Report every name that nothing gives, every value that its name cannot have, every dead placeholder."""
+    _Names(found, document, is_foreign=is_foreign).check()
+
+
+class _Names:
+    """One walk over a document."""
+
+    def __init__(self, found: Findings, document: Object, *, is_foreign: bool) -> None:
+        self._found = found
+        self._document = document
+        self._given = _given(document, is_foreign=is_foreign)
+        self._is_foreign = is_foreign
+        self._told: set[str] = set()
+        self._all_variables = frozenset(_all_variables(document["steps"]))
+
+    def check(self) -> None:
+        document, anywhere = self._document, self._all_variables
+        for index, condition in enumerate(document.get("conditions", ())):
+            self._condition(condition, f"/conditions/{index}", anywhere)
+        for key in ("agentRole", "guidance", "preconditions", "questions", "functions"):
+            self._texts(document.get(key), child("", key), anywhere)
+        self._parts(document["steps"], "/steps", frozenset())
+        for index, reference in enumerate(document.get("references", ())):
+            self._plain_texts(reference, child("/references", index), ("title", "source", "purpose"))
+
+    def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
+        for index, part in enumerate(parts):
+            place = child(pointer, index)
+            match part.get("type", "step"):
+                case "loop":
+                    self._loop(part, place, variables)
+                case "choice":
+                    self._choice(part, place, variables)
+                case "action":
+                    self._texts(part.get("params"), f"{place}/params", variables)
+                case "template_call":
+                    self._texts(part.get("args"), f"{place}/args", variables)
+                case _:
+                    self._step(part, place, variables)
+            self._plain_texts(part, place, ("title",))
+            for key in ("when", "requireConfirmation"):
+                if isinstance(part.get(key), dict):
+                    self._condition(part[key], child(place, key), variables)
+
+    def _step(self, part: Object, place: str, variables: frozenset[str]) -> None:
+        for key in ("prompt", "promptBlocks", "guidance", "agentRole"):
+            self._texts(part.get(key), child(place, key), variables)
+        self._texts(part.get("output", {}).get("hints"), f"{place}/output/hints", variables)
+        for index, fragment in enumerate(part.get("promptFragments", ())):
+            here = f"{place}/promptFragments/{index}"
+            self._texts(fragment["text"], f"{here}/text", variables)
+            if isinstance(fragment.get("when"), dict):
+                self._condition(fragment["when"], f"{here}/when", variables)
+        for index, gate in enumerate(part.get("gates", ())):
+            self._texts(gate.get("followups"), f"{place}/gates/{index}/followups", variables)
+        for index, rule in enumerate(part.get("validation", ())):
+            self._plain_texts(rule, f"{place}/validation/{index}", ("message",))
+        asked = part.get("userOnly", {}).get("input")
+        if asked is not None:
+            self._name(asked, f"{place}/userOnly/input", variables, {})
+
+    def _choice(self, part: Object, place: str, variables: frozenset[str]) -> None:
+        self._texts(part["prompt"], f"{place}/prompt", variables)
+        for index, option in enumerate(part["options"]):
+            here = f"{place}/options/{index}"
+            self._plain_texts(option, here, ("label", "description"))
+            for name, value in option.get("set", {}).items():
+                spec = self._given.inputs.get(name)
+                if spec is not None:
+                    check_set_value(self._found, spec, value, child(f"{here}/set", name))
+
+    def _loop(self, part: Object, place: str, variables: frozenset[str]) -> None:
+        for key in ("while", "until"):
+            if isinstance(part.get(key), dict):
+                self._condition(part[key], child(place, key), variables)
+        if "forEach" in part:
+            self._for_each(part["forEach"]["input"], f"{place}/forEach/input", variables)
+        self._parts(part["body"], f"{place}/body", variables | frozenset(_variables(part)))
+
+    def _for_each(self, path: str, pointer: str, variables: frozenset[str]) -> None:
+        if self._is_foreign and path.partition(".")[0] not in self._given.names | variables:
+            message = f"The loop goes through {shown(path)}, which nothing declares."
+            fix = "A run stops there and asks when no step has sent the list as context."
+            self._found.report("changed_meaning", pointer, message, fix)
+            self._told.add(path.partition(".")[0])
+            return
+        self._name(path, pointer, variables, {"type": "array"})
+        spec = self._given.inputs.get(path)
+        if spec is None or path in variables or spec.get("type", "any") in ("array", "any"):
+            return
+        message = f"The loop goes through {shown(path)}, which is declared as {spec['type']} and is no list."
+        is_plain = "default" not in spec and "enum" not in spec
+        edit = replaced(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
+        self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
+
+    def _condition(self, condition: Object, pointer: str, variables: frozenset[str]) -> None:
+        inner = condition.get("of")
+        if isinstance(inner, dict):
+            self._condition(inner, f"{pointer}/of", variables)
+        for index, one in enumerate(inner if isinstance(inner, list) else ()):
+            self._condition(one, f"{pointer}/of/{index}", variables)
+        path = condition.get("input")
+        if not isinstance(path, str):
+            return
+        self._name(path, f"{pointer}/input", variables, _spec_for(condition))
+        if path in variables:
+            return
+        if path in self._given.inputs:
+            check_comparison(self._found, self._given.inputs[path], condition, pointer)
+        elif path in self._given.set_inside and path not in self._given.saved:
+            values = {"enum": self._given.set_inside[path]}
+            check_comparison(self._found, values, condition, pointer)
+
+    def _name(self, path: str, pointer: str, variables: frozenset[str], spec: Object) -> None:
+        head, dot, rest = path.partition(".")
+        if head in variables or head in self._given.names:
+            return
+        near = surely_meant(head, self._given.names | variables)
+        edit = replaced(pointer, f"{near}{dot}{rest}") if near else NO_EDIT
+        self._undeclared(head, pointer, near, spec, edit)
+
+    def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
+        if self._is_foreign:
+            # A routine of another collection gets its names from whoever calls it.
+            if name not in self._told and self._document.get("kind") != "routine":
+                message = f"{shown(name)} is read here, and nothing declares it."
+                fix = "The step before its first use asks for it; send its value as context."
+                self._found.report("undeclared_name", pointer, message, fix)
+            self._told.add(name)
+            return
+        message = f"{label(pointer)} reads {shown(name)}, and nothing declares it."
+        if near:
+            self._found.report("undeclared_name", pointer, message, f"Did you mean {near}?", edit)
+        elif name not in self._told:
+            self._told.add(name)
+            fix = f'Declare it under inputs, such as "{name}": {_as_text(spec)}, or correct the name.'
+            declared = added(f"/inputs/{name}", spec) if "inputs" in self._document else NO_EDIT
+            edit = declared or added("/inputs", {name: spec})
+            self._found.report("undeclared_name", pointer, message, fix, edit)
+
+    def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
+        """Every text inside a value that a run fills in."""
+        known = self._given.names | variables
+        for place, text in _strings(value, pointer):
+            slots = list(slots_in(text, known))
+            if all(slot.kind == "name" and slot.name in known for slot in slots):
+                continue
+            # One edit for all of them: an author may apply it once or once for each.
+            repaired = text
+            for slot in reversed(slots):
+                path = _meant_path(slot, known)
+                repaired = slot.filled_with(repaired, path) if path else repaired
+            for slot in slots:
+                self._slot(slot, text, place, known, replaced(place, repaired))
+
+    def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
+        path = _meant_path(slot, known)
+        if slot.kind != "name":
+            written = text[slot.start : slot.end]
+            message = f"Nothing fills {shown(written)}: a placeholder is a name in double braces."
+            fix = f"Write {{{{{path}}}}}." if path else _PLACEHOLDER_FIX[slot.kind]
+            self._found.report("bad_placeholder", pointer, message, fix, edit if path else NO_EDIT)
+        elif slot.name not in known:
+            self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if path else NO_EDIT)
+
+    def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
+        """Texts that are shown as they stand."""
+        for key in keys:
+            text = holder.get(key)
+            if isinstance(text, str) and any(slot.kind == "name" for slot in slots_in(text, ())):
+                message = f"{_SHOWN_AS_IT_STANDS[key]} is shown as it stands; no placeholder in it is filled."
+                fix = "Say it in words here, and put the placeholder into the prompt."
+                self._found.report("bad_placeholder", child(pointer, key), message, fix)
+
+
+_PLACEHOLDER_FIX = {
+    "filter": "Write the name alone in double braces, and say in words how to show the value.",
+    "block": "Write a promptFragment with a condition, or the name alone in double braces.",
+    "dollar": "Write a declared name in double braces; put it into backticks if it is to stay as it is.",
+}
+
+
+def _given(document: Object, *, is_foreign: bool) -> Given:
+    """What the document declares; a translation declares what the author did not, and says so."""
+    set_inside: dict[str, list[Json]] = {}
+    saved: set[str] = set()
+    for part in _leaves(document["steps"]):
+        for option in part.get("options", ()):
+            for name, value in option.get("set", {}).items():
+                set_inside.setdefault(name, []).append(value)
+        if isinstance(part.get("saveAs"), str):
+            saved.add(part["saveAs"])
+    inputs = document.get("inputs", {})
+    if is_foreign:
+        inputs = {
+            name: spec for name, spec in inputs.items() if not spec.get("implicit") or "default" in spec
+        }
+    return Given(inputs=inputs, set_inside=set_inside, saved=frozenset(saved))
+
+
+def _leaves(parts: list[Object]) -> Iterator[Object]:
+    for part in parts:
+        yield part
+        if part.get("type") == "loop":
+            yield from _leaves(part["body"])
+
+
+def _variables(loop: Object) -> Iterator[str]:
+    for repeat in (loop.get("forEach"), loop.get("count")):
+        if isinstance(repeat, dict):
+            yield from (repeat[key] for key in ("as", "indexAs") if key in repeat)
+
+
+def _all_variables(parts: list[Object]) -> Iterator[str]:
+    for part in _leaves(parts):
+        yield from _variables(part)
+
+
+def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _strings(item, child(pointer, index))
+    elif isinstance(value, dict) and value.get("kind") != "ref":
+        for name, member in value.items():
+            yield from _strings(member, child(pointer, name))
+
+
+def _meant_path(slot: Slot, known: frozenset[str]) -> str:
+    """What the placeholder asks for, spelled as it is declared; nothing where that is not certain."""
+    head, dot, rest = slot.path.partition(".")
+    if slot.kind == "block" or not head:
+        return ""
+    if head in _LOOSE_HEADS and head not in known and rest.partition(".")[0] in known:
+        return rest
+    near = head if head in known else surely_meant(head, known)
+    return f"{near}{dot}{rest}" if near else ""
+
+
+def _spec_for(condition: Object) -> Object:
+    """The declaration that a comparison suggests."""
+    value: Any = condition.get("value")
+    if condition.get("op") == "in" and isinstance(value, list):
+        value = value[0]
+    match value:
+        case bool():
+            return {"type": "boolean"}
+        case int() | float():
+            return {"type": "number"}
+        case str() if condition.get("op") != "contains":
+            return {"type": "string"}
+        case _:
+            return {"type": "any"}
+
+
+def _as_text(spec: Object) -> str:
+    return msgspec.json.encode(spec).decode()

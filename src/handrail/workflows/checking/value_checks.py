@@ -1,0 +1,90 @@
+"""Whether a value that is set or compared can be one that its input may have. Pure."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TypeAlias
+
+from handrail.contract.outcome import Json
+from handrail.workflows.conditions import Compare, Facts, holds
+from handrail.workflows.edits import NO_EDIT, Edit, replaced
+from handrail.workflows.reading.findings import Findings, child, shown, surely_meant
+from handrail.workflows.reading.value_fit import INPUT_FITS, converted, same_value
+
+Object: TypeAlias = dict[str, Json]
+
+_ORDERINGS = ("gt", "gte", "lt", "lte")
+
+
+def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) -> None:
+    """What an option sets must be a value that the input may have."""
+    if value is not None:  # null takes a value back
+        _check_value(found, spec, value, pointer, "sets", is_lenient=False)
+
+
+def check_comparison(found: Findings, spec: Object, condition: Object, pointer: str) -> None:
+    """What a condition compares with must be a value that the input may have: else it never decides."""
+    operator, value, place = condition["op"], condition.get("value"), child(pointer, "value")
+    is_lenient = condition.get("lenient") is True
+    if "value" not in condition or operator == "exists" or (value is None and operator != "in"):
+        return
+    if operator in ("equals", "not_equals"):
+        _check_value(found, spec, value, place, "compares with", is_lenient=is_lenient)
+    elif operator == "in":
+        for index, one in enumerate(value if isinstance(value, list) else ()):
+            if one is not None:
+                _check_value(found, spec, one, child(place, index), "compares with", is_lenient=is_lenient)
+    elif operator in _ORDERINGS:
+        _check_order(found, spec, value, place)
+
+
+def _check_value(
+    found: Findings, spec: Object, value: Json, pointer: str, does: str, *, is_lenient: bool
+) -> None:
+    fits, words = INPUT_FITS[spec.get("type", "any")]
+    enum = spec.get("enum", [])
+    if any(_is_same(value, member, is_lenient=is_lenient) for member in enum):
+        return
+    if enum:
+        texts = [member for member in enum if isinstance(member, str)]
+        near = surely_meant(value, texts) if isinstance(value, str) else ""
+        listed = ", ".join(_as_json(member) for member in enum[:12])
+        fix = f"Did you mean {shown(near)}?" if near else f"Write one of {listed}."
+        edit = replaced(pointer, near) if near else _converted_edit(spec, value, pointer, enum)
+        message = f"It {does} {_as_json(value)}, which the input cannot be."
+        found.report("bad_value", pointer, message, fix, edit)
+    elif not fits(value) and not is_lenient:
+        message = f"It {does} {_as_json(value)}, but the input is {words}."
+        found.report(
+            "bad_value", pointer, message, f"Write {words}.", _converted_edit(spec, value, pointer, [])
+        )
+
+
+def _check_order(found: Findings, spec: Object, value: Json, pointer: str) -> None:
+    declared = spec.get("type", "any")
+    is_text = isinstance(value, str)
+    if declared in ("number", "integer") and is_text:
+        edit = _converted_edit(spec, value, pointer, [])
+        message = f"It compares a number with the text {_as_json(value)}."
+        found.report("bad_value", pointer, message, "Write a number.", edit)
+    elif declared == "string" and not is_text:
+        message = f"It compares a text with the number {_as_json(value)}; that never holds."
+        found.report("bad_value", pointer, message, "Declare the input as a number, or write a text.")
+
+
+def _converted_edit(spec: Object, value: Json, pointer: str, enum: list[Json]) -> Edit:
+    """The same value in the declared type, where there is exactly one."""
+    made = converted(spec.get("type", "any"), value)
+    if made is None or (enum and not any(same_value(made, member) for member in enum)):
+        return NO_EDIT
+    return replaced(pointer, made)
+
+
+def _is_same(value: Json, member: Json, *, is_lenient: bool) -> bool:
+    if not is_lenient:
+        return same_value(value, member)
+    return holds(Compare(input="x", op="equals", value=value, lenient=True), Facts(values={"x": member}))
+
+
+def _as_json(value: Json) -> str:
+    return dumps(value, ensure_ascii=False)[:64]

@@ -1,0 +1,453 @@
+"""What is called fine runs as its author meant; what is not is told at its place, whoever asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.host.workflow_library import DirectoryLibrary
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.journeys.conversation import advance, answer, refusal, start
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import choice, equals, give, option, step
+from tests.surfaces.cli.here import run_here
+
+NO_FIELDS: dict[str, Any] = {}
+GATE = [{"assessmentId": "fit", "followups": {"low": "Look again.", "high": "Stop."}}]
+ASSESSMENT = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
+
+
+def loop(**fields: Any) -> dict[str, Any]:
+    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
+
+
+@pytest.mark.promise("truth.files.names-are-given")
+@pytest.mark.parametrize(
+    ("part", "code", "pointer"),
+    [
+        (step("a", when=equals("sevrity", "high")), "undeclared_name", "/steps/0/when/input"),
+        (step("a", prompt="Run {{tset}}."), "undeclared_name", "/steps/0/prompt"),
+        (step("a", prompt="Run ${test}."), "bad_placeholder", "/steps/0/prompt"),
+        (step("a", prompt="Run {{test|upper}}."), "bad_placeholder", "/steps/0/prompt"),
+        (step("a", title="Run {{test}}"), "bad_placeholder", "/steps/0/title"),
+        (loop(forEach={"input": "severity", "as": "one"}), "not_a_list", "/steps/0/forEach/input"),
+        (loop(forEach={"input": "fils", "as": "one"}), "undeclared_name", "/steps/0/forEach/input"),
+        (
+            step("a", userOnly={"reason": "needs_user_artifact", "input": "nothing"}),
+            "undeclared_name",
+            "/steps/0/userOnly/input",
+        ),
+    ],
+)
+def test_a_name_that_nothing_gives_is_refused_before_a_run(
+    runtime: Runtime, part: dict[str, Any], code: str, pointer: str
+) -> None:
+    inputs = {"test": {"type": "string"}, "severity": {"type": "string"}, "files": {"type": "array"}}
+    found = told_by_file(runtime, part, inputs=inputs)
+
+    assert found == [(code, pointer)]
+
+
+def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> list[tuple[str, str]]:
+    """What validate, list and start say about a file whose names are wrong; they agree."""
+    workflow_id = give(runtime, *steps, **fields)
+    assert isinstance(runtime.library, GivenFiles)
+    content = runtime.library.held[-1].content.decode()
+    failure = refusal(runtime, "run.start", workflowId=workflow_id)
+    report = answer(
+        runtime,
+        "workflow.validate",
+        documents=[{"source": f"{workflow_id}.json", "text": content}],
+        reportOnly=True,
+    )
+    rows = answer(runtime, "workflow.list", sources=["project"])["items"]
+    rendered = tool_call(runtime, "start_workflow", workflowId=workflow_id)
+    assert failure.kind.code == "WORKFLOW_INVALID"
+    assert rendered.is_error
+    started = [(one["code"], one["pointer"]) for one in failure.details["problems"]]
+    [item] = report["items"]
+    validated = [(one["code"], one["pointer"]) for one in item["problems"] if one["severity"] == "error"]
+    [row] = [row for row in rows if row["id"] == f"{workflow_id}.json"]
+    assert started == validated == [(one["code"], one["pointer"]) for one in row["problems"]]
+    return started
+
+
+@pytest.mark.promise("truth.files.values-fit")
+@pytest.mark.parametrize(
+    ("part", "pointer"),
+    [
+        (
+            choice("a", option("x", size="huge"), option("y", size="small")),
+            "/steps/0/options/0/set/size",
+        ),
+        (step("a", when=equals("size", "lagre")), "/steps/0/when/value"),
+        (step("a", when=equals("live", "true")), "/steps/0/when/value"),
+        (
+            step("a", when={"kind": "compare", "input": "size", "op": "in", "value": ["small", "big"]}),
+            "/steps/0/when/value/1",
+        ),
+    ],
+)
+def test_a_value_that_the_input_cannot_be_is_refused(
+    runtime: Runtime, part: dict[str, Any], pointer: str
+) -> None:
+    inputs = {"size": {"type": "string", "enum": ["small", "large"]}, "live": {"type": "boolean"}}
+
+    assert told_by_file(runtime, part, step("z", prompt="{{size}}"), inputs=inputs) == [
+        ("bad_value", pointer)
+    ]
+
+
+EARLY = {"kind": "compare", "artifact": "wr.plan", "op": "exists"}
+
+
+@pytest.mark.promise("truth.files.way-through")
+@pytest.mark.parametrize(
+    ("parts", "fields", "code", "pointer"),
+    [
+        (
+            [step("a", when=EARLY), step("b", output={"contractRef": "wr.contracts.plan"})],
+            NO_FIELDS,
+            "read_too_early",
+            "/steps/0/when/artifact",
+        ),
+        ([step("a", when=EARLY)], NO_FIELDS, "read_too_early", "/steps/0/when/artifact"),
+        (
+            [loop(body=[step("b", output={"contractRef": "wr.contracts.plan"})], **{"while": EARLY})],
+            NO_FIELDS,
+            "read_too_early",
+            "/steps/0/while",
+        ),
+        (
+            [step("a", gates=GATE)],
+            {"assessments": [ASSESSMENT]},
+            "impassable_gate",
+            "/steps/0/gates/0/followups",
+        ),
+        (
+            [{"type": "action", "id": "a", "operation": "workflow.lst"}],
+            NO_FIELDS,
+            "unknown_id",
+            "/steps/0/operation",
+        ),
+    ],
+)
+def test_what_only_a_run_would_show_is_told_before_it(
+    runtime: Runtime, parts: list[dict[str, Any]], fields: dict[str, Any], code: str, pointer: str
+) -> None:
+    workflow_id = give(runtime, *parts, **fields)
+
+    failure = refusal(runtime, "run.start", workflowId=workflow_id)
+    report = answer(runtime, "workflow.validate", workflowIds=[workflow_id], reportOnly=True)
+
+    assert failure.kind.code == "WORKFLOW_INVALID"
+    assert [(one["code"], one["pointer"]) for one in failure.details["problems"]] == [(code, pointer)]
+    [item] = report["items"]
+    assert (code, pointer) in [(one["code"], one["pointer"]) for one in item["problems"]]
+    assert item["ok"] is False
+
+
+FOREIGN = {
+    "id": "project.from_elsewhere",
+    "name": "From elsewhere",
+    "description": "Another dialect.",
+    "metaGuidance": ["Be careful."],
+    "steps": [
+        {"id": "look", "title": "Look", "prompt": "Look at {{thing}}."},
+        {"id": "deep", "title": "Deep", "prompt": "Dig.", "runCondition": {"var": "size", "equals": "Large"}},
+        {"id": "end", "title": "End", "prompt": "End."},
+    ],
+}
+
+
+@pytest.mark.promise("truth.files.foreign-meaning")
+@pytest.mark.parametrize(
+    ("size", "expected"), [("large", "deep"), (" LARGE ", "deep"), ("Large", "deep"), ("small", "end")]
+)
+def test_a_file_from_elsewhere_compares_in_any_case_and_is_never_refused_for_a_name(
+    runtime: Runtime, size: str, expected: str
+) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(json.dumps(FOREIGN).encode(), "elsewhere.json")
+
+    first = start(runtime, workflowId="project.from_elsewhere")
+    second = advance(runtime, first, "Looked.", context={"size": size})
+    report = answer(runtime, "workflow.validate", workflowIds=["project.from_elsewhere"])
+
+    assert second["pending"]["stepId"] == expected
+    [item] = report["items"]
+    names = [one for one in item["problems"] if one["code"] == "undeclared_name"]
+    assert item["ok"] is True
+    assert [(one["pointer"], one["severity"]) for one in names] == [
+        ("/steps/0/prompt", "warning"),
+        ("/steps/1/runCondition/var", "warning"),
+    ]
+
+
+class OnDisk:
+    """A project folder, and a runtime that reads it."""
+
+    def __init__(self, runtime: Runtime, root: Path) -> None:
+        self.project = root / "project"
+        self.workflows = self.project / ".handrail" / "workflows"
+        self.contracts = self.project / ".handrail" / "contracts"
+        for folder in (self.workflows, self.contracts):
+            folder.mkdir(parents=True)
+        library = DirectoryLibrary(str(root / "home"), {})
+        self.runtime = msgspec.structs.replace(runtime, library=library)
+
+    def put(self, folder: Path, name: str, document: Any) -> Path:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(document if isinstance(document, str) else json.dumps(document, indent=1))
+        return path
+
+    def listed(self) -> dict[str, list[dict[str, Any]]]:
+        """Id and errors of every file of the project that `workflow list` shows."""
+        status, document = command(
+            self.runtime, "workflow", "list", "--sources", "project", "--project", str(self.project)
+        )
+        assert status == 0
+        return {
+            row["id"]: [one for one in row.get("problems", []) if one["severity"] == "error"]
+            for row in document["data"]["items"]
+        }
+
+    def validated(self, *paths: Path) -> dict[str, list[dict[str, Any]]]:
+        """Id and errors of every file that `workflow validate` looks at."""
+        named = [str(path) for path in paths] or [str(self.project / ".handrail")]
+        _, document = command(
+            self.runtime, "workflow", "validate", *named, "--report-only", "--project", str(self.project)
+        )
+        return {
+            item["workflow_id"]: [one for one in item["problems"] if one["severity"] == "error"]
+            for item in document["data"]["items"]
+        }
+
+
+@pytest.fixture
+def disk(runtime: Runtime, tmp_path: Path) -> OnDisk:
+    return OnDisk(runtime, tmp_path)
+
+
+def workflow(workflow_id: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    return {"id": workflow_id, "name": "W", "description": "D.", "steps": list(steps or [step("a")])}
+
+
+BROKEN_CONTRACT = {
+    "id": "project.contracts.table",
+    "schema": {
+        "type": "object",
+        "properties": {"rows": {"type": "strng"}, "unit": {"$ref": "#/$defs/unti"}},
+        "$defs": {"unit": {"type": "string"}},
+    },
+}
+WRONG_EXAMPLE = {
+    "id": "project.contracts.count",
+    "schema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+    "example": {"n": "three"},
+}
+
+
+@pytest.mark.promise("truth.files.contracts")
+def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: OnDisk) -> None:
+    table = disk.put(disk.contracts, "project.contracts.table.json", BROKEN_CONTRACT)
+    count = disk.put(disk.contracts, "project.contracts.count.json", WRONG_EXAMPLE)
+    using = step("a", output={"contractRef": "project.contracts.table"})
+    disk.put(disk.workflows, "w.json", workflow("project.w", using))
+
+    validated, listed = disk.validated(table, count), disk.listed()
+    doctor = answer(disk.runtime, "self.doctor", checks=["workflow_library"], project=str(disk.project))
+    failure = refusal(disk.runtime, "run.start", workflowId="project.w", project=str(disk.project))
+
+    places = {
+        name: [(one["code"], one["pointer"], one["line"]) for one in found]
+        for name, found in validated.items()
+    }
+    assert places == {
+        "project.contracts.table": [
+            ("broken_contract", "/schema/properties/rows/type", 7),
+            ("broken_contract", "/schema/properties/unit/$ref", 10),
+        ],
+        "project.contracts.count": [("broken_contract", "/example/n", 15)],
+    }
+    for name, found in validated.items():
+        assert listed[name] == found
+    assert doctor["checks"][0]["status"] == "warn"
+    assert doctor["checks"][0]["details"]["broken_contracts"] == [
+        "project.contracts.count.json",
+        "project.contracts.table.json",
+    ]
+    [problem] = failure.details["problems"]
+    assert (problem["code"], problem["pointer"]) == ("broken_contract", "/steps/0/output/contractRef")
+    assert "project.contracts.table.json" in problem["message"]
+
+
+@pytest.mark.promise("truth.files.same-folder")
+def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) -> None:
+    disk.put(disk.workflows, "plain.json", workflow("project.plain"))
+    disk.put(disk.workflows, "deep/er/nested.json", workflow("project.nested"))
+    disk.put(disk.workflows, "reserved.json", workflow("wr.mine"))
+    disk.put(disk.workflows, "twice.json", workflow("project.plain"))
+    disk.put(disk.workflows, "written.yaml", "id: project.written\n")
+    disk.put(disk.workflows, "pack/contracts/project.contracts.count.json", WRONG_EXAMPLE)
+    disk.put(disk.project / ".handrail", "config.json", {})
+
+    validated, listed = disk.validated(), disk.listed()
+    started = answer(
+        disk.runtime, "run.start", workflowId="project.nested", goal="Look.", project=str(disk.project)
+    )
+
+    codes = {name: [one["code"] for one in found] for name, found in listed.items()}
+    assert codes == {
+        "project.plain": ["shadowed_id"],  # of the second file; the first one is fine
+        "project.nested": [],
+        "wr.mine": ["reserved_id"],
+        "written.yaml": ["bad_source"],
+        "project.contracts.count": ["broken_contract"],
+    }
+    assert {name: [one["code"] for one in found][:1] for name, found in validated.items()} == {
+        **{name: found[:1] for name, found in codes.items()},
+        "written.yaml": ["unreadable"],
+    }
+    assert started["pending"]["stepId"] == "a"
+
+
+def problem_of(runtime: Runtime, document: Any) -> dict[str, Any]:
+    """The first error of a file, as the command line's validate tells it."""
+    text = document if isinstance(document, str) else json.dumps(document)
+    report = answer(
+        runtime, "workflow.validate", documents=[{"source": "x.json", "text": text}], reportOnly=True
+    )
+    found: dict[str, Any] = report["items"][0]["problems"][0]
+    return found
+
+
+@pytest.mark.promise("truth.fixes.literal")
+def test_a_fix_names_what_was_meant_and_never_what_is_there_already(runtime: Runtime) -> None:
+    inputs = {"size": {"type": "string"}, "other": {"type": "string"}}
+    shown = step("z", prompt="{{size}} {{other}}", output={"hints": ["Short."]})
+    strange = step("a", when={"kind": "compare", "input": "size", "op": "==", "value": "x"})
+    foreign = step("a", runCondition={"var": "size", "equals": "x"})
+    doubled = step("a", titel="Another title")
+
+    operator = problem_of(runtime, workflow("project.w", strange, shown) | {"inputs": inputs})
+    condition = problem_of(runtime, workflow("project.w", foreign, shown) | {"inputs": inputs})
+    twice = problem_of(runtime, workflow("project.w", doubled, shown) | {"inputs": inputs})
+
+    assert operator["fix"] == "Did you mean equals?"
+    assert operator["edit"] == [{"op": "replace", "path": "/steps/0/when/op", "value": "equals"}]
+    assert condition["fix"] == "Write it as when."
+    assert condition["edit"] == [
+        {"op": "remove", "path": "/steps/0/runCondition"},
+        {"op": "add", "path": "/steps/0/when", "value": equals("size", "x")},
+    ]
+    assert twice["fix"] == "title is already there: keep the value that you mean under title."
+    assert "edit" not in twice
+
+
+@pytest.mark.promise("truth.fixes.json")
+@pytest.mark.parametrize(
+    ("text", "said", "place", "edit"),
+    [
+        ('{\n "a": 1,\n}', "a comma stands before a closing bracket", (2, 8), (1, "")),
+        ('{\n // why\n "a": 1}', "JSON has no comments", (2, 2), (6, "")),
+        ("{'a': 1}", "keys and texts stand in double quotes", (1, 2), (3, '"a"')),
+        ('{"a": True}', "JSON writes true, false and null", (1, 7), (4, "true")),
+        ('{"a": None}', "JSON writes true, false and null", (1, 7), (4, "null")),
+        ("{a: 1}", "a key stands without double quotes", (1, 2), (1, '"a"')),
+        ('{"a": "\\d"}', "an escape that JSON does not have", (1, 8), (0, "\\")),
+        ("id: project.a\n", "this is YAML and not JSON", (1, 1), None),
+    ],
+)
+def test_what_is_almost_json_is_told_apart(
+    runtime: Runtime, text: str, said: str, place: tuple[int, int], edit: tuple[int, str] | None
+) -> None:
+    problem = problem_of(runtime, text)
+
+    assert problem["code"] == "unreadable"
+    assert said in problem["message"]
+    assert (problem["line"], problem["column"]) == place
+    told = [(one.get("length", 0), one.get("text", "")) for one in problem.get("edit", [])]
+    assert told == ([] if edit is None else [edit])
+
+
+def counted_loop(times: int) -> dict[str, Any]:
+    late = step("late", when=equals("at", times - 1))
+    return loop(count={"times": times, "indexAs": "at"}, maxIterations=times, body=[step("each"), late])
+
+
+@pytest.mark.promise("truth.simulation.limits")
+def test_a_step_behind_the_limits_is_untried_and_one_behind_a_contradiction_is_dead(
+    runtime: Runtime,
+) -> None:
+    names = [f"flag{number}" for number in range(8)]
+    every = [equals(name, False) for name in names]
+    inner = loop(
+        loopId="inner",
+        when={"kind": "and", "of": every[:4]},
+        count=1,
+        body=[step("rare", when={"kind": "and", "of": every[4:]})],
+    )
+    inputs = {name: {"type": "boolean"} for name in names} | {"size": {"enum": ["s", "l"]}}
+    limited = give(runtime, counted_loop(10), inner, step("z"), inputs=inputs)
+    large = loop(
+        when=equals("size", "l"), count=1, body=[step("never", when=equals("size", "s")), step("ever")]
+    )
+    contradicted = give(runtime, large, step("z"), inputs={"size": {"enum": ["s", "l"]}})
+
+    report = answer(runtime, "workflow.simulate", workflowId=limited)
+    failure = refusal(runtime, "workflow.simulate", workflowId=contradicted)
+
+    assert (report["ok"], report["truncated"], report["dead_steps"]) == (True, True, [])
+    assert [one["step_id"] for one in report["untried"]] == ["late", "rare"]
+    assert [one["step_id"] for one in failure.details["report"]["dead_steps"]] == ["never"]
+
+
+@pytest.mark.promise("truth.simulation.limits")
+def test_people_can_read_a_replay(runtime: Runtime, tmp_path: Path) -> None:
+    workflow_id = give(runtime, step("a"), step("b"))
+    session = advance(runtime, start(runtime, workflowId=workflow_id), "Done.")["session"]["sessionId"]
+    case = answer(runtime, "workflow.simulate", record=session)["case"]
+    path = tmp_path / "case.json"
+    path.write_text(json.dumps(case))
+
+    same = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
+    path.write_text(json.dumps(case | {"end": "c"}))
+    refused = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
+    other = run_here(
+        runtime,
+        ["workflow", "simulate", workflow_id, "--replay", str(path), "--report-only", "--human"],
+    )
+
+    assert (same.status, other.status, refused.status) == (0, 0, 2)
+    assert same.out.decode().startswith(f"{workflow_id}: the recorded run goes the same way, 2 places.")
+    assert "RECORDED" in other.out.decode()
+
+
+@pytest.mark.promise("truth.inspect.words")
+def test_inspect_shows_conditions_in_words(runtime: Runtime) -> None:
+    inputs = {"size": {"enum": ["s", "l"]}}
+    parts = [
+        step("a", when=equals("size", "l"), requireConfirmation=equals("size", "s")),
+        loop(until=equals("size", "s")),
+        step("named", when="is_large"),
+    ]
+    declared = [{"id": "is_large", **equals("size", "l")}]
+    workflow_id = give(runtime, *parts, inputs=inputs, conditions=declared)
+
+    rendered = tool_call(runtime, "inspect_workflow", workflowId=workflow_id, part="steps")
+    status, document = command(runtime, "workflow", "inspect", workflow_id, "--part", "steps")
+
+    assert status == 0
+    rows = {row["id"]: row for row in document["data"]["workflow"]["steps"]}
+    assert rows["a"]["when"] == 'size = "l"'
+    assert rows["a"]["requireConfirmation"] == 'size = "s"'
+    assert rows["named"]["when"] == "is_large"
+    assert "inline-" not in json.dumps(document)
+    assert "inline-" not in str(rendered)
