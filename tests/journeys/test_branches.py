@@ -10,7 +10,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import command, events_of, of_kind, tool_call
-from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, step
+from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, option, step
 from tests.journeys.test_blocked import report
 from tests.surfaces.cli.here import run_here
 
@@ -184,3 +184,113 @@ def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: R
     read = " ".join(human.out.decode().split())
     assert "stands at" not in read
     assert "This is a fork, and the run goes on with it; before, it stood at: Second" in read
+
+
+def first_line(text: str) -> str:
+    return text.splitlines()[0]
+
+
+@pytest.mark.promise("replay.refusal-first")
+def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_forks(runtime: Runtime) -> None:
+    first = start(runtime)
+    second = advance(runtime, first, "one")
+    call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "better"}, "context": {"size": 2}}
+
+    rendered = tool_call(runtime, "continue_workflow", **call)
+    again = tool_call(runtime, "continue_workflow", **call)
+    offered = rendered.structured["warnings"][0]["nextCall"]
+    forked = tool_call(runtime, offered["tool"], **offered["params"])
+
+    assert again == rendered
+    assert next(iter(rendered.structured)) == "warnings"
+    assert first_line(rendered.text).startswith(
+        "Warning REPLAY_INPUT_MISMATCH: Nothing of this call was stored: its token was answered before"
+    )
+    assert json.dumps(offered["params"], separators=(",", ":")) in first_line(rendered.text)
+    assert rendered.structured["stateToken"] == second["stateToken"]
+    assert offered["params"] | {"ackToken": ""} == call | {"ackToken": ""}
+    assert [child["notes"] for child in forked.structured["recap"]["children"]] == ["one"]
+    read = rehydrate(runtime, forked.structured)
+    assert [entry["notes"] for entry in read["recap"]["entries"]] == ["better"]
+    assert shown_run(runtime, first)["fork_count"] == 1
+    assert tool_call(runtime, offered["tool"], **offered["params"]) == forked
+
+
+@pytest.mark.promise("replay.refusal-first")
+def test_the_command_line_begins_with_the_refusal_too(runtime: Runtime) -> None:
+    first = start(runtime)
+    advance(runtime, first, "one")
+    words = ("run", "continue", "--ack", first["ackToken"], "--notes", "better")
+
+    _, document = command(runtime, *words)
+    human = run_here(runtime, (*words, "--human")).out.decode()
+
+    assert next(iter(document["data"])) == "warnings"
+    assert human.startswith("Warning: Nothing of this call was stored")
+    assert "run continue --ack" in human.partition("Step: ")[0]
+
+
+@pytest.mark.promise("replay.refusal-first")
+def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_that_is_accepted(
+    runtime: Runtime,
+) -> None:
+    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
+    report(runtime, first["ackToken"])
+
+    refused = report(runtime, first["ackToken"], A_DECISION)
+    offered = refused["warnings"][0]
+    accepted = answer(runtime, "run.continue", **offered["nextCall"]["params"])
+
+    assert "send it as the next attempt at this step" in offered["message"]
+    assert accepted["pending"]["stepId"] == "do"
+    assert shown_run(runtime, first)["fork_count"] == 0
+
+
+@pytest.mark.promise("replay.refusal-first")
+def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_takes_it(
+    runtime: Runtime,
+) -> None:
+    way = choice("way", option("left", way="left"), option("right", way="right"))
+    first = begin(runtime, way, step("go"), fields={})
+    left, right = (one["token"] for one in first["pending"]["choices"])
+    answer(runtime, "run.continue", ackToken=left)
+
+    refused = answer(runtime, "run.continue", ackToken=right)
+    forked = answer(runtime, "run.continue", **refused["warnings"][0]["nextCall"]["params"])
+
+    assert refused["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert forked["recap"]["stoodAt"]["pendingStepId"] == "go"
+    answers = of_kind(events_of(runtime, first), "advance_recorded")
+    assert [one["data"]["outcome"]["optionId"] for one in answers] == ["left", "right"]
+
+
+@pytest.mark.promise("replay.refusal-first")
+def test_other_notes_with_a_used_checkpoint_token_are_kept_by_the_offered_call(runtime: Runtime) -> None:
+    first = start(runtime)
+    save(runtime, first, "one")
+
+    refused = save(runtime, first, "two")
+    offered = refused["warnings"][0]["nextCall"]
+    tool_call(runtime, offered["tool"], **offered["params"])
+
+    assert offered["tool"] == "checkpoint_workflow"
+    read = rehydrate(runtime, first)
+    assert [entry["notes"] for entry in read["recap"]["entries"]] == ["one", "two"]
+
+
+@pytest.mark.promise("replay.refusal-first")
+@pytest.mark.parametrize(
+    ("output", "context"),
+    [({"notesMarkdown": "x" * 5_000}, {}), ({"notesMarkdown": "x"}, {"api_key": "0123456789"})],
+)
+def test_what_is_long_or_secret_is_not_said_again(
+    runtime: Runtime, output: dict[str, Any], context: dict[str, Any]
+) -> None:
+    first = start(runtime)
+    advance(runtime, first, "one")
+
+    refused = answer(runtime, "run.continue", ackToken=first["ackToken"], output=output, context=context)
+
+    warning = refused["warnings"][0]
+    assert set(warning["nextCall"]["params"]) == {"ackToken"}
+    assert "nextCall with what you sent" in warning["message"]

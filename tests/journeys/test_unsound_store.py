@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 
 from handrail.contract.outcome import NextCall
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.hook import answer_hook
+from handrail.surfaces.mcp.resources import list_resources, read_resource
+from handrail.surfaces.mcp.results import Rendered
 from handrail.wiring import build_runtime
+from tests.conftest import GivenSettings, KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
+from tests.journeys.doors import command, tool_call
 from tests.journeys.test_on_disk import disk_runtime, every_byte
+from tests.surfaces.cli.here import run_here
 
 __all__ = ["disk_runtime"]
 
@@ -23,6 +32,11 @@ def flip_last_event(home: str, session_id: str) -> None:
     place = content.rindex(b"second notes")
     os.chmod(events, 0o600)
     events.write_bytes(content[:place] + b"SECOND" + content[place + 6 :])
+
+
+def helping(session_id: str) -> NextCall:
+    """The call that tells what is wrong with a session."""
+    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
 
 
 @pytest.mark.promise("store.unsound")
@@ -48,7 +62,7 @@ def test_a_damaged_session_is_read_to_the_proven_point_and_takes_no_more_work(
     assert refused.details["session_id"] == session_id
     assert found["items"] == []
     assert f"{session_id} is damaged and left out" in found["scope"]
-    assert refused.next_call == NextCall(operation="session.show", params={"sessionId": session_id})
+    assert refused.next_call == helping(session_id)
     assert every_byte(home) == before
 
 
@@ -67,7 +81,7 @@ def test_a_session_whose_every_event_is_lost_is_not_called_empty(disk_runtime: R
 
     assert (shown["status"], shown["event_count"]) == ("unreadable", 0)
     assert refused.kind.code == "STORE_HISTORY_LOST"
-    assert refused.next_call == NextCall(operation="session.show", params={"sessionId": session_id})
+    assert refused.next_call == helping(session_id)
     assert "Nothing of this session can be proven" in told["content"]
     assert "Nothing was started" not in told["content"]
 
@@ -79,3 +93,157 @@ def test_an_id_that_is_nowhere_is_told_apart_from_damage(disk_runtime: Runtime) 
     found = answer(disk_runtime, "session.resume", query="ses_000000000000")
 
     assert (found["items"], found["scope"]) == ([], "no session of this store has that id")
+
+
+class Damaged(NamedTuple):
+    """A session whose newest event is damaged, as a fresh process meets it."""
+
+    runtime: Runtime
+    session_id: str
+    first: dict[str, Any]
+    second: dict[str, Any]
+
+
+def reopened(home: str, tmp_path: Path) -> Runtime:
+    """The store as the next process opens it, in the same project."""
+    environment = {"HANDRAIL_PROJECT": str(tmp_path / "project"), "USER": "tester"}
+    return msgspec.structs.replace(build_runtime(environment, home=home), incidents=KeptIncidents())
+
+
+@pytest.fixture
+def damaged(disk_runtime: Runtime, home: str, tmp_path: Path) -> Damaged:
+    first = start(disk_runtime, requestId="once")
+    second = advance(disk_runtime, first, "first notes")
+    advance(disk_runtime, second, "second notes")
+    session_id = first["session"]["sessionId"]
+    flip_last_event(home, session_id)
+    return Damaged(reopened(home, tmp_path), session_id, first, second)
+
+
+BANNER = "This session is damaged (corrupt_tail, digest_mismatch): its first"
+
+
+def check_reply(session_id: str, rendered: Rendered) -> None:
+    """The warning comes first in both forms, nothing in it can be used to write, and something helps."""
+    reply = rendered.structured
+    assert next(iter(reply)) == "warnings"
+    assert reply["warnings"][0]["code"] == "SESSION_UNSOUND"
+    assert reply["warnings"][0]["details"]["health"] == "corrupt_tail"
+    assert reply["warnings"][0]["details"]["commands"] == [
+        f"handrail store verify {session_id} --report-only",
+        f"handrail session export {session_id} --salvage --out FILE",
+    ]
+    assert rendered.text.startswith(f"Warning SESSION_UNSOUND: {BANNER}")
+    assert f"handrail store verify {session_id}" in rendered.text
+    assert not {"ackToken", "retryAckToken", "checkpointToken"} & set(reply)
+    assert reply["nextCall"] is None
+    for start_of_token in ("ak1", "ck1", "ch1"):
+        assert start_of_token not in rendered.text
+
+
+@pytest.mark.promise("unsound.told")
+def test_every_reply_of_a_damaged_session_begins_with_it_and_has_no_token_to_go_on(damaged: Damaged) -> None:
+    runtime, session_id, first, second = damaged
+    notes = {"notesMarkdown": "first notes"}
+
+    read = tool_call(runtime, "continue_workflow", stateToken=second["stateToken"])
+    replayed = tool_call(runtime, "continue_workflow", ackToken=first["ackToken"], output=notes)
+    begun = tool_call(runtime, "start_workflow", workflowId="project.three_steps", requestId="once")
+    human = run_here(runtime, ("run", "continue", "--state", second["stateToken"], "--human"))
+    status, document = command(runtime, "run", "continue", "--state", second["stateToken"])
+
+    for rendered in (read, replayed, begun):
+        check_reply(session_id, rendered)
+    assert human.out.decode().startswith("Warning: This session is damaged")
+    assert "--ack" not in human.out.decode()
+    assert status == 0
+    assert next(iter(document["data"])) == "warnings"
+
+
+@pytest.mark.promise("unsound.told")
+def test_a_report_without_an_ack_gets_no_ack_from_a_damaged_session(damaged: Damaged) -> None:
+    refused = refusal(
+        damaged.runtime,
+        "run.continue",
+        stateToken=damaged.second["stateToken"],
+        output={"notesMarkdown": "more"},
+    )
+
+    assert refused.kind.code == "SESSION_NOT_HEALTHY"
+    assert refused.next_call == helping(damaged.session_id)
+
+
+@pytest.mark.promise("unsound.told")
+def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> None:
+    runtime, session_id, first, _ = damaged
+    run_id = first["session"]["runId"]
+
+    shown = answer(runtime, "session.show", sessionId=session_id)
+    events = answer(runtime, "session.events", sessionId=session_id)
+    (listed,) = answer(runtime, "session.list")["items"]
+    resumed = tool_call(runtime, "resume_session", query=session_id)
+    ledger = refusal(runtime, "ledger.show", runId=run_id)
+    recorded = refusal(runtime, "workflow.simulate", record=run_id)
+    exported = refusal(runtime, "session.export", sessionId=session_id)
+    report = answer(runtime, "session.export", sessionId=session_id, **{"as": "markdown"})
+    resource = read_resource(runtime, f"handrail://sessions/{session_id}").text
+    graph = json.loads(read_resource(runtime, f"handrail://runs/{run_id}/graph").text)
+    rows = {row.name: row.description for row in list_resources(runtime, None).rows}
+    _, preferences = command(runtime, "preferences", "show", "--session", session_id)
+
+    assert shown["health"]["banner"].startswith(BANNER)
+    assert events["banner"].startswith(BANNER)
+    assert listed["health"] == "corrupt_tail"
+    assert f"{session_id} is damaged and left out" in resumed.text
+    assert [failure.kind.code for failure in (ledger, recorded, exported)] == ["SESSION_NOT_HEALTHY"] * 3
+    assert "This session is damaged" in report["content"]
+    assert resource.splitlines()[2].startswith(BANNER)
+    assert "Go on:" not in resource
+    assert graph["health"]["banner"].startswith(BANNER)
+    assert rows[session_id].startswith("damaged (corrupt_tail)")
+    assert preferences["meta"]["notices"][0]["type"] == "session_unsound"
+
+
+@pytest.mark.promise("unsound.told")
+@pytest.mark.parametrize("words", [("session", "show"), ("session", "events")])
+def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple[str, ...]) -> None:
+    out = run_here(damaged.runtime, (*words, damaged.session_id, "--human")).out.decode()
+
+    read = " ".join(out.split())
+    assert BANNER in read
+    assert f"handrail store verify {damaged.session_id} --report-only" in read
+    assert "Go on with it" not in read
+
+
+@pytest.mark.promise("unsound.told")
+def test_a_hook_names_the_damaged_session_of_its_project(damaged: Damaged) -> None:
+    runtime = damaged.runtime
+
+    started = answer_hook(lambda: runtime, "SessionStart", b"{}", lambda _: 0)
+    compacted = answer_hook(lambda: runtime, "PreCompact", b"{}", lambda _: 0)
+
+    assert f"damaged here and not to be continued: session {damaged.session_id}" in started.out
+    assert f"handrail store verify {damaged.session_id}" in started.out
+    assert damaged.session_id in compacted.note
+
+
+@pytest.mark.promise("unsound.told")
+def test_a_damaged_session_without_a_run_takes_no_notes_and_says_why(
+    disk_runtime: Runtime, home: str, tmp_path: Path
+) -> None:
+    settings = GivenSettings()
+    settings.settings = msgspec.structs.replace(settings.settings, start_session=True)
+    allowed = msgspec.structs.replace(disk_runtime, settings=settings)
+    begun = answer(allowed, "session.start", goal="keep notes", requestId="notes")
+    noted = answer(
+        allowed,
+        "run.checkpoint",
+        checkpointToken=begun["checkpointToken"],
+        output={"notesMarkdown": "second notes"},
+    )
+    flip_last_event(home, begun["session"]["sessionId"])
+
+    rendered = tool_call(reopened(home, tmp_path), "continue_workflow", stateToken=begun["sessionToken"])
+
+    check_reply(begun["session"]["sessionId"], rendered)
+    assert noted["nextCall"] is not None

@@ -88,6 +88,11 @@ def attempt_for_new(name: str) -> AttemptId:
     return AttemptId(base32.of_digest(_digest("attempt", name), ATTEMPT_LENGTH))
 
 
+def attempt_for_other(attempt_id: AttemptId, input_digest: str) -> AttemptId:
+    """The attempt that stores what came with a used token; the same content gets the same one again."""
+    return AttemptId(base32.of_digest(_digest("other", attempt_id, input_digest), ATTEMPT_LENGTH))
+
+
 def session_output_id(session_id: SessionId, tag: str, attempt_id: AttemptId) -> str:
     """The notes of a session that this attempt at this point of it keeps."""
     return "out_" + base32.of_digest(_digest("output", session_id, tag, attempt_id), 12)

@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 INTENTS: dict[Situation, Row] = {
     "finished": Row(kind="ok", intent="complete", call="none"),
-    "unhealthy": Row(kind="ok", intent="rehydrate_only", call="read"),
+    "unhealthy": Row(kind="ok", intent="rehydrate_only", call="none"),
     "step": Row(kind="ok", intent="perform_pending_then_continue", call="ack"),
     "confirmation": Row(kind="ok", intent="await_user_confirmation", call="ack"),
     "choice": Row(kind="ok", intent="perform_pending_then_continue", call="per_option"),

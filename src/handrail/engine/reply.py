@@ -5,7 +5,8 @@ A first call and a replay end in the same function, so they cannot drift apart.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, assert_never
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
@@ -36,7 +37,11 @@ WarningCode: TypeAlias = Literal[
     "WORKFLOW_SOURCE_DIFFERS",
     "ARTIFACT_KIND_UNKNOWN",
     "INPUT_NEARLY_DECLARED",
+    "SESSION_UNSOUND",
 ]
+TOLD_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
+"""A reply begins with these, in every form: what follows would be misread without them."""
+MOST_WARNINGS = 10
 
 MOST_MISNAMED_TOLD = 3
 MOST_GAPS_TOLD = 3
@@ -49,7 +54,8 @@ class PendingChoice(Payload, frozen=True, kw_only=True):
     id: str
     label: str
     description: str = ""
-    token: str
+    token: str = ""
+    """Empty where the session cannot go on."""
 
 
 class Pending(Payload, frozen=True, kw_only=True):
@@ -253,6 +259,7 @@ def reply_at(
     tells_preferences = (
         standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
     )
+    tokens = tokens if is_healthy else Tokens(state=tokens.state)
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
     pending = _pending(standing, tokens)
     is_blocked = row.kind == "blocked" and blocked is not None
@@ -266,17 +273,24 @@ def reply_at(
         issues=list(blocked.issues) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
         example=blocked.example if is_blocked and blocked else None,
-        warnings=[*warnings, *_standing_warnings(standing)],
+        warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         recap=recap,
         session=session_ref(session_id, standing.run),
         preferences=standing.preferences if tells_preferences else None,
         workflow=workflow,
         project=project,
         state_token=tokens.state,
-        ack_token=tokens.ack if row.call in ("ack", "read") and not is_blocked else "",
+        ack_token=tokens.ack if row.call == "ack" else "",
         retry_ack_token=tokens.ack if row.call == "retry" else "",
         checkpoint_token=tokens.checkpoint,
     )
+
+
+def begun_with_warnings(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
+    """A reply as data, with its warnings before everything else where one of them must be told first."""
+    if not any(warning.code in TOLD_FIRST for warning in warnings):
+        return reply
+    return {"warnings": reply["warnings"], **reply}
 
 
 def session_ref(session_id: str, run: Run) -> SessionRef:
@@ -306,7 +320,7 @@ def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
-            for option, token in zip(options, tokens.choices, strict=True)
+            for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)
         ],
     )
 
@@ -325,6 +339,17 @@ def _next_call(form: CallForm, pending: Pending | None, tokens: Tokens) -> ToolC
             return ToolCall(tool="continue_workflow", params={}, options=calls)
         case never:
             assert_never(never)
+
+
+def _bounded(warnings: list[ReplyWarning]) -> list[ReplyWarning]:
+    """What must be told first, then the others in their order; the last one says how many are left out."""
+    told = sorted(warnings, key=lambda warning: warning.code not in TOLD_FIRST)
+    if len(told) <= MOST_WARNINGS:
+        return told
+    left = len(told) - MOST_WARNINGS
+    last = told[MOST_WARNINGS - 1]
+    cut = msgspec.structs.replace(last, message=f"{last.message} {left} more warnings are left out.")
+    return [*told[: MOST_WARNINGS - 1], cut]
 
 
 def _standing_warnings(standing: Standing) -> list[ReplyWarning]:

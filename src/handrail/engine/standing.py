@@ -82,10 +82,10 @@ def _is_told(gap: GapRecorded) -> bool:
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
     """Which row of the table of intents a reply at this node takes."""
-    if standing.leaf is None:
-        return "finished"
     if not is_healthy:
         return "unhealthy"
+    if standing.leaf is None:
+        return "finished"
     if blocked is not None:
         return _blocked_situation(blocked)
     match standing.leaf:

@@ -17,7 +17,7 @@ from handrail.runtime.foretold import AckVerdict, foretold
 from handrail.runtime.handles import read_checkpoint, session_of
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
+from handrail.runtime.replies import RUN_SHAPE, SentAgain, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_notes import foretold_session_notes, keep_session_notes
 from handrail.runtime.sessions import Session
@@ -42,11 +42,12 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
     work = work_done(request.output, UNSET)
+    sent = SentAgain(claims=handle.claims, request=request, tool="checkpoint_workflow")
     session = session_of(rt.log, handle.claims)
     if is_session_point(session.history, handle.claims.node_tag):
         if request.dry_run is True:
             return foretold_session_notes(session, handle.claims, work)
-        return keep_session_notes(rt, session, handle.claims, work, handle.warnings)
+        return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
@@ -57,7 +58,9 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     if request.dry_run is True:
         return foretold(rt, handle.claims, "checkpoint", decide)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
-    return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
+    return reply_to_answer(
+        rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings, sent=sent
+    )
 
 
 OPERATION = Operation(

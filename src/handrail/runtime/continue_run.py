@@ -18,7 +18,7 @@ from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.handles import read_ack
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
+from handrail.runtime.replies import RUN_SHAPE, SentAgain, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
 from handrail.runtime.token_pairs import require_one_reply
@@ -91,7 +91,15 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> "Success | Ack
 
         return foretold(rt, claims, "advance", decide)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
-    return reply_to_answer(rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings)
+    return reply_to_answer(
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        work.input_digest,
+        warnings=handle.warnings,
+        sent=SentAgain(claims=claims, request=request, tool="continue_workflow"),
+    )
 
 
 OPERATION = Operation(

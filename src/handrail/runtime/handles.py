@@ -25,7 +25,8 @@ from handrail.contract.tokens.workflow import (
 from handrail.engine.history import History, Node, is_session_point, node_at
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.ports import EventReader, Keys, Randomness
-from handrail.runtime.sessions import Session, read_session, showing
+from handrail.runtime.sessions import Session, read_session
+from handrail.runtime.soundness import helping_call
 from handrail.workflows.compiled import Choice, Leaf
 
 AttemptClaims: TypeAlias = AckClaims | CheckpointClaims | ChoiceClaims
@@ -137,7 +138,7 @@ def history_lost(history: History) -> Fault:
         STORE_HISTORY_LOST,
         f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
         details={"session_id": history.session_id, "event_count": history.head},
-        next_call=showing(history.session_id),
+        next_call=helping_call(history.session_id),
     )
 
 

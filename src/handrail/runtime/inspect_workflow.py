@@ -9,9 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
+from handrail.engine.history import Run
 from handrail.projections.workflow_diff import differences
 from handrail.runtime.find_run import find_run
 from handrail.runtime.operation import Input, Operation
@@ -117,7 +118,7 @@ class WorkflowInspection(Payload, frozen=True, kw_only=True):
     project: str
 
 
-def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspection:
+def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     """The asked part of one workflow."""
     part: Part = "summary" if request.part is UNSET else request.part
     _check_parts(request, part)
@@ -125,6 +126,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspectio
     catalog = catalog_of(rt, project)
     entry, source = find_workflow(catalog, request.workflow_id)
     pinned = pin(catalog, entry, source)
+    compared = None if request.run is UNSET else find_run(rt, request.run)
     detail = WorkflowDetail(
         id=entry.id,
         name=source.name,
@@ -142,20 +144,19 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> WorkflowInspectio
         steps=list(_outlines(_readable(pinned.workflow).steps)) if part == "steps" else [],
         source=entry.content.decode() if part == "source" else "",
         compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
-        diff=_diff(rt, request, pinned),
+        diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
     )
-    return WorkflowInspection(workflow=detail, project=project)
+    inspected = WorkflowInspection(workflow=detail, project=project)
+    notices = () if compared is None else compared.session.notices
+    return Success(data=msgspec.to_builtins(inspected), notices=notices)
 
 
 def _count(parts: tuple[CompiledPart, ...]) -> int:
     return sum(_count(part.body) if isinstance(part, Loop) else 1 for part in parts)
 
 
-def _diff(rt: Runtime, request: InspectWorkflow, pinned: Pinned) -> WorkflowDiff | UnsetType:
-    """Raises Fault SESSION_NOT_FOUND, or VALIDATION_ERROR when the run is of another workflow."""
-    if request.run is UNSET:
-        return UNSET
-    run = find_run(rt, request.run).run
+def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
+    """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")
     before = msgspec.to_builtins(_readable(pinned_workflow(rt.log, run.workflow_hash)))

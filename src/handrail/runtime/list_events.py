@@ -10,15 +10,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.engine.events import EVENT_KINDS
+from handrail.ports import Loaded
 from handrail.projections.event_rows import EventRow, event_rows
 from handrail.runtime.find_session import find_records
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.soundness import banner_of
 
 MOST_INDEX = 10**15
 _POLL_MS = 200
@@ -50,6 +52,8 @@ class EventList(Answer, frozen=True, kw_only=True):
     session_id: str
     event_count: int
     health: str
+    banner: str = ""
+    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
 
 
 def list_events(rt: Runtime, request: ListEvents) -> Success:
@@ -68,13 +72,7 @@ def list_events(rt: Runtime, request: ListEvents) -> Success:
         kinds=() if request.kinds is UNSET else request.kinds,
     )
     page = page_of(rt, OPERATION, request, rows, _sort_key, lambda row: row)
-    told = EventList(
-        session_id=request.session_id, event_count=len(loaded.records), health=loaded.health.state
-    )
-    return Success(
-        data={"session_id": told.session_id, "event_count": told.event_count, "health": told.health},
-        page=page,
-    )
+    return Success(data=_about(SessionId(request.session_id), loaded, len(loaded.records)), page=page)
 
 
 def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Success]:
@@ -104,8 +102,18 @@ def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Suc
         rt.interruptions.pause(_POLL_MS)
         # A session that is deleted meanwhile has no more events; the caller learns of it by name.
         loaded = rt.log.load_since(session_id, after + 1) or find_records(rt, request.session_id)
-    told = EventList(session_id=session_id, event_count=loaded.head, health=loaded.health.state)
-    yield Success(data=msgspec.to_builtins(told))
+    yield Success(data=_about(session_id, loaded, loaded.head))
+
+
+def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> dict[str, Json]:
+    told = EventList(
+        session_id=session_id,
+        event_count=event_count,
+        health=loaded.health.state,
+        banner=banner_of(session_id, loaded.health, event_count),
+    )
+    held: dict[str, Json] = msgspec.to_builtins(told)
+    return held
 
 
 def _sort_key(row: EventRow) -> tuple[str, ...]:

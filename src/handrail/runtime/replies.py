@@ -12,11 +12,20 @@ from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
 from handrail.engine.history import History, Recorded, Run, is_fork, ledger_version
-from handrail.engine.reply import Recap, Reply, ReplyWarning, WorkflowRef, reply_at, workflow_ref
+from handrail.engine.reply import (
+    Recap,
+    Reply,
+    ReplyWarning,
+    WorkflowRef,
+    begun_with_warnings,
+    reply_at,
+    workflow_ref,
+)
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
-from handrail.runtime.handles import new_node_tokens
+from handrail.runtime.handles import AttemptClaims, new_node_tokens
 from handrail.runtime.hot_sessions import HotLog
+from handrail.runtime.operation import Input
 from handrail.runtime.sessions import Session, history_before
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
@@ -51,6 +60,14 @@ RUN_SHAPE = Shape(
 """How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
 
 
+class SentAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """The call of a token: what must be said again where the token was answered with other content."""
+
+    claims: AttemptClaims
+    request: Input
+    tool: Literal["continue_workflow", "checkpoint_workflow"]
+
+
 def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
     """The compiled workflow a run is pinned to, whatever its source file says today."""
     if isinstance(reader, HotLog):
@@ -67,19 +84,27 @@ def reply_to_answer(
     *,
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
-    sent_with: Literal["token", "requestId"] = "token",
+    sent: SentAgain | None = None,
 ) -> Success:
-    """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again."""
+    """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
+
+    `sent` is the token's call, for when it brought other content; None: a start, by its request id.
+    """
     history = session.history
     node = history.nodes[recorded.to_node_id]
     workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "reply")
     tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
+    recap = _branches_before(reader, keys, session.history, recorded, workflow)
     if recorded.input_digest != input_digest:
-        from handrail.runtime.whereabouts import input_mismatch, start_mismatch
+        from handrail.runtime.whereabouts import input_mismatch, start_mismatch, with_current_place
 
-        tell = start_mismatch if sent_with == "requestId" else input_mismatch
-        warnings = (*warnings, tell(keys, history, workflow, node.node_id))
+        if sent is None:
+            refused = start_mismatch(keys, history, workflow, node.node_id)
+        else:
+            refused = input_mismatch(keys, history, workflow, recorded, sent, input_digest)
+            recap = with_current_place(recap, keys, history, workflow, node.node_id)
+        warnings = (refused, *warnings)
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
         warnings = (*warnings, _notes_truncated(notes.size_bytes))
@@ -88,8 +113,9 @@ def reply_to_answer(
         history.session_id,
         tokens,
         blocked=recorded.blocked,
-        recap=_branches_before(reader, keys, session.history, recorded, workflow),
-        warnings=warnings,
+        recap=recap,
+        is_healthy=session.is_sound,
+        warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
     )
@@ -103,7 +129,7 @@ def _shown_source(run: Run) -> WorkflowRef | None:
 
 
 def success_of(reply: Reply, ledger: LedgerRef) -> Success:
-    return Success(data=msgspec.to_builtins(reply), ledger=ledger)
+    return Success(data=begun_with_warnings(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
 
 
 def current_ledger(history: History, run_id: RunId) -> LedgerRef:

@@ -21,6 +21,7 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.replies import current_ledger, pinned_workflow, success_of
 from handrail.runtime.runtime import Reading
 from handrail.runtime.session_replies import reread_reply
+from handrail.runtime.sessions import Session, require_healthy
 from handrail.runtime.source_drift import source_warnings
 from handrail.runtime.whereabouts import with_current_place
 
@@ -41,12 +42,13 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     session = session_of(reading.reader, handle.claims)
     history = session.history
     if is_session_point(history, handle.claims.node_tag):
-        return _reread_session(reading, request, history, handle)
+        return _reread_session(reading, request, session, handle)
     node = node_of(history, handle.claims)
     workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
     tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
     if request.output is not UNSET or request.context is not UNSET:
+        require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
     recap = recap_at(history, workflow, node.node_id)
     place = _place(reading, request, standing.run)
@@ -64,11 +66,12 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
             node.node_id,
         ),
         warnings=(
+            *session.warnings,
             *handle.warnings,
             *source_warnings(reading.library, reading.workspace, request.project, standing.run),
         ),
         project=place.project,
-        is_healthy=session.health.state == "healthy",
+        is_healthy=session.is_sound,
     )
     return success_of(reply, current_ledger(history, node.run_id))
 
@@ -100,7 +103,7 @@ def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
 
 
 def _reread_session(
-    reading: Reading, request: ContinueRun, history: History, handle: Handle[StateClaims]
+    reading: Reading, request: ContinueRun, session: Session, handle: Handle[StateClaims]
 ) -> Success:
     """The token names the session itself: its notes, its runs and a fresh token to keep more."""
     if request.output is not UNSET or request.context is not UNSET:
@@ -112,7 +115,7 @@ def _reread_session(
             next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
         )
     tag = handle.claims.node_tag
-    return reread_reply(reading.keys, reading.randomness, history, tag, handle.warnings)
+    return reread_reply(reading.keys, reading.randomness, session, tag, handle.warnings)
 
 
 def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:

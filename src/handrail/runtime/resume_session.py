@@ -19,7 +19,7 @@ from handrail.contract.shape import Shape
 from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import counted
 from handrail.engine.history import History
-from handrail.engine.place import is_same_place, place_of
+from handrail.engine.place import Place, begun_at, is_same_place, place_of
 from handrail.engine.reply import ToolCall
 from handrail.ports import SessionStamp
 from handrail.projections.overview import imported_from
@@ -118,7 +118,15 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
 
 
-def work_in_progress(rt: Runtime, project: str) -> list[Candidate]:
+class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project has under way."""
+
+    candidates: tuple[Candidate, ...]
+    damaged: tuple[SessionId, ...] = ()
+    """Sessions of this project that cannot go on, because their log is not proven whole."""
+
+
+def work_in_progress(rt: Runtime, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
     here = place_of(project, rt.workspace.observations(project))
     looked = _look(rt, Wanted(here=here))
@@ -127,7 +135,20 @@ def work_in_progress(rt: Runtime, project: str) -> list[Candidate]:
         for subject in looked.subjects
         if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
     ]
-    return [_candidate(rt, looked, found) for found in latest(mine, here)]
+    return WorkHere(
+        candidates=tuple(_candidate(rt, looked, found) for found in latest(mine, here)),
+        damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
+    )
+
+
+def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
+    """Whether what is proven of a damaged session says that it belongs to a project."""
+    try:
+        session = read_session(rt.log, session_id)
+    except Fault:
+        return False
+    runs = () if session is None else session.history.runs.values()
+    return any(is_same_place(begun_at(run), here) for run in runs)
 
 
 def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> Wanted:
@@ -155,6 +176,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     is_whole: bool
     """No session was left unread."""
+    unsound: tuple[SessionId, ...] = ()
 
 
 def _look(rt: Runtime, wanted: Wanted) -> _Looked:
@@ -188,6 +210,7 @@ def _look(rt: Runtime, wanted: Wanted) -> _Looked:
         subjects=tuple(subjects),
         scope=looked_at,
         is_whole=read == len(stamps),
+        unsound=tuple(unsound),
     )
 
 
@@ -216,7 +239,7 @@ def _healthy(rt: Runtime, session_id: SessionId, workflows: dict[str, CompiledWo
     """None for a session that cannot be resumed; `session list` shows those. Adds its workflows."""
     try:
         session = read_session(rt.log, session_id)
-        if session is None or session.health.state != "healthy":
+        if session is None or not session.is_sound:
             return None
         for run in session.history.runs.values():
             if run.workflow_hash not in workflows:

@@ -14,15 +14,18 @@ from handrail.engine.plans.session import plan_session_notes
 from handrail.engine.reply import ReplyWarning
 from handrail.engine.work import WorkDone
 from handrail.runtime.foretold import AckVerdict, Verdict
+from handrail.runtime.replies import SentAgain
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_replies import noted_reply
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+from handrail.runtime.whereabouts import notes_mismatch
 from handrail.runtime.work import blobs_of
 
 
 def keep_session_notes(
     rt: Runtime,
     session: Session,
+    sent: SentAgain,
     claims: CheckpointClaims,
     work: WorkDone,
     warnings: tuple[ReplyWarning, ...],
@@ -37,8 +40,8 @@ def keep_session_notes(
         _check(work)
         session, noted = _keep(rt, session, output_id, work)
     if noted.input_digest != work.input_digest:
-        warnings = (*warnings, _mismatch())
-    return noted_reply(rt.keys, session.history, noted, warnings)
+        warnings = (notes_mismatch(rt.keys, sent, work.input_digest), *warnings)
+    return noted_reply(rt.keys, session, noted, warnings)
 
 
 def foretold_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
@@ -83,13 +86,3 @@ def _check(work: WorkDone) -> None:
         first = problems[0]
         message = f"{first['param']}: {first['problem']}; nothing was stored."
         raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
-
-
-def _mismatch() -> ReplyWarning:
-    return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH",
-        message=(
-            "This token was answered before with other content. You see the recorded reply; the notes of "
-            "this call were not stored. To keep them too, send them with the checkpointToken of this reply."
-        ),
-    )

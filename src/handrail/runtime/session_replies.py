@@ -13,11 +13,12 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.workflow import CheckpointClaims, StateClaims, mint
 from handrail.contract.wording import shortened
 from handrail.engine.history import History, SessionNotes
-from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.engine.reply import ReplyWarning, ToolCall, begun_with_warnings
 from handrail.ports import Keys, Randomness
 from handrail.projections.overview import run_overview
-from handrail.projections.recap import KEPT_MOST_RECENT, RECAP_BUDGET_BYTES, TRUNCATION_MARK
+from handrail.projections.recap import KEPT_MOST_RECENT, RECAP_BUDGET_BYTES, TRUNCATION_MARK, newest_within
 from handrail.runtime.handles import state_token
+from handrail.runtime.sessions import Session
 
 MOST_RUNS = 5
 
@@ -59,80 +60,82 @@ class SessionReply(Payload, frozen=True, kw_only=True):
 
     kind: Literal["ok"]
     session_token: str
-    checkpoint_token: str
+    checkpoint_token: str = ""
+    """Empty where the session is damaged and nothing can be kept in it."""
     session: SessionAlone
-    next_call: ToolCall
+    next_call: ToolCall | None
     warnings: list[ReplyWarning] = []
     recap: SessionRecap | None = None
     runs: list[RunPlace] = []
     project: str = ""
 
 
-def opened_reply(keys: Keys, history: History, warnings: tuple[ReplyWarning, ...], project: str) -> Success:
+def opened_reply(keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...], project: str) -> Success:
     """The reply to the start of a session, from recorded facts: the same for every replay."""
-    opening = history.opening
+    opening = session.history.opening
     assert opening is not None, "the session was begun"
-    attempt = attempt_for_new(history.session_id)
-    reply = _reply(keys, history, opening.tag, attempt, opening.goal, warnings)
+    attempt = attempt_for_new(session.history.session_id)
+    reply = _reply(keys, session, opening.tag, attempt, opening.goal, warnings)
     return _success(msgspec.structs.replace(reply, project=project))
 
 
 def noted_reply(
-    keys: Keys, history: History, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
+    keys: Keys, session: Session, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
     """The reply to notes of the session: the next ones get a token of their own."""
-    opening = history.opening
+    opening = session.history.opening
     assert opening is not None, "the session was begun"
     attempt = attempt_for_new(noted.output_id)
-    return _success(_reply(keys, history, noted.tag, attempt, opening.goal, warnings))
+    return _success(_reply(keys, session, noted.tag, attempt, opening.goal, warnings))
 
 
 def reread_reply(
-    keys: Keys, randomness: Randomness, history: History, tag: str, warnings: tuple[ReplyWarning, ...]
+    keys: Keys, randomness: Randomness, session: Session, tag: str, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
     """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
+    history = session.history
     attempt = attempt_of(randomness.bytes(8))
-    reply = _reply(keys, history, tag, attempt, history.observations.get("goal", ""), warnings)
+    reply = _reply(keys, session, tag, attempt, history.observations.get("goal", ""), warnings)
     return _success(msgspec.structs.replace(reply, recap=_recap(history), runs=_runs(keys, history)))
 
 
 def _reply(
     keys: Keys,
-    history: History,
+    session: Session,
     tag: str,
     attempt: AttemptId,
     goal: str,
     warnings: tuple[ReplyWarning, ...],
 ) -> SessionReply:
     key = keys.signing_key(WORKFLOW)
-    saving = mint(key, CheckpointClaims(session_id=history.session_id, node_tag=tag, attempt_id=attempt))
+    session_id = session.history.session_id
+    saving = mint(key, CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt))
+    keeping = ToolCall(tool="checkpoint_workflow", params={"checkpointToken": saving})
     return SessionReply(
         kind="ok",
-        session_token=mint(key, StateClaims(session_id=history.session_id, node_tag=tag)),
-        checkpoint_token=saving,
-        session=SessionAlone(session_id=history.session_id, goal=shortened(goal)),
-        next_call=ToolCall(tool="checkpoint_workflow", params={"checkpointToken": saving}),
-        warnings=list(warnings),
+        session_token=mint(key, StateClaims(session_id=session_id, node_tag=tag)),
+        checkpoint_token=saving if session.is_sound else "",
+        session=SessionAlone(session_id=session_id, goal=shortened(goal)),
+        next_call=keeping if session.is_sound else None,
+        warnings=[*session.warnings, *warnings],
     )
 
 
 def _recap(history: History) -> SessionRecap:
-    kept: list[SessionEntry] = []
-    used = 0
     held = tuple(history.session_notes.values())
-    for noted in reversed(held):
-        text = noted.notes.text + (TRUNCATION_MARK if noted.notes.ref is not None else "")
-        used += len(text.encode())
-        if used > RECAP_BUDGET_BYTES:
-            break
-        kept.append(SessionEntry(output_id=noted.output_id, notes=text))
+    kept, _ = newest_within(map(_entry, reversed(held)), RECAP_BUDGET_BYTES)
     omitted = len(held) - len(kept)
     return SessionRecap(
-        entries=kept[::-1],
+        entries=kept,
         truncated=omitted > 0,
         omitted=omitted,
         policy=KEPT_MOST_RECENT if omitted else "",
     )
+
+
+def _entry(noted: SessionNotes) -> SessionEntry:
+    text = noted.notes.text + (TRUNCATION_MARK if noted.notes.ref is not None else "")
+    return SessionEntry(output_id=noted.output_id, notes=text)
 
 
 def _runs(keys: Keys, history: History) -> list[RunPlace]:
@@ -153,4 +156,4 @@ def _runs(keys: Keys, history: History) -> list[RunPlace]:
 
 
 def _success(reply: SessionReply) -> Success:
-    return Success(data=msgspec.to_builtins(reply))
+    return Success(data=begun_with_warnings(msgspec.to_builtins(reply), reply.warnings))

@@ -11,17 +11,17 @@ import msgspec
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
-    SESSION_NOT_HEALTHY,
     STORE_HISTORY_LOST,
     TOKEN_SESSION_LOCKED,
 )
 from handrail.contract.chain import chain_digest
 from handrail.contract.ids import SessionId, node_tag
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Fault, Notice
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.remembering import decode_history, encode_history
+from handrail.engine.reply import ReplyWarning
 from handrail.ports import (
     Blob,
     Committed,
@@ -35,6 +35,13 @@ from handrail.ports import (
 )
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.soundness import (
+    helping_call,
+    is_sound,
+    not_sound,
+    unsound_notices,
+    unsound_warnings,
+)
 
 LOCK_WAIT_MS = 5_000
 """How long a call waits for another writer; a commit takes milliseconds, so this is a stuck disk."""
@@ -49,6 +56,21 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     history: History
     health: Health = Health()
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the whole log is proven; only then the session may go on."""
+        return is_sound(self.health)
+
+    @property
+    def warnings(self) -> tuple[ReplyWarning, ...]:
+        """What every reply about the session begins with; nothing when it is sound."""
+        return unsound_warnings(self.history.session_id, self.health, self.history.head)
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The same beside an answer about something else."""
+        return unsound_notices(self.history.session_id, self.health, self.history.head)
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +112,7 @@ def history_before(reader: EventReader, history: History, index: int) -> History
             STORE_HISTORY_LOST,
             f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
             details={"session_id": history.session_id, "event_count": 0 if loaded is None else loaded.head},
-            next_call=showing(history.session_id),
+            next_call=helping_call(history.session_id),
         )
     return fold(history.session_id, loaded.records[:index])
 
@@ -126,24 +148,8 @@ def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
 
 def require_healthy(session: Session) -> None:
     """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
-    if session.health.state == "healthy":
-        return
-    raise Fault(
-        SESSION_NOT_HEALTHY,
-        f"Session {session.history.session_id} is readable up to event {session.history.head}, not more.",
-        details={
-            "session_id": session.history.session_id,
-            "health": session.health.state,
-            "reason": session.health.reason,
-            "event_index": session.history.head,
-        },
-        next_call=showing(session.history.session_id),
-    )
-
-
-def showing(session_id: SessionId) -> NextCall:
-    """The call that tells what is left of a session that cannot go on."""
-    return NextCall(operation="session.show", params={"sessionId": session_id})
+    if not session.is_sound:
+        raise not_sound(session.history.session_id, session.health, session.history.head)
 
 
 def resuming(session_id: SessionId) -> NextCall:
@@ -219,7 +225,7 @@ def _is_worth_remembering(before: int, after: int) -> bool:
 def _kept(reader: EventReader, session: Session) -> Session:
     """Remember a sound session for the next call, where the reader can."""
     if isinstance(reader, HotLog):
-        if session.health.state == "healthy":
+        if session.is_sound:
             reader.keep(session.history)
         else:
             reader.forget(session.history.session_id)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.outcome import Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.vocabulary import Autonomy, RiskPolicy
@@ -38,11 +40,12 @@ class ShownPreferences(Answer, frozen=True, kw_only=True):
     takes_effect: str
 
 
-def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences:
+def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences | Success:
     """Raises Fault SESSION_NOT_FOUND, and E_CONFIG when the settings cannot be read."""
     if request.session is UNSET:
         return global_preferences(rt.settings.of())
-    return session_preferences(find_session(rt, request.session).history)
+    session = find_session(rt, request.session)
+    return Success(data=msgspec.to_builtins(session_preferences(session.history)), notices=session.notices)
 
 
 def global_preferences(settings: Settings) -> ShownPreferences:

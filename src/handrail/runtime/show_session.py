@@ -32,6 +32,8 @@ from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session
+from handrail.runtime.soundness import banner_of
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NODES = 200
@@ -159,6 +161,8 @@ class HealthRow(Answer, frozen=True, kw_only=True):
 
     state: str
     reason: str = ""
+    banner: str = ""
+    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
 
 
 class ImportRow(Answer, frozen=True, kw_only=True):
@@ -213,11 +217,11 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     """The summary of one session, readable also when it cannot be continued."""
     session = find_session(rt, request.session_id)
     history = session.history
-    is_lost = session.health.state != "healthy" and not history.head  # nobody knows what was in it
+    is_lost = not session.is_sound and not history.head  # nobody knows what was in it
     return SessionSummary(
         session_id=history.session_id,
         status="unreadable" if is_lost else session_status(history),
-        health=HealthRow(state=session.health.state, reason=session.health.reason),
+        health=health_row(session),
         goal=history.observations.get("goal", ""),
         project=session_project(history),
         branch=history.observations.get("git_branch", ""),
@@ -239,6 +243,11 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
             for entry in timeline(history, MOST_NODES)
         ],
     )
+
+
+def health_row(session: Session) -> HealthRow:
+    banner = banner_of(session.history.session_id, session.health, session.history.head)
+    return HealthRow(state=session.health.state, reason=session.health.reason, banner=banner)
 
 
 def _import_row(history: History) -> ImportRow | None:

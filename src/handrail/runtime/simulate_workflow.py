@@ -23,6 +23,7 @@ from handrail.runtime.examined_workflows import WorkflowChoice, chosen_workflow
 from handrail.runtime.find_run import find_run
 from handrail.runtime.operation import Operation, StreamItem
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import require_healthy
 from handrail.workflows.compiled import Pinned
 
 MOST_PATHS = 100_000
@@ -210,6 +211,7 @@ def _rows(report: Report) -> dict[str, Any]:
 
 def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
     found = find_run(rt, named)
+    require_healthy(found.session)  # a test that is taken from an unproven log would prove nothing
     history, run = found.session.history, found.run
     if request.workflow_id not in (UNSET, run.workflow_id):
         raise _problem("record", f"the run {run.run_id} is of {run.workflow_id}")
@@ -299,6 +301,7 @@ OPERATION = Operation(
         "WORKFLOW_INVALID",
         "WORKFLOW_NOT_FOUND",
         "SESSION_NOT_FOUND",
+        "SESSION_NOT_HEALTHY",
         E_NOT_FOUND.code,
         E_FORBIDDEN.code,
         E_IO.code,

@@ -131,7 +131,6 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
         asked.input_digest,
         warnings=(*warnings, *recorded_warnings(session.history.runs[run_id])),
         project=project,
-        sent_with="requestId",
     )
 
 

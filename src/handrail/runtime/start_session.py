@@ -78,7 +78,7 @@ def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
     opening = session.history.opening
     assert opening is not None, "a session that has events was begun"
     warnings = () if opening.input_digest == input_digest else (_mismatch(),)
-    return opened_reply(rt.keys, session.history, warnings, project)
+    return opened_reply(rt.keys, session, warnings, project)
 
 
 def _named(rt: Runtime, request: StartSession) -> Session:

@@ -72,7 +72,7 @@ def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
         session = read_session(reader, session_id)
     except Fault:
         return None
-    return session if session is not None and session.health.state == "healthy" else None
+    return session if session is not None and session.is_sound else None
 
 
 def _is_untouched(history: History, run: Run, here: Place) -> bool:

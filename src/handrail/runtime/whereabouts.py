@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from msgspec import json, to_builtins
 from msgspec.structs import replace
 
-from handrail.contract.ids import NodeId
-from handrail.engine.history import History
+from handrail.contract.ids import NodeId, attempt_for_other
+from handrail.contract.redaction import without_named_secrets
+from handrail.contract.tokens.purpose_keys import WORKFLOW
+from handrail.contract.tokens.workflow import CheckpointClaims, ChoiceClaims, choice_attempt, mint
+from handrail.engine.history import History, Recorded
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.ports import Keys
 from handrail.projections.whereabouts import Whereabouts, moved_on_from
 from handrail.runtime.handles import state_token
+from handrail.runtime.operation import OFFERED_CALL_BYTES
+from handrail.runtime.replies import SentAgain
 from handrail.workflows.compiled import CompiledWorkflow
+
+_NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
 
 
 def with_current_place(
-    recap: Recap, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
-) -> Recap:
+    recap: Recap | None, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> Recap | None:
     """The recap with the place where the run stands, if it has moved on from the node."""
-    return replace(recap, current=_place(keys, history, workflow, node_id))
+    current = _place(keys, history, workflow, node_id)
+    return recap if current is None else replace(recap or Recap(entries=[]), current=current)
 
 
 def with_place_left(
@@ -43,30 +52,58 @@ def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: No
 
 
 def input_mismatch(
-    keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
+    keys: Keys,
+    history: History,
+    workflow: CompiledWorkflow,
+    recorded: Recorded,
+    sent: SentAgain,
+    input_digest: str,
 ) -> ReplyWarning:
-    """Other content with a used token. It tells what happened since, so that one call finds the way back.
+    """Other content with a used token: nothing was stored, and the call that stores it all the same.
 
-    Only here: a replay with the same content must stay, byte for byte, the reply that was recorded.
+    Only here is told what happened since: a replay with the same content must stay, byte for byte, the
+    reply that was recorded.
     """
-    found = moved_on_from(history, workflow, answered_at)
-    message = (
-        "This token was answered before with other content. You see the recorded reply; nothing that "
-        "this call sent was stored: no notes, no artifacts, no context. "
-    )
-    if found is None:
-        message += (
-            "To record different work for the same step, call continue_workflow with the stateToken of that "
-            "step alone and use the fresh ackToken: it forks."
-        )
-        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
-    message += (
-        f"{_since(found)} To go on from there, make the call in this warning's nextCall; to record different "
-        "work for the old step, read it with its own stateToken and use the fresh ackToken: it forks."
-    )
-    return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH", message=message, next_call=_call_to(keys, history, found)
-    )
+    is_retry = recorded.blocked is not None and recorded.blocked.retryable
+    node = history.nodes[recorded.to_node_id]
+    call = _storing_call(keys, sent, node.tag if is_retry else sent.claims.node_tag, input_digest)
+    found = moved_on_from(history, workflow, node.node_id)
+    if sent.tool == "checkpoint_workflow":
+        aim = "keep it as one more checkpoint"
+    elif is_retry and found is None:
+        aim = "send it as the next attempt at this step"
+    else:
+        aim = "store it as a fork"
+    message = f"{_NOT_STORED} {_to(aim, call)} What follows is the recorded reply."
+    if found is not None:
+        message += f" {_since(found)} recap.current has the call that goes on from there."
+    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+
+
+def notes_mismatch(keys: Keys, sent: SentAgain, input_digest: str) -> ReplyWarning:
+    """The same for notes of a session that has no run."""
+    call = _storing_call(keys, sent, sent.claims.node_tag, input_digest)
+    message = f"{_NOT_STORED} {_to('keep these notes too', call)} What follows is the recorded reply."
+    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+
+
+def _storing_call(keys: Keys, sent: SentAgain, node_tag: str, input_digest: str) -> ToolCall:
+    """The call that was sent, with a token that was never used: made once for this content, so it repeats."""
+    attempt_id = attempt_for_other(sent.claims.attempt_id, input_digest)
+    if isinstance(sent.claims, ChoiceClaims):
+        attempt_id = choice_attempt(attempt_id)
+    token = mint(keys.signing_key(WORKFLOW), replace(sent.claims, node_tag=node_tag, attempt_id=attempt_id))
+    field = "checkpointToken" if isinstance(sent.claims, CheckpointClaims) else "ackToken"
+    given = to_builtins(sent.request)
+    content = {name: given[name] for name in ("context", "output", "project") if name in given}
+    is_short = len(json.encode(content)) <= OFFERED_CALL_BYTES
+    is_told = is_short and without_named_secrets(content) == content
+    return ToolCall(tool=sent.tool, params={field: token, **(content if is_told else {})})
+
+
+def _to(aim: str, call: ToolCall) -> str:
+    is_whole = len(call.params) > 1
+    return f"To {aim}, make this warning's nextCall{'' if is_whole else ' with what you sent'}."
 
 
 def start_mismatch(
@@ -75,8 +112,8 @@ def start_mismatch(
     """The same for a used request id, which is the caller's own: another run needs only another one."""
     found = moved_on_from(history, workflow, answered_at)
     message = (
-        "This requestId began a run with other content. You see how that run began; nothing that this call "
-        "sent was stored. For another run, call again with another requestId."
+        "Nothing of this call was stored: its requestId began a run with other content. For another run, "
+        "call again with another requestId. What follows is how that run began."
     )
     if found is None:
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)

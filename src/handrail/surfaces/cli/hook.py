@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 
 from handrail.contract.fence import fenced, one_line
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.resume_session import Candidate, work_in_progress
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.soundness import commands_for
 
 SECONDS = 5
 """What the client allows; the hook itself ends a little earlier."""
@@ -115,11 +117,11 @@ def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
     """A checkpoint on the one run in progress; with equal facts there already, nothing."""
-    work = work_in_progress(rt, project)
+    here = work_in_progress(rt, project)
+    work = here.candidates
     if len(work) != 1:
-        return HookAnswer(
-            note=f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
-        )
+        several = f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
+        return HookAnswer(note=several or _damage(here.damaged).rstrip())
     reply = _rehydrated(rt, work[0], project)
     if isinstance(reply, Failure):
         return _trouble(reply)
@@ -158,15 +160,26 @@ def _is_there(reply: dict[str, Any], notes: str) -> bool:
 
 
 def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
-    work = work_in_progress(rt, project)
+    here = work_in_progress(rt, project)
+    work, damage = here.candidates, _damage(here.damaged)
     if not work:
-        return HookAnswer()
+        return HookAnswer(out=damage)
+    most_bytes = MOST_OUTPUT_BYTES - len(damage.encode())
     if len(work) > 1:
-        return HookAnswer(out=_several(work))
+        return HookAnswer(out=damage + _several(work, most_bytes))
     reply = _rehydrated(rt, work[0], project)
     if isinstance(reply, Failure):
         return _trouble(reply)
-    return HookAnswer(out=_one(work[0], reply))
+    return HookAnswer(out=damage + _one(work[0], reply, most_bytes))
+
+
+def _damage(damaged: Sequence[SessionId]) -> str:
+    """A line about sessions of this project that no longer go on; nothing when all are sound."""
+    if not damaged:
+        return ""
+    named = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1} more"
+    verify, _ = commands_for(damaged[0])
+    return f"Handrail: damaged here and not to be continued: session {named}. Ask the user to run {verify}\n"
 
 
 def _rehydrated(rt: Runtime, candidate: Candidate, project: str) -> dict[str, Any] | Failure:
@@ -179,7 +192,7 @@ def _rehydrated(rt: Runtime, candidate: Candidate, project: str) -> dict[str, An
     return outcome.data
 
 
-def _one(candidate: Candidate, reply: dict[str, Any]) -> str:
+def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
     """The run, its step, the last notes as data, and the call that brings everything back."""
     call = msgspec.json.encode(candidate.next_call.params).decode()
     token = candidate.next_call.params["stateToken"]
@@ -195,7 +208,7 @@ def _one(candidate: Candidate, reply: dict[str, Any]) -> str:
     notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
     told = [f"Goal: {one_line(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
     told += [f"Last notes: {notes[-1]}"] if notes else []
-    return head + _fenced_within("\n".join(told), MOST_OUTPUT_BYTES - len((head + tail).encode())) + tail
+    return head + _fenced_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
 
 
 def _fenced_within(text: str, most_bytes: int) -> str:
@@ -212,7 +225,7 @@ def _fenced_within(text: str, most_bytes: int) -> str:
     return ""
 
 
-def _several(work: Sequence[Candidate]) -> str:
+def _several(work: Sequence[Candidate], most_bytes: int) -> str:
     lines = [
         f"- {one.workflow_id}, {one_line(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
         for one in work[:_MOST_TITLES]
@@ -222,7 +235,7 @@ def _several(work: Sequence[Candidate]) -> str:
         "What nobody needs is closed with: handrail run close SESSION_ID --reason abandoned\n"
     )
     head = f"Handrail: {len(work)} runs are in progress here.\n"
-    while len((head + "\n".join(lines) + "\n" + tail).encode()) > MOST_OUTPUT_BYTES:
+    while len((head + "\n".join(lines) + "\n" + tail).encode()) > most_bytes:
         lines.pop()
     return head + "\n".join(lines) + "\n" + tail
 

@@ -12,6 +12,7 @@ import msgspec
 
 from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
+from handrail.engine.reply import TOLD_FIRST
 
 _TO_FILL_IN = "…"
 _TOLD_BY_BLOCKERS = 3
@@ -34,10 +35,11 @@ def reply_text(reply: dict[str, Any]) -> str:
     """What start, continue and checkpoint answer."""
     return "\n".join(
         [
+            *_warnings(reply, is_first=True),
             *_blocked(reply),
             *_step(reply),
             "",
-            *_warnings(reply),
+            *_warnings(reply, is_first=False),
             *_calls(reply),
             *_standing(reply),
             *_place(reply),
@@ -48,14 +50,12 @@ def reply_text(reply: dict[str, Any]) -> str:
 
 def session_text(reply: dict[str, Any]) -> str:
     """What is answered about a session itself, without a step."""
-    saving = dict(reply["nextCall"]["params"]) | {"output": {"notesMarkdown": _TO_FILL_IN}}
-    joining: dict[str, Json] = {"workflowId": "<id>", "session": reply["sessionToken"]}
     recap = reply.get("recap") or {}
     lines = [
+        *_warnings(reply, is_first=True),
         f"{_session(reply['session']) if 'session' in reply else 'A session'}. No step is pending.",
-        *_warnings(reply),
-        f"Keep notes: {call_text(reply['nextCall']['tool'], saving)}",
-        f"Begin a run in it: {call_text('start_workflow', joining)}",
+        *_warnings(reply, is_first=False),
+        *_session_calls(reply),
         *([f"Project {one_line(reply['project'])}"] if "project" in reply else []),
     ]
     for run in reply.get("runs", ()):
@@ -64,6 +64,17 @@ def session_text(reply: dict[str, Any]) -> str:
     if recap.get("truncated"):
         lines.append(f"Omitted {recap['omitted']} earlier entries, {recap['policy']}.")
     return "\n".join(lines)
+
+
+def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
+    """What can be done with a session itself; with a damaged one nothing but reading."""
+    call = reply["nextCall"]
+    if call is None:
+        return
+    saving = dict(call["params"]) | {"output": {"notesMarkdown": _TO_FILL_IN}}
+    joining: dict[str, Json] = {"workflowId": "<id>", "session": reply["sessionToken"]}
+    yield f"Keep notes: {call_text(call['tool'], saving)}"
+    yield f"Begin a run in it: {call_text('start_workflow', joining)}"
 
 
 def call_text(tool: str, params: dict[str, Json]) -> str:
@@ -120,8 +131,11 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
         yield pending["prompt"]
 
 
-def _warnings(reply: dict[str, Any]) -> Iterator[str]:
+def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
+    """Those that a reply begins with, or the others."""
     for warning in reply.get("warnings", ()):
+        if (warning["code"] in TOLD_FIRST) is not is_first:
+            continue
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
         call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
         yield f"Warning {warning['code']}: {one_line(warning['message'])}{token}{call}"

@@ -152,8 +152,9 @@ def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
     )
 
 
-def _about(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["workflow_id"], row["status"], f"project {row['project']}" if row["project"] else ""
+def _about(row: dict[str, Any]) -> tuple[str, ...]:
+    damage = f"damaged ({row['health']})" if row["health"] != "healthy" else ""
+    return damage, row["workflow_id"], row["status"], f"project {row['project']}" if row["project"] else ""
 
 
 def _workflows(runtime: Runtime, query: str) -> str:
@@ -172,7 +173,7 @@ def _graph(runtime: Runtime, run_id: str) -> str:
     found = find_run(runtime, run_id)
     shown = told(runtime, "session.show", {"sessionId": found.session.history.session_id})
     (run,) = (run for run in shown["runs"] if run["id"] == found.run.run_id)
-    return _json({"session_id": shown["session_id"], "run": run})
+    return _json({"session_id": shown["session_id"], "health": shown["health"], "run": run})
 
 
 def _contract(runtime: Runtime, contract_id: str) -> str:

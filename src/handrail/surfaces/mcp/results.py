@@ -12,6 +12,7 @@ import msgspec
 from handrail.contract.cli_envelope import encode_document, payload_of
 from handrail.contract.mcp_error import to_mcp_error
 from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.engine.reply import MOST_WARNINGS
 from handrail.surfaces.mcp.catalog_text import candidates_text, workflow_text, workflows_text
 from handrail.surfaces.mcp.reply_text import reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
@@ -56,8 +57,12 @@ def with_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Su
     data = success.data
     if not warnings or not isinstance(data, dict):
         return success
+    if next(iter(data)) == "warnings":  # a reply that begins with them goes on to
+        return msgspec.structs.replace(
+            success, data={**data, "warnings": [*data["warnings"], *warnings][:MOST_WARNINGS]}
+        )
     before = {key: value for key, value in data.items() if key in _BEFORE_WARNINGS}
-    told = {"warnings": [*data.get("warnings", ()), *warnings]}
+    told = {"warnings": [*data.get("warnings", ()), *warnings][:MOST_WARNINGS]}
     after = {key: value for key, value in data.items() if key not in before and key not in told}
     return msgspec.structs.replace(success, data={**before, **told, **after})
 

@@ -24,9 +24,11 @@ def session_text(runtime: Runtime, session_id: str) -> str:
     """The recap at the preferred tip of the latest run. It holds no token. Raises Fault SESSION_NOT_FOUND."""
     shown = told(runtime, "session.show", {"sessionId": session_id})
     query: dict[str, Json] = {"query": shown["session_id"]}
-    lines = [f"# Session {shown['session_id']}", "", *_standing(shown)]
+    banner = shown["health"]["banner"]
+    lines = [f"# Session {shown['session_id']}", "", *([banner, ""] if banner else []), *_standing(shown)]
     lines.extend(_recap(runtime, SessionId(shown["session_id"])))
-    return "\n".join([*lines, "", f"Go on: {call_text('resume_session', query)}", ""])
+    going_on = [] if banner else ["", f"Go on: {call_text('resume_session', query)}"]
+    return "\n".join([*lines, *going_on, ""])
 
 
 def _standing(shown: dict[str, Any]) -> Iterator[str]:

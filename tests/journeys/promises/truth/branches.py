@@ -30,4 +30,14 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R33",
         says="The reply of a fork says where the run stood before, never that it still stands there.",
     ),
+    Promise(
+        "unsound.told",
+        source="truth, R11",
+        says="Whoever reads a damaged session hears so first, gets no token to go on, and learns what helps.",
+    ),
+    Promise(
+        "replay.refusal-first",
+        source="truth, R12",
+        says="A used token with other content is refused in the first words, with the call that stores it.",
+    ),
 )

@@ -6,6 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
+from handrail.engine.reply import TOLD_FIRST
 from handrail.surfaces.cli.columns import as_aligned, wrapped
 from handrail.surfaces.cli.text import INDENT, Page, called, lines_of, one_line, text_of
 
@@ -20,14 +21,15 @@ _VERDICTS = {
 
 def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
     """A step to do: its title, the prompt as written, and the commands that go on from here."""
-    lines = []
+    lines = [*_warnings(reply, page, is_first=True)]
+    lines += [""] if lines else []
     pending = reply.get("pending")
     if isinstance(pending, dict):
         title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
         lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
     else:
         lines += ["The workflow is complete.", ""]
-    for part in (_blocked(reply, page), _warnings(reply, page), _recap(reply, page)):
+    for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
         lines += [*part, ""] if part else []
     lines += as_aligned(_calls(reply, pending))
     session = reply.get("session")
@@ -72,9 +74,12 @@ def _acknowledged(token: Json) -> Json:
     return token and {"ackToken": token, "output": {"notesMarkdown": "what was done and found"}}
 
 
-def _warnings(reply: dict[str, Json], page: Page) -> list[str]:
+def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str]:
+    """Those that a reply begins with, or the others."""
     lines = []
     for warning in reply.get("warnings", []):
+        if (warning["code"] in TOLD_FIRST) is not is_first:
+            continue
         lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width)
         lines += [f"{INDENT}{called(warning['nextCall'])}"] if warning.get("nextCall") else []
     return lines

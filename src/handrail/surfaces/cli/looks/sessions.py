@@ -85,7 +85,9 @@ def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for item in items:
         at = moment_text(item["at"]).removesuffix(" UTC")
         rows.append([str(item["eventIndex"]), at, one_line(item["kind"]), facts_text(item["data"])])
+    banner = one_line(payload.get("banner", ""))
     return [
+        *(wrapped(banner, page.width) if banner else []),
         *as_table(rows, page.width, [3]),
         "",
         f"{counted(len(items), 'event')} shown, times in UTC.",
@@ -107,13 +109,15 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Last", moment_text(one_line(session.get("last_activity", "")))),
     ]
     name = one_line(session["session_id"])
-    lines = [f"Session {name}", *as_aligned([row for row in facts if row[1]], page.width)]
+    banner = one_line(health.get("banner", ""))
+    lines = [f"Session {name}", *(wrapped(banner, page.width) if banner else [])]
+    lines += as_aligned([row for row in facts if row[1]], page.width)
     notes = _notes(session, "notes of the session")
     lines += ["", *notes] if notes else []
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
-    return [*lines, f"Go on with it: handrail session resume {name} --human"]
+    return lines if banner else [*lines, f"Go on with it: handrail session resume {name} --human"]
 
 
 def _notes(held: dict[str, Json], told_by: str) -> list[str]:

@@ -1,0 +1,85 @@
+"""What is said of a session whose log is not proven whole: the one place that decides it, for every reader.
+
+Such a session can be read and exported, never continued, so whoever reads it hears that first.
+"""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Fault, NextCall, Notice
+from handrail.engine.reply import ReplyWarning
+from handrail.ports import Health
+
+
+def is_sound(health: Health) -> bool:
+    """Whether the whole log is proven; only then the session may go on."""
+    return health.state == "healthy"
+
+
+def banner_of(session_id: SessionId, health: Health, event_count: int) -> str:
+    """One line for whoever reads the session; empty when it is sound."""
+    if is_sound(health):
+        return ""
+    reason = f", {health.reason}" if health.reason else ""
+    verify, salvage = commands_for(session_id)
+    return (
+        f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
+        "nothing after them. It can be read, not continued. "
+        f"Ask the user to run {verify}, and {salvage} to keep what is left."
+    )
+
+
+def commands_for(session_id: SessionId) -> tuple[str, str]:
+    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
+    return (
+        f"handrail store verify {session_id} --report-only",
+        f"handrail session export {session_id} --salvage --out FILE",
+    )
+
+
+def helping_call(session_id: SessionId) -> NextCall:
+    """The call that tells what is wrong with a session that cannot go on."""
+    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
+
+
+def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
+    """The banner as a reply carries it; nothing when the session is sound."""
+    if is_sound(health):
+        return ()
+    details = {**_facts(session_id, health, event_count), "commands": list(commands_for(session_id))}
+    message = banner_of(session_id, health, event_count)
+    return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
+
+
+def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
+    """The banner beside an answer that is about something else than the session's state."""
+    if is_sound(health):
+        return ()
+    message = banner_of(session_id, health, event_count)
+    extra = _facts(session_id, health, event_count)
+    return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
+
+
+def not_sound(session_id: SessionId, health: Health, event_count: int) -> Fault:
+    """The refusal of whatever needs a session that is proven whole."""
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"Session {session_id} is readable up to event {event_count}, not more.",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": event_count,
+        },
+        next_call=helping_call(session_id),
+    )
+
+
+def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:
+    return {
+        "sessionId": session_id,
+        "health": health.state,
+        "reason": health.reason,
+        "eventCount": event_count,
+    }
