@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from handrail.contract.catalogue import KINDS
@@ -18,6 +19,7 @@ from tests.conftest import GivenFiles, memory_runtime
 from tests.house.tree import python_files, room_of
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import events_of, tool_call
+from tests.journeys.doubted_log import DoubtedLog
 from tests.journeys.given_workflows import (
     NEVER_STOP,
     WITH_DECISION,
@@ -163,6 +165,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(advance(runtime, alone))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
+    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+    heard |= warned(rehydrate(doubted, first))
     assert isinstance(runtime.library, GivenFiles)
     runtime.library.held.clear()
     heard |= warned(rehydrate(runtime, twin))

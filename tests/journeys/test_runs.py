@@ -91,7 +91,7 @@ def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
     other = start(runtime, requestId="ticket-7", context={"a": 2})
 
     assert same == first
-    assert other["warnings"][-1]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
     assert "call again with another requestId" in other["warnings"][-1]["message"]
     assert "token" not in other["warnings"][-1]["message"]
     assert other["session"] == first["session"]

@@ -40,7 +40,7 @@ def keep_session_notes(
         _check(work)
         session, noted = _keep(rt, session, output_id, work)
     if noted.input_digest != work.input_digest:
-        warnings = (notes_mismatch(rt.keys, sent, work.input_digest), *warnings)
+        warnings = (notes_mismatch(rt.keys, sent, work), *warnings)
     return noted_reply(rt.keys, session, noted, warnings)
 
 

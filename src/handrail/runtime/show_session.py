@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, path_to
+from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, way_to
 from handrail.engine.navigate import leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -282,7 +282,7 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
     workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
     shown = run.graph.nodes[-MOST_NODES:]
     tip = run.graph.preferred_tip
-    noted = [node for node in path_to(history, tip) if node.node_id in history.notes]
+    noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
     return RunRow(
         id=run_id,
         workflow_id=run.workflow_id,

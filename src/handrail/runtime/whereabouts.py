@@ -11,6 +11,7 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.workflow import CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.engine.history import History, Recorded
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
+from handrail.engine.work import WorkDone
 from handrail.ports import Keys
 from handrail.projections.whereabouts import Whereabouts, moved_on_from
 from handrail.runtime.handles import state_token
@@ -19,6 +20,7 @@ from handrail.runtime.replies import SentAgain
 from handrail.workflows.compiled import CompiledWorkflow
 
 _NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
+_RECORDED = "What follows is the recorded reply."
 
 
 def with_current_place(
@@ -74,16 +76,18 @@ def input_mismatch(
         aim = "send it as the next attempt at this step"
     else:
         aim = "store it as a fork"
-    message = f"{_NOT_STORED} {_to(aim, call)} What follows is the recorded reply."
+    message = f"{_NOT_STORED} {_to(aim, call)} {_RECORDED}"
     if found is not None:
         message += f" {_since(found)} recap.current has the call that goes on from there."
     return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
 
 
-def notes_mismatch(keys: Keys, sent: SentAgain, input_digest: str) -> ReplyWarning:
+def notes_mismatch(keys: Keys, sent: SentAgain, work: WorkDone) -> ReplyWarning:
     """The same for notes of a session that has no run."""
-    call = _storing_call(keys, sent, sent.claims.node_tag, input_digest)
-    message = f"{_NOT_STORED} {_to('keep these notes too', call)} What follows is the recorded reply."
+    if not work.notes.strip():
+        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
+    call = _storing_call(keys, sent, sent.claims.node_tag, work.input_digest)
+    message = f"{_NOT_STORED} {_to('keep these notes too', call)} {_RECORDED}"
     return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
 
 
