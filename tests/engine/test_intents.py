@@ -19,7 +19,7 @@ from tests.engine.written_log import WrittenLog, step
 # Written by hand from mcp-and-http 1.2.
 EXPECTED = {
     "finished": ("ok", "complete", "none"),
-    "unhealthy": ("ok", "rehydrate_only", "read"),
+    "unhealthy": ("ok", "rehydrate_only", "none"),
     "step": ("ok", "perform_pending_then_continue", "ack"),
     "confirmation": ("ok", "await_user_confirmation", "ack"),
     "choice": ("ok", "perform_pending_then_continue", "per_option"),
@@ -61,9 +61,9 @@ def test_every_situation_has_exactly_its_row() -> None:
 
 
 @pytest.mark.parametrize("autonomy", MODES)
-def test_a_finished_run_is_finished_whatever_else_holds(autonomy: Autonomy) -> None:
-    for is_healthy in (True, False):
-        assert situation_of(standing(None, autonomy), None, is_healthy=is_healthy) == "finished"
+def test_a_finished_run_is_finished_unless_its_log_is_not_proven(autonomy: Autonomy) -> None:
+    assert situation_of(standing(None, autonomy), None, is_healthy=True) == "finished"
+    assert situation_of(standing(None, autonomy), None, is_healthy=False) == "unhealthy"
 
 
 @pytest.mark.parametrize(("autonomy", "confirm"), list(product(MODES, (True, False))))

@@ -152,8 +152,31 @@ def test_a_session_that_is_not_sound_can_only_be_read() -> None:
     reply = reply_of(log, log.start(), is_healthy=False)
 
     assert reply.next_intent == "rehydrate_only"
-    assert reply.next_call is not None
-    assert reply.next_call.params == {"stateToken": "st1state"}
+    assert reply.next_call is None
+    assert (reply.state_token, reply.ack_token, reply.checkpoint_token) == ("st1state", "", "")
+
+
+def test_the_options_of_a_session_that_is_not_sound_have_no_token() -> None:
+    log = WrittenLog(workflow=workflow_of(Choice(id="way", title="Way", prompt="Which?", options=OPTIONS)))
+
+    reply = reply_of(log, log.start(), CHOICE_TOKENS, is_healthy=False)
+
+    assert reply.pending is not None
+    assert [choice.token for choice in reply.pending.choices] == ["", ""]
+
+
+def test_at_most_ten_warnings_are_told_and_the_last_counts_the_others() -> None:
+    log = WrittenLog()
+    many = [ReplyWarning(code="TOKEN_REPAIRED", message=f"Number {number}.") for number in range(13)]
+    first = ReplyWarning(code="SESSION_UNSOUND", message="Damaged.")
+
+    told = reply_of(log, log.start(), warnings=(*many, first)).warnings
+
+    assert [warning.message for warning in told] == [
+        "Damaged.",
+        *(f"Number {number}." for number in range(8)),
+        "Number 8. 4 more warnings are left out.",
+    ]
 
 
 def test_a_choice_has_a_token_and_a_call_per_option_and_no_ack() -> None:

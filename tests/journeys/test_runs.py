@@ -92,8 +92,8 @@ def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
 
     assert same == first
     assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert "call again with another requestId" in other["warnings"][-1]["message"]
-    assert "token" not in other["warnings"][-1]["message"]
+    assert "call again with another requestId" in other["warnings"][0]["message"]
+    assert "token" not in other["warnings"][0]["message"]
     assert other["session"] == first["session"]
     assert commits(runtime) == before
 

@@ -16,7 +16,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.chain import chain_digest
 from handrail.contract.ids import SessionId, node_tag
-from handrail.contract.outcome import Fault, Notice
+from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History

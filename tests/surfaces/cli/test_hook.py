@@ -97,7 +97,7 @@ def test_the_checkpoint_holds_facts_of_the_machine_and_nothing_that_was_sent(run
     hook(runtime, "PreCompact", json.dumps(message).encode())
 
     shown = answered(runtime, "run.continue", stateToken=first["stateToken"])
-    notes = shown["recap"]["children"][0]["notes"]
+    notes = shown["recap"]["entries"][0]["notes"]
     assert notes.splitlines()[0] == "The chat was compacted here (unknown)."
     assert notes.splitlines()[-1] == "Changed files: 2"
     assert len(notes.splitlines()) == 4
@@ -265,7 +265,7 @@ def test_a_client_that_never_closes_stdin_is_not_kept_waiting_and_gets_its_check
 def checkpoints(tool: Tool, started: Any) -> list[str]:
     """The first line of the notes of every checkpoint that hangs on the first step."""
     shown = tool.data("run", "continue", "--state", started["stateToken"])
-    return [child["notes"].splitlines()[0] for child in shown.get("recap", {}).get("children", [])]
+    return [entry["notes"].splitlines()[0] for entry in shown.get("recap", {}).get("entries", [])]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,11 @@ def test_the_graph_of_a_run_is_what_the_session_shows_of_it(
 
     told = document(runtime, f"handrail://runs/{session['runId']}/graph")
 
-    assert told == {"session_id": session["sessionId"], "run": shown["runs"][0]}
+    assert told == {
+        "session_id": session["sessionId"],
+        "health": shown["health"],
+        "run": shown["runs"][0],
+    }
     assert len(told["run"]["nodes"]) == 2
 
 
