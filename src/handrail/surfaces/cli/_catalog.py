@@ -126,7 +126,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail workflow simulate wr.small_change --compact", "handrail workflow simulate --record SESSION_ID --format raw"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND", "SESSION_NOT_FOUND", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "REQUEST_TOO_LARGE", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "REQUEST_TOO_LARGE", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "workflow builtins": {
         "path": "workflow builtins",
