@@ -15,10 +15,10 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
-from handrail.runtime.handles import read_ack
+from handrail.runtime.handles import SentAgain, read_ack
 from handrail.runtime.observations import observed_here
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.replies import RUN_SHAPE, SentAgain, pinned_workflow, reply_to_answer
+from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
 from handrail.runtime.token_pairs import require_one_reply

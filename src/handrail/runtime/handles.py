@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,6 +25,7 @@ from handrail.contract.tokens.workflow import (
 from handrail.engine.history import History, Node, is_session_point, node_at
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.ports import EventReader, Keys, Randomness
+from handrail.runtime.operation import Input
 from handrail.runtime.sessions import Session, read_session
 from handrail.runtime.soundness import helping_call
 from handrail.workflows.compiled import Choice, Leaf
@@ -40,6 +41,14 @@ class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
     warnings: tuple[ReplyWarning, ...] = ()
     beside: tuple[StateClaims, ...] = ()
     """State tokens that came along; `token_pairs.require_one_reply` says whether they belong to it."""
+
+
+class SentAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """The call of a token: what must be said again where the token was answered with other content."""
+
+    claims: AttemptClaims
+    request: Input
+    tool: Literal["continue_workflow", "checkpoint_workflow"]
 
 
 def read_state(keys: Keys, text: str) -> Handle[StateClaims]:

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
@@ -23,9 +21,8 @@ from handrail.engine.reply import (
 )
 from handrail.engine.standing import standing_at
 from handrail.ports import EventReader, Keys
-from handrail.runtime.handles import AttemptClaims, new_node_tokens
+from handrail.runtime.handles import SentAgain, new_node_tokens
 from handrail.runtime.hot_sessions import HotLog
-from handrail.runtime.operation import Input
 from handrail.runtime.sessions import Session, history_before
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
@@ -58,14 +55,6 @@ RUN_SHAPE = Shape(
     ),
 )
 """How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
-
-
-class SentAgain(msgspec.Struct, frozen=True, kw_only=True):
-    """The call of a token: what must be said again where the token was answered with other content."""
-
-    claims: AttemptClaims
-    request: Input
-    tool: Literal["continue_workflow", "checkpoint_workflow"]
 
 
 def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:

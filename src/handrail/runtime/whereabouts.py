@@ -14,9 +14,8 @@ from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.engine.work import WorkDone
 from handrail.ports import Keys
 from handrail.projections.whereabouts import Whereabouts, moved_on_from
-from handrail.runtime.handles import state_token
+from handrail.runtime.handles import SentAgain, state_token
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.runtime.replies import SentAgain
 from handrail.workflows.compiled import CompiledWorkflow
 
 _NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
