@@ -9,7 +9,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.builtins.specs import ContractSpec
-from tests.journeys.doors import events_of, of_kind, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, choice, give, option, step
 
 Reply = dict[str, Any]
@@ -124,6 +124,22 @@ def test_a_decision_under_another_kind_ends_no_loop(runtime: Runtime) -> None:
 
     assert bare["pending"]["stepId"] == "end"
     assert ("wr.contracts.loop_control", "missing") in results(runtime, bare)
+
+
+@pytest.mark.promise("truth.counts.full-kind")
+def test_the_command_line_says_the_same_and_a_dry_run_foretells_it(runtime: Runtime) -> None:
+    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
+    words = ("run", "continue", "--ack", first["ackToken"], "--artifacts", '[{"kind":"Decision"}]')
+
+    _, foretold = command(runtime, *words, "--dry-run")
+    status, blocked = command(runtime, *words)
+
+    assert foretold["data"]["verdict"] == "would_block"
+    assert "did you mean wr.decision?" in foretold["data"]["blockers"][0]["message"]
+    assert status == 0
+    assert blocked["data"]["kind"] == "blocked"
+    (warning,) = blocked["data"]["warnings"]
+    assert warning["details"] == {"kind": "Decision", "suggestion": "wr.decision"}
 
 
 @pytest.mark.promise("truth.counts.full-kind")

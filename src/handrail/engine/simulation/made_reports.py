@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, assert_never
+from typing import Any, assert_never, get_args
 
 import msgspec
 
 from handrail.engine.answering import place_of
+from handrail.engine.events import Capability
 from handrail.engine.gates import assessment_example
 from handrail.engine.note_rules import broken_rules
 from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT
@@ -136,12 +137,15 @@ def _spoiled(
         contract = workflow.contracts[step.contract]
         rest = tuple(held for held in whole.artifacts if held["kind"] != contract.artifact_kind)
         yield "no artifact", rest
+        delivered = next(held for held in whole.artifacts if held["kind"] == contract.artifact_kind)
+        yield "misspelt kind", (*rest, delivered | {"kind": contract.artifact_kind.upper()})
         if contract.artifact_kind == LOOP_CONTROL:
-            mine = next(held for held in whole.artifacts if held["kind"] == LOOP_CONTROL)
-            yield "another loop", (*rest, mine | {"loopId": "no-such-loop"})
+            yield "another loop", (*rest, delivered | {"loopId": "no-such-loop"})
         if contract.artifact_kind == CAPABILITY_OBSERVATION and _is_required(workflow, step):
-            mine = next(held for held in whole.artifacts if held["kind"] == CAPABILITY_OBSERVATION)
-            yield "capability unavailable", (*rest, mine | {"status": "unavailable"})
+            yield "capability unavailable", (*rest, delivered | {"status": "unavailable"})
+        if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
+            another = next(name for name in get_args(Capability) if name != step.capability)
+            yield "another capability", (*rest, delivered | {"capability": another})
         for number, variant in enumerate(invalid_variants(contract), 1):
             yield f"spoiled artifact {number}", (*rest, {"kind": contract.artifact_kind} | variant)
     for gate in step.gates:
