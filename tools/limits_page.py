@@ -24,6 +24,10 @@ REPORTS: Rows = (
 REPLIES: Rows = (
     ("engine.reasons", "MOST_BLOCKERS", "Reasons in one blocked reply."),
     ("engine.reasons", "MESSAGE_BYTES", "The message of one reason."),
+    ("engine.reasons", "MOST_ISSUES_IN_FULL", "Faults of a blocked report that are told in full."),
+    ("engine.reasons", "MOST_ISSUES_TOLD", "Faults of a blocked report, most of them by their place."),
+    ("engine.judged", "ISSUE_BYTES", "The message of one fault."),
+    ("engine.decide", "MOST_PROBLEMS", "Faults of a refused checkpoint."),
     ("engine.reasons", "FIX_BYTES", "The suggested fix of one reason."),
     (
         "engine.work",
@@ -48,6 +52,7 @@ REPLIES: Rows = (
     ("projections.recap", "SKIPPED_BUDGET_BYTES", "Skipped steps in a recap."),
     ("projections.whereabouts", "MOST_STEPS_TOLD", "Steps done since, in the warning of a repeated ack."),
     ("engine.reply", "MOST_GAPS_TOLD", "New gaps in one reply."),
+    ("engine.reply", "MOST_MISNAMED_TOLD", "Unknown kinds of artifacts in one reply."),
     ("contract.outcome", "MESSAGE_LIMIT", "Characters of an error message."),
     ("contract.outcome", "HINT_LIMIT", "Characters of a hint."),
     ("runtime.operation", "OFFERED_CALL_BYTES", "A corrected call that is offered in an error."),
@@ -224,6 +229,7 @@ INSIDE = {
     "demo.processes": ("CALL_SECONDS", "MOMENT_SECONDS"),
     "demo.teller": ("CHAPTER_SECONDS", "CHECK_SECONDS"),
     "engine.bundles.lineage": ("KEY_LIMIT",),
+    "engine.judged": ("MOST_GAPS_NAMED",),
     "engine.simulation.candidates": ("MOST_ITEMS",),
     "engine.simulation.made_reports": ("MOST_INVALID", "MOST_VARIANTS"),
     "event_log.manifest": ("SECTOR_BYTES",),

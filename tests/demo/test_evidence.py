@@ -61,7 +61,7 @@ def test_a_blocked_attempt_is_no_step_and_its_notes_are_kept(played: Played) -> 
 def test_an_artifact_counts_once_it_was_checked(played: Played) -> None:
     played.save({"artifacts": [CHANGED]})
     saved = played.seen()
-    played.send("ackToken", {"artifacts": [CHANGED]})
+    played.send("ackToken", {"notesMarkdown": FIX, "artifacts": [CHANGED]})
 
     assert saved.artifacts == {}
     assert played.seen().artifacts == {digest(CHANGED): 1}
