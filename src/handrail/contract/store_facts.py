@@ -40,6 +40,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Directories with events of which no commit tells: a first commit that never finished."""
     bytes_read: int
     problems: tuple[StoreProblem, ...]
+    unattested: tuple[SessionId, ...] = ()
+    """Those of them that no collection removes, because they may be all that is left of a session."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +57,16 @@ class StoreUsage(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: tuple[SessionUsage, ...]
     """Largest first, then by id."""
+    unreadable: tuple[SessionId, ...]
+    """Those of which only the size could be told, or not even that."""
     blobs: int
     blob_bytes: int
     leftover_blobs: int
+    """Blobs that no commit names; none while a session could name any of them."""
+    leftover_sessions: int
+    """Sessions in which nothing was ever acknowledged: a start was killed."""
     leftover_bytes: int
-    """What the next collection may free: blobs that no commit names, and half-removed sessions."""
+    """What the next collection may free: these, and half-removed sessions."""
     cache_bytes: int
     """What can be deleted at any time and is made again when needed."""
 
@@ -79,7 +86,9 @@ class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
     blobs: tuple[BlobRef, ...]
     blob_bytes: int
     blocked_by: tuple[str, ...]
-    """Sessions whose manifest cannot be read in full: while there is one, no blob is removed."""
+    """Sessions that could name any blob, because they cannot be read whole: then no blob is removed."""
+    half_made: tuple[SessionId, ...] = ()
+    """Sessions in which nothing was ever acknowledged, because a start was killed; they go as well."""
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):

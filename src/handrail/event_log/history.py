@@ -187,7 +187,7 @@ def scan(disk: Disk, directory: int, tip: Tip) -> tuple[dict[str, int], set[Blob
     """
     assert tip.last is not None, "there is something to scan"
     names = segments_up_to(tip.last.segment)
-    contents = [_read_segment(disk, directory, name) or b"" for name in names]
+    contents = [read_segment(disk, directory, name) or b"" for name in names]
     contents[-1] = contents[-1][: tip.last.end]
     keys = [key for content in contents for key in keys_in(content)]
     known = {key: index for index, key in enumerate(keys)}
@@ -209,7 +209,7 @@ class _Segments:
         """The bytes of a commit, as far as they are there; None when its segment is not."""
         if attestation.segment != self._name:
             self._name, self._offset = attestation.segment, attestation.start
-            self._content = _read_segment(self._disk, self._directory, self._name, self._offset)
+            self._content = read_segment(self._disk, self._directory, self._name, self._offset)
         self._end = attestation.end
         if self._content is None:
             return None
@@ -221,7 +221,7 @@ class _Segments:
         A writer leaves the events of one commit, in one place. More of them were attested once.
         """
         following = (self._content or b"")[self._end - self._offset :]
-        new = _read_segment(self._disk, self._directory, segment_after(self._name)) or b""
+        new = read_segment(self._disk, self._directory, segment_after(self._name)) or b""
         return bool(following and new) or not is_one_commit(following + new)
 
 
@@ -260,7 +260,7 @@ def _is_torn(commit: bytes, attestation: Attestation) -> bool:
     return len(commit) < attestation.end - attestation.start or has_lost_sector(commit, attestation.start)
 
 
-def _read_segment(disk: Disk, directory: int, name: str, offset: int = 0) -> bytes | None:
+def read_segment(disk: Disk, directory: int, name: str, offset: int = 0) -> bytes | None:
     try:
         with opened(disk, name, os.O_RDONLY, directory) as descriptor:
             return read_from(disk, descriptor, offset)

@@ -19,7 +19,9 @@ from handrail.contract.store_facts import (
     StoreUsage,
 )
 from handrail.event_log.copying import copy_session, plan_copy
+from handrail.event_log.disk import named_troubles
 from handrail.event_log.files import FileLog
+from handrail.event_log.pins import half_made_in, pinned_in
 from handrail.event_log.retention import (
     DAY_NS,
     RemovingDisk,
@@ -45,7 +47,10 @@ class FileKeeper:
         return session_checks(self._log, session_ids)
 
     def usage(self) -> StoreUsage:
-        return usage_of(self._log)
+        with named_troubles():
+            pinned = pinned_in(self._log)
+            half_made = half_made_in(self._log)
+        return usage_of(self._log, None if pinned.blocked_by else pinned.refs, half_made)
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
         # Age counts from the newest commit: a clock that runs ahead makes nothing old. One commit that was

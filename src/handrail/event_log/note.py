@@ -1,9 +1,9 @@
 """The note of the last durable commit, in the lock file of its session: what a store once proved.
 
-It names the end of the manifest, the sum of the line that ends there and the chain digest of its last
-event, with a checksum of its own. It is written after the commit is durable and is never synced: a note
-may be old or missing after a power failure, but it never speaks of more than there was. So whatever it
-tells and the manifest does not show any more is lost. It is read before the manifest, which only grows.
+It names the end of the manifest and the sum of the line that ends there, with a checksum of its own. It is
+written after the commit is durable and is never synced: a note may be old or missing after a power failure,
+but it never speaks of more than there was. So whatever it tells and the manifest does not show any more is
+lost. It is read before the manifest, which only grows.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from handrail.event_log.manifest import Tip
 LOCK_NAME: Final = "lock"
 
 _END_DIGITS: Final = 20
-_DIGEST_DIGITS: Final = 64
+_SUM_DIGITS: Final = 64
 _CHECK_DIGITS: Final = 16
-_LENGTH: Final = _END_DIGITS + 2 * (1 + _DIGEST_DIGITS) + 1 + _CHECK_DIGITS + 1
+_LENGTH: Final = _END_DIGITS + 1 + _SUM_DIGITS + 1 + _CHECK_DIGITS + 1
 """Less than a sector, so that a crash keeps the note before or this one."""
 
 
@@ -32,7 +32,6 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
     end: int
     sum: str = ""
-    digest: str = ""
 
 
 _OF_SOMETHING: Final = Note(end=1)
@@ -40,7 +39,7 @@ _OF_SOMETHING: Final = Note(end=1)
 
 
 def note_at(tip: Tip) -> Note:
-    return Note(end=tip.end, sum=tip.sum, digest=tip.digest)
+    return Note(end=tip.end, sum=tip.sum)
 
 
 def is_at(note: Note | None, tip: Tip) -> bool:
@@ -59,21 +58,20 @@ def read_note(disk: Disk, directory: int) -> Note | None:
 
 def noted(disk: Disk, lock: int) -> Note | None:
     """The same, for whoever has the lock file open."""
-    text = disk.read(lock, _LENGTH + 1, 0)
+    text = disk.read(lock, _LENGTH, 0)
     if not text:
         return None
     if len(text) == _END_DIGITS and text.isdigit():
         return Note(end=int(text))
-    end, _, rest = text.partition(b" ")
-    if len(text) != _LENGTH or not end.isdigit() or text[-1 - _CHECK_DIGITS :] != _check(text):
+    if len(text) != _LENGTH or text[-1 - _CHECK_DIGITS :] != _check(text):
         return _OF_SOMETHING
-    total, digest, _ = rest.decode().split(" ")
-    return Note(end=int(end), sum=total, digest=digest)
+    end, total, _ = text.decode().split(" ")
+    return Note(end=int(end), sum=total)
 
 
 def write_note(disk: Disk, lock: int, tip: Tip) -> Note | None:
     """Note that everything up to this tip is durable; None when the disk refused that."""
-    text = b"%0*d %s %s " % (_END_DIGITS, tip.end, tip.sum.encode(), tip.digest.encode())
+    text = b"%0*d %s " % (_END_DIGITS, tip.end, tip.sum.encode())
     # The commit is durable with or without the note, so a refusal here is not the caller's trouble.
     with suppress(OSError):
         write_all(disk, lock, text + _check(text), 0)

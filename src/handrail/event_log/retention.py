@@ -20,15 +20,14 @@ from handrail.contract.store_facts import RemovalPlan, Removed, SessionToRemove
 from handrail.event_log.disk import Disk, named_troubles, opened_directory
 from handrail.event_log.files import FileLog
 from handrail.event_log.lock import acquire_existing, release
+from handrail.event_log.pins import half_made_in, pinned_in
 from handrail.event_log.usage import (
     SET_ASIDE,
     StoredBlob,
-    attested_in,
     blobs_in,
     bytes_in,
     cache_of,
     names_in,
-    pins_of,
     session_ids,
 )
 
@@ -56,20 +55,21 @@ def plan_removal(
     log: FileLog, before_ns: int, keep: Collection[SessionId] = (), grace_ns: int = GRACE_NS
 ) -> RemovalPlan:
     """Sessions whose last activity was before this time, and the blobs that no other session names."""
-    old = [
-        stamp.session_id
-        for stamp in log.list_sessions()
-        if stamp.order < before_ns and stamp.session_id not in keep
-    ]
+    old: list[SessionToRemove] = []
+    for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):
+        if stamp.order < before_ns and stamp.session_id not in keep:
+            with suppress(Fault):  # how old it is cannot be told, so it stays; `blocked_by` names it
+                old.append(_to_remove(log, stamp.session_id))
     with named_troubles():
-        pins, blocked_by = _pinned(log, without=old)
-        unused = [] if blocked_by else list(_unused(log, pins, grace_ns))
-        blobs = [blob for blob in unused if blob.ref not in pins]
+        pinned = pinned_in(log, without=[session.session_id for session in old])
+        unused = [] if pinned.blocked_by else list(_unused(log, pinned.refs, grace_ns))
+        blobs = [blob for blob in unused if blob.ref not in pinned.refs]
         return RemovalPlan(
-            sessions=tuple(_to_remove(log, session_id) for session_id in sorted(old)),
+            sessions=tuple(old),
             blobs=tuple(dict.fromkeys(blob.ref for blob in blobs)),
             blob_bytes=sum(blob.size for blob in blobs),
-            blocked_by=blocked_by,
+            blocked_by=pinned.blocked_by,
+            half_made=half_made_in(log),
         )
 
 
@@ -87,15 +87,16 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
                 gone.append(session.session_id)
             else:
                 kept.append(session.session_id)
+        _remove_half_made(log, disk)
         freed += _clear_half_removed(log, disk)
-        pins, blocked_by = _pinned(log)
-        swept = _Swept() if blocked_by else _sweep(log, disk, pins, grace_ns)
+        pinned = pinned_in(log)
+        swept = _Swept() if pinned.blocked_by else _sweep(log, disk, pinned.refs, grace_ns)
         return Removed(
             sessions=tuple(gone),
             kept=tuple(kept),
             blobs=len(swept.blobs),
             bytes_freed=freed + sum(blob.size for blob in swept.blobs),
-            blocked_by=blocked_by,
+            blocked_by=pinned.blocked_by,
             busy=swept.busy,
         )
 
@@ -143,25 +144,11 @@ def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
     )
 
 
-def _pinned(log: FileLog, without: Sequence[SessionId] = ()) -> tuple[set[BlobRef], tuple[str, ...]]:
-    """Every blob that a session names, and the sessions of which that cannot be said for certain."""
-    pins: set[BlobRef] = set()
-    unreadable: list[str] = []
-    for session_id in session_ids(log):
-        if session_id in without:
-            continue
-        try:
-            attested = attested_in(log, session_id)
-            names = names_in(log.disk, f"{log.sessions}/{session_id}")
-        except OSError:
-            unreadable.append(session_id)
-            continue
-        pins |= pins_of(attested)
-        # Events without any attested commit: a first commit that never finished, or a lost manifest.
-        is_doubtful = not attested.attestations and any(name.startswith("events-") for name in names)
-        if attested.health.state != "healthy" or is_doubtful:
-            unreadable.append(session_id)
-    return pins, tuple(unreadable)
+def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
+    """Set aside what a start that was killed left; one that is at work holds its lock and is left alone."""
+    for session_id in half_made_in(log):
+        with suppress(Fault):
+            _remove_session(log, disk, _to_remove(log, session_id), wait_ms=0)
 
 
 def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
@@ -245,14 +232,14 @@ def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) 
     aside = [blob for blob in unused if _is_set_aside(disk, blob)]
     try:
         busy = _busy_writers(log)
-        pins, unreadable = _pinned(log)
+        pinned = pinned_in(log)
     except OSError:
         for blob in aside:
             _put_back(disk, blob)
         raise
     deleted = []
     for blob in aside:
-        if busy or unreadable or blob.ref in pins:
+        if busy or pinned.blocked_by or blob.ref in pinned.refs:
             _put_back(disk, blob)
         else:
             _delete(disk, blob)

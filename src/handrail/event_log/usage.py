@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -84,24 +84,37 @@ def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
                 )
 
 
-def usage_of(log: FileLog) -> StoreUsage:
-    """What every session takes, and the blobs that they share."""
+def usage_of(
+    log: FileLog, in_use: Collection[BlobRef] | None, half_made: Collection[SessionId]
+) -> StoreUsage:
+    """What every session takes, and the blobs that they share; `in_use` is None when any could be.
+
+    A session that cannot be read is counted and named, and hides no other.
+    """
     with named_troubles():
-        pins: set[BlobRef] = set()
-        sessions = []
+        sessions: list[SessionUsage] = []
+        unreadable: list[SessionId] = []
         for session_id in session_ids(log):
-            attested = attested_in(log, session_id)
-            pins |= pins_of(attested)
-            size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
-            sessions.append(SessionUsage(session_id=session_id, events=attested.head, bytes=size))
+            events = size = 0
+            try:
+                size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
+                events = attested_in(log, session_id).head
+            except OSError:
+                unreadable.append(session_id)
+            sessions.append(SessionUsage(session_id=session_id, events=events, bytes=size))
         blobs = list(blobs_in(log))
-        leftover = [blob for blob in blobs if blob.is_set_aside or blob.ref not in pins]
+        leftover = [
+            blob for blob in blobs if in_use is not None and (blob.is_set_aside or blob.ref not in in_use)
+        ]
+        left_bytes = sum(one.bytes for one in sessions if one.session_id in half_made)
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
+            unreadable=tuple(unreadable),
             blobs=len(blobs),
             blob_bytes=sum(blob.size for blob in blobs),
             leftover_blobs=len(leftover),
-            leftover_bytes=sum(blob.size for blob in leftover) + _half_removed_bytes(log),
+            leftover_sessions=len(half_made),
+            leftover_bytes=sum(blob.size for blob in leftover) + left_bytes + _half_removed_bytes(log),
             cache_bytes=bytes_in(log.disk, cache_of(log)),
         )
 

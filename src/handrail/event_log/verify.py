@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
@@ -15,6 +16,7 @@ from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
 from handrail.event_log.disk import is_refused_link, named_troubles
 from handrail.event_log.files import FileLog
 from handrail.event_log.manifest import MANIFEST_NAME
+from handrail.event_log.pins import is_half_made
 from handrail.event_log.usage import (
     CACHE_NAME,
     attested_in,
@@ -34,6 +36,7 @@ class _Tally:
     def __init__(self) -> None:
         self.sessions = self.events = self.unattested = self.bytes_read = 0
         self.pins: set[BlobRef] = set()
+        self.left_alone: list[SessionId] = []
         self.problems: list[StoreProblem] = []
 
 
@@ -61,6 +64,7 @@ def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[Se
         unattested_sessions=tally.unattested,
         bytes_read=tally.bytes_read,
         problems=tuple(tally.problems),
+        unattested=tuple(tally.left_alone),
     )
 
 
@@ -93,7 +97,10 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
         tally.problems.append(_linked(f"sessions/{session_id}"))
         return
     if loaded is None:
-        tally.unattested += any(name.startswith("events-") for name in names)
+        if any(name.startswith("events-") for name in names):
+            tally.unattested += 1
+            with suppress(OSError):
+                tally.left_alone += [] if is_half_made(log, session_id) else [session_id]
         return
     tally.sessions += 1
     tally.events += len(loaded.records)

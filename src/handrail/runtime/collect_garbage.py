@@ -85,7 +85,11 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
     )
     return Plan(
         action="remove old sessions and unused blobs",
-        changes=(*(_change(session) for session in removal.sessions), *_blob_changes(removal)),
+        changes=(
+            *(_change(session) for session in removal.sessions),
+            *(_half_made(session_id) for session_id in removal.half_made),
+            *_blob_changes(removal),
+        ),
         targets=(*sessions, *((BLOBS,) if removal.blobs else ())),
         versions={**sessions, BLOBS: digest(sorted(removal.blobs))},
         blast_radius=" ".join([told, *safe_mode(removal.blocked_by)]),
@@ -95,6 +99,11 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
 def _change(session: SessionToRemove) -> Change:
     before = {"size_bytes": session.bytes, "head": session.head_digest}
     return Change(action="delete", resource="session", id=session.session_id, before=before)
+
+
+def _half_made(session_id: SessionId) -> Change:
+    before = {"reason": "a start that was killed; nothing in it was acknowledged"}
+    return Change(action="delete", resource="leftover", id=session_id, before=before)
 
 
 def _blob_changes(removal: RemovalPlan) -> list[Change]:

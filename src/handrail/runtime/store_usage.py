@@ -27,6 +27,10 @@ class StoreSizes(Answer, frozen=True, kw_only=True):
     leftover_bytes: int
     cache_bytes: int
     largest_sessions: list[SessionUsage]
+    leftover_sessions: int
+    """Left by starts that were killed; `store gc` removes them."""
+    unreadable_sessions: list[str]
+    """Counted as far as they can be; `store verify` says why they cannot be read."""
 
 
 def store_usage(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
@@ -43,6 +47,8 @@ def store_usage(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
         leftover_bytes=usage.leftover_bytes,
         cache_bytes=usage.cache_bytes,
         largest_sessions=list(usage.sessions[:MOST_SESSIONS]),
+        leftover_sessions=usage.leftover_sessions,
+        unreadable_sessions=list(usage.unreadable[:MOST_SESSIONS]),
     )
 
 

@@ -14,13 +14,14 @@ from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import SessionCheck, StoreCheck, StoreProblem
 from handrail.contract.tokens.purpose_keys import WORKFLOW
-from handrail.contract.wording import quoted
+from handrail.contract.wording import counted, quoted
 from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, batch_lines, targets_of
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""
+MOST_LEFTOVERS = 20
 
 
 class VerifyStore(Input, frozen=True, kw_only=True):
@@ -49,6 +50,8 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     bytes_read: int
     problem_count: int
     problems: list[StoreProblem]
+    leftovers: list[str] | UnsetType = UNSET
+    """What was left by starts and imports that were killed, each with the command that removes it."""
     items: list[BatchItem] | UnsetType = UNSET
     """With ids: what came of each of them, in the order they were given."""
     summary: BatchSummary | UnsetType = UNSET
@@ -209,7 +212,24 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
         bytes_read=sum(check.bytes_read for check in checks),
         problem_count=len(problems),
         problems=list(problems[:MOST_PROBLEMS]),
+        leftovers=_leftovers(checks) or UNSET,
     )
+
+
+def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
+    kept = [session_id for check in checks for session_id in check.unattested]
+    swept = sum(check.unattested_sessions for check in checks) - len(kept)
+    told = [
+        f"{session_id} holds events that no commit attests: an import that was killed, or all that is left "
+        f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run removes it."
+        for session_id in kept[:MOST_LEFTOVERS]
+    ]
+    if swept:
+        told.append(
+            f"{counted(swept, 'start')} left events and no commit. "
+            "handrail store gc --dangerous --dry-run removes them."
+        )
+    return told
 
 
 def _unknown(session_id: str) -> Fault:

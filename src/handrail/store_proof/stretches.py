@@ -240,7 +240,10 @@ def _found(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Found:
     write_tree(home, tree)
     is_told, problems = _read(_world(home, seed), pristine)
     check = check_store(_world(home, seed).log)
-    if read_tree(home) != tree:
+    # Where the keys are gone, a reading that hands out tokens makes new ones.
+    if {path: content for path, content in read_tree(home).items() if "/keys/" not in path} != {
+        path: content for path, content in tree.items() if "/keys/" not in path
+    }:
         problems.append("reading changed a byte")
     problems += _lost(_world(home, seed), check, pristine)
     problems += _disagreeing(home, check, seed)

@@ -27,4 +27,16 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, H5",
         says="A confirm token that was refused as expired stays refused when the clock is set back.",
     ),
+    Promise(
+        "store.killed-start",
+        source="hardening, H4",
+        says="What a killed start or import left is named with the command that removes it, and that command "
+        "does it.",
+    ),
+    Promise(
+        "store.one-unreadable",
+        source="hardening, H4",
+        says="One session that cannot be read stops neither the listing nor the sizes nor the collection of "
+        "the others.",
+    ),
 )

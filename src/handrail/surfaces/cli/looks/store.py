@@ -20,8 +20,8 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if payload.get("leftover_blobs"):
         left = counted(payload["leftover_blobs"], "blob")
         lines += [f"{left} that no session names; `handrail store gc` removes such."]
-    if payload.get("unattested_sessions"):
-        lines.append(f"{counted(payload['unattested_sessions'], 'session')} without an attested head.")
+    for left in payload.get("leftovers", []):
+        lines += wrapped(one_line(left), page.width)
     for problem in payload["problems"]:
         first, *rest = value_lines(problem) or [""]
         lines += ["", f"- {first}", *(INDENT + line for line in rest)]
@@ -51,7 +51,10 @@ def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
             [one_line(one["session_id"]), str(one["events"]), size_text(one["bytes"])] for one in largest
         ]
         lines += ["", *as_table(table)]
-    if payload["leftover_blobs"]:
+    if payload.get("unreadable_sessions"):
+        unread = counted(len(payload["unreadable_sessions"]), "session")
+        lines += ["", f"{unread} cannot be read; see why: handrail store verify --human"]
+    if payload["leftover_blobs"] or payload.get("leftover_sessions"):
         lines += ["", "See what can go: handrail store gc --dangerous --dry-run --human"]
     return lines
 
