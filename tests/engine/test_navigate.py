@@ -111,9 +111,11 @@ def test_a_for_each_loop_runs_once_per_item() -> None:
 def test_a_loop_without_an_iteration_still_leaves_a_trace() -> None:
     workflow = flow(loop("l", ForEach(input="files", item="file"), step("a")), step("b"))
 
-    move = first_move(workflow, Facts())
+    empty = first_move(workflow, Facts(values={"files": []}))
+    missing = first_move(workflow, Facts())
 
-    assert ExitedLoop(loop_id="l", iterations=0, reason="items_exhausted") in move.trace
+    assert ExitedLoop(loop_id="l", iterations=0, reason="items_exhausted") in empty.trace
+    assert ExitedLoop(loop_id="l", iterations=0, reason="items_missing") in missing.trace
 
 
 def test_a_decided_loop_runs_once_and_then_as_long_as_it_is_told() -> None:
@@ -128,6 +130,16 @@ def test_a_decided_loop_runs_once_and_then_as_long_as_it_is_told() -> None:
 
 def test_a_loop_that_nobody_decides_about_ends() -> None:
     assert walked(flow(loop("l", While(condition="keep"), step("a"))), {}) == ["l@0::a", "done"]
+
+
+@pytest.mark.parametrize("repeat", [While(condition="keep"), Until(condition="enough")])
+def test_a_decision_that_nobody_made_is_told_as_missing_and_not_as_a_condition(repeat: While | Until) -> None:
+    workflow = flow(loop("l", repeat, step("a")))
+    at_first = Running(step_id="a", loops=(LoopFrame(loop_id="l", iteration=0),))
+
+    move = next_move(workflow, at_first, Facts(), undecided="l")
+
+    assert move.trace == (ExitedLoop(loop_id="l", iterations=1, reason="decision_missing"),)
 
 
 def test_an_until_loop_ends_when_it_is_told_and_at_its_limit_otherwise() -> None:

@@ -21,6 +21,9 @@ OPTIONS = (Option(id="left", label="Left"), Option(id="right", label="Right", de
 CHOICE_TOKENS = Tokens(state="st1state", checkpoint="ck1check", choices=("ch1left", "ch1right"))
 
 
+WHOLE_CALL = {"ackToken": "ak1ack", "output": {"notesMarkdown": "…"}}
+
+
 def reply_of(log: WrittenLog, node: Node, tokens: Tokens = TOKENS, **options: Any) -> Reply:
     standing = standing_at(log.history, log.workflow, node, "reply")
     return reply_at(standing, "ses_000000000001", tokens, **options)
@@ -45,7 +48,8 @@ def test_a_reply_says_what_is_pending_and_how_to_go_on() -> None:
         "pending": {"stepId": "a", "title": "A", "prompt": "Do a.", "requireConfirmation": False},
         "isComplete": False,
         "nextIntent": "perform_pending_then_continue",
-        "nextCall": {"tool": "continue_workflow", "params": {"ackToken": "ak1ack"}},
+        "nextCall": {"tool": "continue_workflow", "params": WHOLE_CALL},
+        "progress": {"done": 0, "atLeast": 3},
         "session": {
             "sessionId": "ses_000000000001",
             "runId": "run_000000000001",
@@ -104,12 +108,13 @@ def test_the_key_order_is_that_of_the_contract() -> None:
     blocked = reply_of(log, log.start(), recap=recap, warnings=(warning,), blocked=refusal())
 
     assert list(msgspec.to_builtins(accepted)) == [
-        "kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "recap", "session",
+        "kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "progress", "recap", "session",
         "preferences", "project", "stateToken", "ackToken", "checkpointToken",
     ]  # fmt: skip
     assert list(msgspec.to_builtins(blocked)) == [
         "kind", "pending", "isComplete", "nextIntent", "nextCall", "blockers", "retryable", "example",
-        "warnings", "recap", "session", "preferences", "stateToken", "retryAckToken", "checkpointToken",
+        "warnings", "progress", "recap", "session", "preferences", "stateToken", "retryAckToken",
+        "checkpointToken",
     ]  # fmt: skip
 
 
@@ -140,7 +145,7 @@ def test_a_step_that_needs_a_person_waits_for_one_in_guided_mode_only() -> None:
 
     assert guided.next_intent == "await_user_confirmation"
     assert guided.next_call is not None
-    assert guided.next_call.params == {"ackToken": "ak1ack"}
+    assert guided.next_call.params == WHOLE_CALL
     assert alone.next_intent == "perform_pending_then_continue"
     assert alone.pending is not None
     assert alone.pending.require_confirmation
@@ -238,7 +243,7 @@ def test_a_blocked_reply_keeps_the_step_and_says_how_to_get_on() -> None:
         }
     ]
     assert (reply["retryable"], reply["example"]) == (True, {"kind": "x"})
-    assert reply["nextCall"]["params"] == {"ackToken": "ak1ack"}
+    assert reply["nextCall"]["params"] == WHOLE_CALL
     assert reply["retryAckToken"] == "ak1ack"
     assert "ackToken" not in reply
 

@@ -41,12 +41,13 @@ def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Run
     after = report(runtime, blocked["retryAckToken"], A_DECISION)
 
     assert (blocked["kind"], blocked["nextIntent"]) == ("blocked", "perform_pending_then_continue")
-    assert blocked["pending"].items() <= first["pending"].items()
+    assert blocked["pending"]["stepId"] == first["pending"]["stepId"]
+    assert blocked["pending"]["prompt"].startswith("Do decide.")
     (blocker,) = blocked["blockers"]
     assert blocker["code"] == "MISSING_REQUIRED_OUTPUT"
     assert blocker["pointer"] == {"kind": "output_contract", "contractRef": "wr.contracts.decision"}
     assert blocked["example"]["kind"] == "wr.decision"
-    assert blocked["nextCall"]["params"] == {"ackToken": blocked["retryAckToken"]}
+    assert blocked["nextCall"]["params"]["ackToken"] == blocked["retryAckToken"]
     assert after["pending"]["stepId"] == "do"
     assert "recap" not in after
 

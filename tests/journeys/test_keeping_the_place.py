@@ -33,7 +33,9 @@ def follow(runtime: Runtime, call: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.promise("several.named")
-def test_every_reply_names_workflow_run_and_goal_also_when_runs_share_a_session(runtime: Runtime) -> None:
+def test_every_reply_names_workflow_and_run_and_a_whole_one_the_goal_also_when_runs_share_a_session(
+    runtime: Runtime,
+) -> None:
     add_other(runtime)
     outer = start(runtime, goal="ship it", requestId="outer")
     inner = start(runtime, workflowId="project.other", goal="x" * 200, session=outer["session"]["sessionId"])
@@ -45,10 +47,10 @@ def test_every_reply_names_workflow_run_and_goal_also_when_runs_share_a_session(
         "sessionId": outer["session"]["sessionId"],
         "runId": outer["session"]["runId"],
         "workflowId": "project.three_steps",
-        "goal": "ship it",
     }
+    assert [told["session"]["goal"] for told in (outer, rehydrate(runtime, second))] == ["ship it", "ship it"]
     assert inner["session"]["workflowId"] == "project.other"
-    assert inner["session"]["goal"] == "x" * 79 + "…"
+    assert inner["session"]["goal"] == "x" * 200
     assert again == outer  # a later goal of the session does not reach an earlier run
 
 

@@ -165,7 +165,7 @@ def test_a_replay_answers_though_deciding_would_fail_now(
         "handrail.runtime.start_run.decide_start",
         "handrail.runtime.start_run.pin",
         "handrail.engine.decide.answer_to",
-        "handrail.engine.decide.move_after",
+        "handrail.engine.decide.way_after",
     ):
         monkeypatch.setattr(place, never)
 

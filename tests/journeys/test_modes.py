@@ -129,7 +129,7 @@ def test_each_reason_blocks_and_is_a_critical_gap_of_the_same_name_in_never_stop
         ("critical", f"user_only_dependency:{reason}")
     ]
     (warning,) = went_on["warnings"]
-    assert warning["code"] == "GAP_RECORDED"
+    assert warning["code"] == "NOT_ASKED"
     assert f"user_only_dependency:{reason}" in warning["message"]
     assert gaps[0]["id"] in warning["message"]
 

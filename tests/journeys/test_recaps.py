@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from tests.filled_in import filled_in
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import begin, step
@@ -56,7 +57,8 @@ def test_a_chat_that_knows_nothing_finds_the_tip_and_goes_on(runtime: Runtime) -
 
     found = tool_call(runtime, "resume_session").structured["items"][0]
     again = tool_call(runtime, found["nextCall"]["tool"], **found["nextCall"]["params"]).structured
-    after = tool_call(runtime, again["nextCall"]["tool"], **again["nextCall"]["params"]).structured
+    following = filled_in(again["nextCall"]["params"])
+    after = tool_call(runtime, again["nextCall"]["tool"], **following).structured
 
     assert found["sessionId"] == first["session"]["sessionId"]
     assert again["stateToken"] == tip["stateToken"]

@@ -36,9 +36,12 @@ def test_a_start_returns_the_first_step_and_tokens_to_go_on(runtime: Runtime) ->
         "requireConfirmation": False,
     }
     assert reply["nextIntent"] == "perform_pending_then_continue"
-    assert reply["nextCall"] == {"tool": "continue_workflow", "params": {"ackToken": reply["ackToken"]}}
+    assert reply["nextCall"] == {
+        "tool": "continue_workflow",
+        "params": {"ackToken": reply["ackToken"], "output": {"notesMarkdown": "…"}},
+    }
     assert list(reply) == [
-        *("kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "session"),
+        *("kind", "pending", "isComplete", "nextIntent", "nextCall", "warnings", "progress", "session"),
         *("preferences", "workflow", "project", "stateToken", "ackToken", "checkpointToken", "_untrusted"),
     ]
     assert reply["session"]["workflowId"] == "project.three_steps"

@@ -91,12 +91,12 @@ def quoted(text: str) -> str:
     return f'"{shortened(text)}"'
 
 
-def shortened(text: str) -> str:
-    """The same without the quotes around it, for a field of its own."""
+def shortened(text: str, longest: int = LONGEST_QUOTE) -> str:
+    """The same without the quotes around it, for a field of its own; at most four times as long."""
     clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
     clean = re.sub(_MINTED, r"\1…", clean).replace('"', "'")
-    if len(clean) > LONGEST_QUOTE or len(text) > _LOOKED_AT:
-        clean = clean[: LONGEST_QUOTE - 1] + "…"
+    if len(clean) > longest or len(text) > _LOOKED_AT:
+        clean = clean[: longest - 1] + "…"
     return clean
 
 

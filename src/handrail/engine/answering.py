@@ -8,7 +8,9 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.vocabulary import Autonomy
+from handrail.engine.arriving import arrival
 from handrail.engine.assess import Verdict, assess
+from handrail.engine.events import GapRecorded
 from handrail.engine.judged import Place
 from handrail.engine.navigate import Move, deciding_loop, next_move
 from handrail.engine.reasons import Block, Proceed, Reason, WorkflowStep, consequence
@@ -76,13 +78,23 @@ def place_of(
     return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
 
 
-def move_after(workflow: CompiledWorkflow, state: Running, verdict: Verdict, facts: Facts) -> Move:
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an accepted report leads, and what it runs into there."""
+
+    move: Move
+    outcome: Proceed | Block
+    gaps: tuple[GapRecorded, ...] = ()
+    """What the way itself discloses, in every mode."""
+
+
+def way_after(
+    workflow: CompiledWorkflow, state: Running, verdict: Verdict, autonomy: Autonomy, facts: Facts
+) -> Way:
     """Where an accepted report leads. `facts` hold with the whole report applied."""
     loop_id = deciding_loop(workflow, state.loops)
-    if verdict.is_undecided and loop_id:  # nobody decided and nobody may stop the run: the loop ends
-        decided = dict(facts.loop_decisions) | {loop_id: "stop"}
-        facts = Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=decided)
-    return next_move(workflow, state, facts)
+    move = next_move(workflow, state, facts, undecided=loop_id if verdict.is_undecided else "")
+    met = arrival(workflow, move, facts)
+    return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
 
 
 def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:

@@ -16,7 +16,8 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import AttemptId, RunId, SessionId, WorkflowHash, first_node_of, node_after
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey, SourceKind
-from handrail.engine.answering import answer_to, move_after, place_of
+from handrail.engine.answering import answer_to, place_of, way_after
+from handrail.engine.arriving import missing_lists, not_asked
 from handrail.engine.assess import Verdict, assess_progress
 from handrail.engine.endings import settling_gaps, unverified_gaps
 from handrail.engine.events import (
@@ -34,11 +35,19 @@ from handrail.engine.events import (
     Scope,
     SessionCreated,
 )
-from handrail.engine.facts import facts_after, first_facts
+from handrail.engine.facts import facts_after, facts_at, first_facts, inside_loops
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judged import Place, subject_of
 from handrail.engine.navigate import first_move, leaf_at
-from handrail.engine.plans.advancing import Accepted, disclosures, plan_advance, plan_blocked, validations
+from handrail.engine.plans.advancing import (
+    Accepted,
+    disclosures,
+    gap_events,
+    gap_of,
+    plan_advance,
+    plan_blocked,
+    validations,
+)
 from handrail.engine.plans.writing import (
     carried_preferences,
     edge,
@@ -49,7 +58,7 @@ from handrail.engine.plans.writing import (
     work_events,
 )
 from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_after
-from handrail.engine.reasons import Block, fitting
+from handrail.engine.reasons import Block, ContextKey, Proceed, fitting
 from handrail.engine.state import Complete, Running
 from handrail.engine.work import WorkDone, kept_before
 from handrail.workflows.compiled import CompiledWorkflow
@@ -97,6 +106,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         tags=facts.tags,
     )
     initial = ContextSet(context=facts.context, source="initial")
+    unsent = [gap_of(reason) for reason in missing_lists(facts.workflow, move)]
     return [
         *_session_opening(history, facts),
         planned(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
@@ -105,8 +115,16 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
             at_first, change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
         ),
         *([planned(f"context_set:{first}", at_first, initial)] if facts.context else []),
+        *gap_events(at_first, first, unsent),
         *trace_event(at_first, move.trace),
     ]
+
+
+def lists_missing_at_start(facts: StartFacts) -> list[str]:
+    """Lists that a loop before the first step needs: a start can be refused, but not blocked."""
+    move = first_move(facts.workflow, first_facts(facts.workflow, facts.context))
+    pointers = [reason.pointer for reason in missing_lists(facts.workflow, move)]
+    return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
 
 
 def decide_advance(
@@ -129,11 +147,12 @@ def decide_advance(
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     kept = kept_before(history, node, partial(subject_of, place), kept_notes)
+    autonomy = preferences_after(history, node.node_id).autonomy
     answer = answer_to(
         workflow,
         node.state,
         leaf,
-        preferences_after(history, node.node_id).autonomy,
+        autonomy,
         facts_after(history, workflow, node, work.context, ()),
         notes=work.notes,
         artifacts=work.artifacts,
@@ -146,14 +165,17 @@ def decide_advance(
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
-    move = move_after(workflow, node.state, answer.verdict, facts)
-    is_end = isinstance(move.state, Complete)
+    way = way_after(workflow, node.state, answer.verdict, autonomy, facts)
+    if isinstance(way.outcome, Block):
+        return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt)
+    before = inside_loops(workflow, node.state, facts_at(history, workflow, node.node_id))
+    is_end = isinstance(way.move.state, Complete)
     ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
     accepted = Accepted(
         verdict=answer.verdict,
-        outcome=answer.outcome,
-        move=move,
-        ending=ending,
+        outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
+        move=way.move,
+        disclosed=(*not_asked(workflow, leaf, autonomy, before), *way.gaps, *ending),
         option_id=answer.option_id,
     )
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt)

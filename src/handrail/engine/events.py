@@ -251,12 +251,17 @@ class CapabilityObserved(Fact, frozen=True, kw_only=True):
     summary: str = ""
 
 
+GapReason: TypeAlias = ReasonName | Literal["reported", "loop_limit_reached"]
+"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, or a loop that
+ended with work left."""
+
+
 class GapRecorded(Fact, frozen=True, kw_only=True):
     """Something required was missing and the run went on. Never changed: a later gap resolves it by link."""
 
     gap_id: str
     severity: GapSeverity
-    reason: ReasonName | Literal["reported"]
+    reason: GapReason
     summary: str
     resolves_gap_id: str = ""
     """The earlier gap that this one settles; such a gap is itself no open one."""

@@ -23,9 +23,12 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import ConditionId, Facts, LoopControl, holds, named_value
+from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
 
-LoopExit: TypeAlias = Literal["condition_false", "items_exhausted", "limit_reached"]
+LoopExit: TypeAlias = Literal[
+    "condition_false", "items_exhausted", "limit_reached", "items_missing", "decision_missing"
+]
+"""Why a loop ended; the last two: nobody sent its list, or nobody decided and nothing may stop the run."""
 
 
 class SelectedStep(
@@ -93,9 +96,9 @@ def first_move(workflow: CompiledWorkflow, facts: Facts) -> Move:
     return walk.done(walk.enter(workflow.steps, ()))
 
 
-def next_move(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Move:
-    """From an acknowledged step to the next one."""
-    walk = _Walk(workflow, facts)
+def next_move(workflow: CompiledWorkflow, state: Running, facts: Facts, undecided: str = "") -> Move:
+    """From an acknowledged step to the next one. A loop that nobody decided about ends."""
+    walk = _Walk(workflow, facts, undecided)
     return walk.done(walk.after(state))
 
 
@@ -123,7 +126,7 @@ def loop_values(
     """The values that hold inside loops: items and indexes on top of what was there."""
     merged = dict(values)
     for frame in loops:
-        match _loop(workflow, frame.loop_id).repeat:
+        match loop_named(workflow, frame.loop_id).repeat:
             case ForEach(input=name, item=item, index=index):
                 items = named_value(merged, name)
                 if isinstance(items, list) and frame.iteration < len(items):
@@ -141,7 +144,9 @@ def loop_values(
 def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tuple[str, ...]:
     """The loops around a position that a decision can be about: those that ask, else all; innermost last."""
     asking = [
-        frame.loop_id for frame in loops if isinstance(_loop(workflow, frame.loop_id).repeat, While | Until)
+        frame.loop_id
+        for frame in loops
+        if isinstance(loop_named(workflow, frame.loop_id).repeat, While | Until)
     ]
     return tuple(asking or [frame.loop_id for frame in loops])
 
@@ -155,9 +160,10 @@ def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> s
 class _Walk:
     """One search for the next leaf. Decisions are used up: one decision never starts two iterations."""
 
-    def __init__(self, workflow: CompiledWorkflow, facts: Facts) -> None:
+    def __init__(self, workflow: CompiledWorkflow, facts: Facts, undecided: str = "") -> None:
         self._workflow = workflow
         self._facts = facts
+        self._undecided = undecided
         self._decisions = dict(facts.loop_decisions)
         self._trace: list[TraceEntry] = []
 
@@ -211,6 +217,8 @@ class _Walk:
             iteration += 1
 
     def _exit_reason(self, loop: Loop, loops: tuple[LoopFrame, ...], iteration: int) -> LoopExit | None:
+        if iteration > 0 and loop.id == self._undecided and _asks_body(self._workflow, loop):
+            return "decision_missing"
         match loop.repeat:
             case While(condition=condition):
                 is_first = iteration == 0 and isinstance(self._workflow.conditions[condition], LoopControl)
@@ -221,7 +229,9 @@ class _Walk:
                     return "condition_false"
             case ForEach(input=name):
                 items = named_value(loop_values(self._workflow, loops, self._facts.values), name)
-                if not isinstance(items, list) or iteration >= len(items):
+                if not isinstance(items, list):
+                    return "items_missing"
+                if iteration >= len(items):
                     return "items_exhausted"
             case Count(count=count):
                 if iteration >= count:
@@ -264,7 +274,26 @@ def _find_or_none(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Par
     return None
 
 
-def _loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
+def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
+    """Whether another round depends on a decision that the body delivers."""
+    if not isinstance(loop.repeat, While | Until):
+        return False
+    waiting = [workflow.conditions[loop.repeat.condition]]
+    while waiting:
+        match waiting.pop():
+            case LoopControl():
+                return True
+            case And(of=inner) | Or(of=inner):
+                waiting.extend(inner)
+            case Not(of=one):
+                waiting.append(one)
+            case _:
+                pass
+    return False
+
+
+def loop_named(workflow: CompiledWorkflow, loop_id: str) -> Loop:
+    """The loop of this id; the pinned workflow has it."""
     pending = list(workflow.steps)
     while pending:
         part = pending.pop()

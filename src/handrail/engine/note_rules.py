@@ -22,6 +22,35 @@ def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
     return [message for rule in rules for message in _broken(rule, notes)]
 
 
+def rule_words(rule: Rule) -> str:
+    """What a rule demands, as the end of the sentence "The notes are accepted only if they"."""
+    match rule:
+        case AllOf(of=parts):
+            return "; and ".join(rule_words(part) for part in parts)
+        case AnyOf(of=parts):
+            return " or ".join(rule_words(part) for part in parts)
+        case ContainsRule(value=value, message=message):
+            return _with_message(f"contain {_in_json(value)}", message)
+        case PatternRule(pattern=pattern, flags=flags, message=message):
+            beside = f" with the flags {flags}" if flags else ""
+            return _with_message(f"match the pattern {_in_json(pattern)}{beside}", message)
+        case LengthRule(minimum=minimum, maximum=maximum, message=message):
+            most = "" if maximum is None else f" and at most {maximum}"
+            return _with_message(f"have at least {minimum}{most} characters", message)
+        case SchemaRule(schema=schema, message=message):
+            return _with_message(f"are one JSON document of this schema: {_in_json(schema)}", message)
+        case never:
+            assert_never(never)
+
+
+def _with_message(demand: str, message: str) -> str:
+    return f"{demand} ({message.strip()})" if message.strip() else demand
+
+
+def _in_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def _broken(rule: Rule, notes: str) -> list[str]:
     match rule:
         case AllOf(of=parts):

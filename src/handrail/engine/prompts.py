@@ -7,16 +7,31 @@ value too long to stand inside a sentence is left as it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.contract.vocabulary import Autonomy
+from handrail.engine.asking import Ask
 from handrail.engine.history import History, Node, path_to
-from handrail.engine.navigate import leaf_at
+from handrail.engine.mode_words import in_mode, told_once
+from handrail.engine.navigate import leaf_at, loop_named
+from handrail.engine.note_rules import rule_words
 from handrail.engine.state import Running
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Reference, Step
-from handrail.workflows.conditions import MISSING, Compare, Facts, holds, value_of
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Count,
+    ForEach,
+    Leaf,
+    Reference,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import MISSING, Compare, Facts, holds, named_value, value_of
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
 """After losing its context an agent is told again what it was told before."""
@@ -27,12 +42,27 @@ RECAP_FUNCTIONS_BYTES = 4_096
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
 
 
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """How a step is looked at: in which mode, with which values asked for, on which occasion."""
+
+    autonomy: Autonomy
+    occasion: Occasion
+    asks: Sequence[Ask] = ()
+    has_new_mode: bool = False
+    """Whether the mode changed at this very node, after the first step explained another one."""
+
+
 def prompt_at(
-    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, facts: Facts, occasion: Occasion
+    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, facts: Facts, view: View
 ) -> str:
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
-    parts = [step_text(workflow, leaf, facts)]
+    assert isinstance(node.state, Running), "only a pending step has a prompt"
+    text = in_mode(step_text(workflow, leaf, facts), leaf, view.autonomy)
+    parts = [_rounds(workflow, node.state, facts), text, _note_rules(leaf), _asked(view.asks)]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
+    occasion = view.occasion
+    if occasion == "rehydrate" or view.has_new_mode:
+        parts += _told_at_first(history, workflow, node, text, view.autonomy)
     match occasion:
         case "reply":
             told = _functions_before(history, workflow, node) if wanted else ()
@@ -71,6 +101,67 @@ def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case never:
             assert_never(never)
+
+
+def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
+    """Where the run is in the loops around the step, outermost first."""
+    lines = []
+    for frame in state.loops:
+        loop, number = loop_named(workflow, frame.loop_id), frame.iteration + 1
+        match loop.repeat:
+            case ForEach(input=name):
+                items = named_value(facts.values, name)
+                total = len(items) if isinstance(items, list) else number
+                cut = (
+                    f", of which {loop.max_iterations} at most are taken"
+                    if total > loop.max_iterations
+                    else ""
+                )
+                lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
+            case Count(count=count):
+                lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
+            case While() | Until():
+                is_last = number == loop.max_iterations
+                last = " It is the last one, whatever is decided." if is_last else ""
+                lines.append(f"Round {number} of at most {loop.max_iterations} (loop {loop.id}).{last}")
+            case never:
+                assert_never(never)
+    return "\n".join(lines)
+
+
+def _note_rules(leaf: Leaf) -> str:
+    """The rules that the notes are held against, before they can refuse them."""
+    if not isinstance(leaf, Step) or not leaf.rules:
+        return ""
+    return "\n".join(
+        ["The notes are accepted only if they:", *(f"- {rule_words(rule)}" for rule in leaf.rules)]
+    )
+
+
+def _asked(asks: Sequence[Ask]) -> str:
+    """Values that steer the run, as far as they can be known here."""
+    if not asks:
+        return ""
+    lines = [
+        f"- {ask.name} ({ask.allowed})" + (f": {ask.description}" if ask.description else "") for ask in asks
+    ]
+    return "\n".join(["Send as context with this step, once you know it:", *lines])
+
+
+def _told_at_first(
+    history: History, workflow: CompiledWorkflow, node: Node, text: str, autonomy: Autonomy
+) -> list[str]:
+    """What the first step said for all steps, unless this one says it too."""
+    first = history.runs[node.run_id].first_node
+    state = history.nodes[first].state if first is not None else None
+    if not isinstance(state, Running):
+        return []
+    leaf = leaf_at(workflow, state)
+    if not isinstance(leaf, Step | Choice):
+        return []
+    here = told_once(text)
+    told = told_once(in_mode(leaf.prompt, leaf, autonomy))
+    return [section for heading, section in told.items() if heading not in here]
 
 
 def _value(found: re.Match[str], facts: Facts) -> str:

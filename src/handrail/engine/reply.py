@@ -18,10 +18,13 @@ from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import Run
 from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
+from handrail.engine.progress import Progress
 from handrail.engine.reasons import Blocker, Issue
+from handrail.engine.skeleton import frame_to_retry
 from handrail.engine.standing import Standing, situation_of
 from handrail.engine.state import Running, step_key
 from handrail.workflows.compiled import Choice
+from handrail.workflows.prompt_sections import without_example
 
 WarningCode: TypeAlias = Literal[
     "REPLAY_INPUT_MISMATCH",
@@ -38,12 +41,18 @@ WarningCode: TypeAlias = Literal[
     "ARTIFACT_KIND_UNKNOWN",
     "INPUT_NEARLY_DECLARED",
     "SESSION_UNSOUND",
+    "STEPS_SKIPPED",
+    "LOOP_LIMIT_REACHED",
+    "NOT_ASKED",
 ]
 TOLD_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these, in every form: what follows would be misread without them."""
 MOST_WARNINGS = 10
 
 MOST_MISNAMED_TOLD = 3
+LONGEST_GOAL = 200
+MOST_SKIPPED_TOLD = 10
+"""Parts that one reply names as passed by; the count has them all."""
 MOST_GAPS_TOLD = 3
 """A step can miss many things at once; the session shows them all."""
 
@@ -102,7 +111,7 @@ class SessionRef(Payload, frozen=True, kw_only=True):
     run_id: str
     workflow_id: str
     goal: str = ""
-    """What the user wants, as it was said at the start, in at most 80 characters."""
+    """What the user wants, as it was said at the start; on an ordinary advance left out, like preferences."""
 
 
 class WorkflowRef(Payload, frozen=True, kw_only=True):
@@ -135,7 +144,9 @@ class SkippedPart(Payload, frozen=True, kw_only=True):
     """A step or loop that the run passed by, and the condition that did not hold."""
 
     step_id: str
-    condition_id: str
+    condition_id: str = ""
+    why: str = ""
+    """What it needs, and how it stands with that; only in the reply that tells of it first."""
 
 
 class BranchSummary(Payload, frozen=True, kw_only=True):
@@ -227,6 +238,11 @@ class Reply(Payload, frozen=True, kw_only=True):
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
+    skipped: list[SkippedPart] = []
+    """What did not run on the way to this step, the first ones."""
+    progress: Progress | None = None
+    closing: str = ""
+    """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
     session: SessionRef
     preferences: Preferences | None = None
@@ -250,33 +266,39 @@ def reply_at(
     is_healthy: bool = True,
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
+    closing: str = "",
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
 
-    A start, a rehydrate, a checkpoint, a fork and a change tell the preferences. An ordinary advance leaves
-    them out, because the reply before it told them: an agent pays for every word of every step.
+    A start, a rehydrate, a checkpoint, a fork and a change tell the goal and the preferences. An ordinary
+    advance leaves them out, because a reply before it told them: an agent pays for every word of a step.
     """
-    tells_preferences = (
-        standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
-    )
+    tells_all = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
     tokens = tokens if is_healthy else Tokens(state=tokens.state)
     row = INTENTS[situation_of(standing, blocked, is_healthy=is_healthy)]
-    pending = _pending(standing, tokens)
+    example = recap.example if recap is not None else blocked.example if blocked is not None else None
+    pending = _pending(standing, tokens, example)
     is_blocked = row.kind == "blocked" and blocked is not None
+    frame = standing.frame if blocked is None else frame_to_retry(standing.contracts, standing.frame, blocked)
     return Reply(
         kind=row.kind,
         pending=pending,
         is_complete=pending is None,
         next_intent=row.intent,
-        next_call=_next_call(row.call, pending, tokens),
+        next_call=_next_call(row.call, pending, tokens, frame),
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
         issues=list(blocked.issues) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
+        skipped=[
+            SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_TOLD]
+        ],
+        progress=standing.progress,
+        closing=closing,
         recap=recap,
-        session=session_ref(session_id, standing.run),
-        preferences=standing.preferences if tells_preferences else None,
+        session=session_ref(session_id, standing.run, with_goal=tells_all),
+        preferences=standing.preferences if tells_all else None,
         workflow=workflow,
         project=project,
         state_token=tokens.state,
@@ -293,12 +315,13 @@ def begun_with_warnings(reply: dict[str, Any], warnings: Sequence[ReplyWarning])
     return {"warnings": reply["warnings"], **reply}
 
 
-def session_ref(session_id: str, run: Run) -> SessionRef:
+def session_ref(session_id: str, run: Run, *, with_goal: bool = True) -> SessionRef:
+    goal = run.seen.get("goal", "") if with_goal else ""
     return SessionRef(
         session_id=session_id,
         run_id=run.run_id,
         workflow_id=run.workflow_id,
-        goal=shortened(run.seen.get("goal", "")),
+        goal=shortened(goal, LONGEST_GOAL),
     )
 
 
@@ -308,7 +331,7 @@ def workflow_ref(run: Run) -> WorkflowRef:
     )
 
 
-def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
+def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None) -> Pending | None:
     leaf, state = standing.leaf, standing.node.state
     if leaf is None or not isinstance(state, Running):
         return None
@@ -316,7 +339,7 @@ def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
     return Pending(
         step_id=step_key(state),
         title=leaf.title,
-        prompt=standing.prompt,
+        prompt=standing.prompt if example is None else without_example(standing.prompt, example),
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
@@ -325,17 +348,20 @@ def _pending(standing: Standing, tokens: Tokens) -> Pending | None:
     )
 
 
-def _next_call(form: CallForm, pending: Pending | None, tokens: Tokens) -> ToolCall | None:
-    match form:
+def _next_call(
+    form: CallForm, pending: Pending | None, tokens: Tokens, frame: dict[str, Any]
+) -> ToolCall | None:
+    """The whole call: the token, and the frame of what has to be sent with it."""
+    offered = pending.choices if pending else []
+    match "per_option" if offered and form == "retry" else form:
         case "none":
             return None
         case "read":
             return ToolCall(tool="continue_workflow", params={"stateToken": tokens.state})
         case "ack" | "retry" if not tokens.choices:
-            return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack})
+            return ToolCall(tool="continue_workflow", params={"ackToken": tokens.ack} | frame)
         case "per_option" | "ack" | "retry":
-            offered = pending.choices if pending else []
-            calls = [OptionCall(id=choice.id, params={"ackToken": choice.token}) for choice in offered]
+            calls = [OptionCall(id=one.id, params={"ackToken": one.token} | frame) for one in offered]
             return ToolCall(tool="continue_workflow", params={}, options=calls)
         case never:
             assert_never(never)
@@ -366,20 +392,44 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         message = f"{seen.capability} is not available; take the way that the steps give without it."
         details = {"capability": seen.capability}
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
-    for gap in standing.passed_over[:MOST_GAPS_TOLD]:
-        what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "
-        message = f"{what}{gap.summary} Kept as {gap.gap_id}; {_how_to_settle(gap)}"
-        details = {"gapId": gap.gap_id, "reason": gap.reason}
-        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details=details))
+    warnings += [_gap_warning(gap) for gap in standing.passed_over[:MOST_GAPS_TOLD]]
     if len(standing.passed_over) > MOST_GAPS_TOLD:
         more = len(standing.passed_over) - MOST_GAPS_TOLD
         message = f"{more} more gaps were recorded at this step; the session shows them."
         warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details={"omitted": more}))
     return [
         *warnings,
+        *_skipped_warnings(standing),
         *_misnamed_warnings(standing.misnamed),
         *_nearly_declared_warnings(standing.nearly_declared),
     ]
+
+
+def _gap_warning(gap: GapRecorded) -> ReplyWarning:
+    """What the run went on without, by its kind: nobody was asked, a loop was cut short, or else."""
+    details = {"gapId": gap.gap_id, "reason": gap.reason}
+    settle = f"Kept as {gap.gap_id}; {_how_to_settle(gap)}"
+    if gap.reason == "loop_limit_reached":
+        return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {settle}", details=details)
+    if gap.reason.startswith("user_only_dependency:"):
+        message = f"The mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
+        return ReplyWarning(code="NOT_ASKED", message=message, details=details)
+    what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "
+    message = f"{what}{gap.summary} {settle}"
+    return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
+
+
+def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
+    if not standing.skipped:
+        return []
+    names = [part.step_id for part in standing.skipped]
+    more = f" and {len(names) - MOST_SKIPPED_TOLD} more" if len(names) > MOST_SKIPPED_TOLD else ""
+    message = (
+        f"Did not run: {', '.join(names[:MOST_SKIPPED_TOLD])}{more}; why is in skipped. If one should "
+        "run, read the step before again with its stateToken and report it with the value in context."
+    )
+    details: dict[str, Any] = {"stepIds": names[:MOST_SKIPPED_TOLD], "count": len(names)}
+    return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
 
 
 def _nearly_declared_warnings(found: tuple[NearlyDeclared, ...]) -> list[ReplyWarning]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 
+from handrail.engine.arriving import needs_confirmation
 from handrail.engine.artifact_kinds import Misnamed, misnamed_among
+from handrail.engine.asking import asked_at
 from handrail.engine.endings import UNVERIFIED
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
 from handrail.engine.inputs import NearlyDeclared, nearly_declared
 from handrail.engine.intents import Situation
-from handrail.engine.navigate import leaf_at
+from handrail.engine.navigate import EvaluatedCondition, SelectedStep, deciding_loop, leaf_at
+from handrail.engine.passing_by import PassedBy, parts_passed_by
 from handrail.engine.preferences import preferences_at, safest_highest
-from handrail.engine.prompts import Occasion, prompt_at
+from handrail.engine.progress import NOT_BEGUN, Progress, progress_at
+from handrail.engine.prompts import Occasion, View, prompt_at
+from handrail.engine.skeleton import frame_of
 from handrail.engine.state import Complete, Running
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
-from handrail.workflows.conditions import Facts, holds
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Contract, Leaf, Step
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,12 +46,20 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Context keys, set at this very node, that look like a declared one mistyped."""
     misnamed: tuple[Misnamed, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
+    skipped: tuple[PassedBy, ...] = ()
+    """What did not run on the way to this node."""
+    frame: dict[str, Any] = {}
+    """What the report on the pending step brings, to be filled in."""
+    contracts: dict[str, Contract] = {}
+    progress: Progress = NOT_BEGUN
 
 
 def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
     """What stands at a node. The same for a first reply and for every replay of it."""
     preferences = preferences_at(history, node.node_id)
     attached = attached_to(history, node.node_id)
+    known = facts_at(history, workflow, node.node_id)
+    is_moved = any(not isinstance(entry, EvaluatedCondition | SelectedStep) for entry in attached.trace)
     standing = Standing(
         run=history.runs[node.run_id],
         node=node,
@@ -58,18 +70,30 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
         nearly_declared=nearly_declared(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
+        skipped=parts_passed_by(workflow, attached.trace, known) if is_moved else (),
+        progress=progress_at(history, workflow, node),
     )
     match node.state:
         case Complete():
             return standing
         case Running() as state:
             leaf = leaf_at(workflow, state)
-            facts = inside_loops(workflow, state, facts_at(history, workflow, node.node_id))
+            facts = inside_loops(workflow, state, known)
+            asks = asked_at(workflow, leaf.id, facts)
+            view = View(
+                autonomy=preferences.autonomy,
+                occasion=occasion,
+                asks=asks,
+                has_new_mode=attached.preferences is not None and node.parent is not None,
+            )
+            loop_id = deciding_loop(workflow, state.loops)
             return msgspec.structs.replace(
                 standing,
                 leaf=leaf,
-                prompt=prompt_at(history, workflow, node, leaf, facts, occasion),
-                needs_confirmation=_needs_confirmation(workflow, leaf, facts),
+                prompt=prompt_at(history, workflow, node, leaf, facts, view),
+                needs_confirmation=needs_confirmation(workflow, leaf, facts),
+                contracts=workflow.contracts,
+                frame=frame_of(workflow, leaf, loop_id, asks, preferences.autonomy),
             )
         case never:
             assert_never(never)
@@ -104,10 +128,3 @@ def _blocked_situation(blocked: Blocked) -> Situation:
         return "blocked_for_good"
     codes = {blocker.code for blocker in blocked.blockers}
     return "blocked_by_user" if "USER_ONLY_DEPENDENCY" in codes else "blocked_by_agent"
-
-
-def _needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
-    if not isinstance(leaf, Step):
-        return False
-    wanted = leaf.require_confirmation
-    return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)

@@ -9,7 +9,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
 from handrail.contract.shape import Shape
-from handrail.engine.history import History, Recorded, Run, is_fork, ledger_version
+from handrail.engine.history import History, Node, Recorded, Run, is_fork, ledger_version
 from handrail.engine.reply import (
     Recap,
     Reply,
@@ -20,6 +20,7 @@ from handrail.engine.reply import (
     workflow_ref,
 )
 from handrail.engine.standing import standing_at
+from handrail.engine.state import Complete
 from handrail.ports import EventReader, Keys
 from handrail.runtime.handles import SentAgain, new_node_tokens
 from handrail.runtime.hot_sessions import HotLog
@@ -107,9 +108,19 @@ def reply_to_answer(
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
+        closing=closing_at(history, node),
     )
     version = ledger_version(history, node.run_id, recorded.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def closing_at(history: History, node: Node) -> str:
+    """At the end of a run what to tell the user; nothing before."""
+    if not isinstance(node.state, Complete):
+        return ""
+    from handrail.projections.closing import closing_line
+
+    return closing_line(history, node.node_id)
 
 
 def _shown_source(run: Run) -> WorkflowRef | None:

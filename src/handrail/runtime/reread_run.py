@@ -18,7 +18,7 @@ from handrail.engine.standing import standing_at
 from handrail.projections.recap import recap_at
 from handrail.runtime.handles import Handle, fresh_tokens, node_of, read_state, session_of
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.runtime.replies import current_ledger, pinned_workflow, success_of
+from handrail.runtime.replies import closing_at, current_ledger, pinned_workflow, success_of
 from handrail.runtime.runtime import Reading
 from handrail.runtime.session_replies import reread_reply
 from handrail.runtime.sessions import Session, require_healthy
@@ -72,6 +72,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         ),
         project=place.project,
         is_healthy=session.is_sound,
+        closing=closing_at(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
 

@@ -13,7 +13,8 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.workflow import CheckpointClaims, StateClaims, mint
 from handrail.contract.wording import shortened
 from handrail.engine.history import History, SessionNotes
-from handrail.engine.reply import ReplyWarning, ToolCall, begun_with_warnings
+from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, begun_with_warnings
+from handrail.engine.skeleton import TO_FILL_IN
 from handrail.ports import Keys, Randomness
 from handrail.projections.overview import run_overview
 from handrail.projections.recap import KEPT_MOST_RECENT, RECAP_BUDGET_BYTES, TRUNCATION_MARK, newest_within
@@ -110,12 +111,15 @@ def _reply(
     key = keys.signing_key(WORKFLOW)
     session_id = session.history.session_id
     saving = mint(key, CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt))
-    keeping = ToolCall(tool="checkpoint_workflow", params={"checkpointToken": saving})
+    keeping = ToolCall(
+        tool="checkpoint_workflow",
+        params={"checkpointToken": saving, "output": {"notesMarkdown": TO_FILL_IN}},
+    )
     return SessionReply(
         kind="ok",
         session_token=mint(key, StateClaims(session_id=session_id, node_tag=tag)),
         checkpoint_token=saving if session.is_sound else "",
-        session=SessionAlone(session_id=session_id, goal=shortened(goal)),
+        session=SessionAlone(session_id=session_id, goal=shortened(goal, LONGEST_GOAL)),
         next_call=keeping if session.is_sound else None,
         warnings=[*session.warnings, *warnings],
     )

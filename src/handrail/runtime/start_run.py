@@ -25,11 +25,12 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
 from handrail.contract.wording import quoted
-from handrail.engine.decide import StartFacts, decide_start
+from handrail.engine.decide import StartFacts, decide_start, lists_missing_at_start
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.history import Recorded
-from handrail.engine.inputs import corrected, problems_at_start
+from handrail.engine.inputs import InputProblem, corrected, problems_at_start
 from handrail.engine.place import MOST_TAGS, kept_project, place_of
+from handrail.engine.preferences import change_at_start
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
 from handrail.runtime.handles import require_shown
@@ -250,6 +251,7 @@ def _begin(
         _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
         project=kept_project(project),
     )
+    _check_lists(facts, session, asked)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
@@ -311,12 +313,28 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     """
     inputs = pinned.workflow.inputs
     problems = problems_at_start(inputs, asked.context)
-    if not problems:
+    if problems:
+        raise _misfit(asked, problems, corrected(inputs, asked.context, {one.key for one in problems}))
+
+
+def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
+    """A list that is read before the first step can only come with the start; never-stop records a gap.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    begun_with = change_at_start(session.history, facts.preferences, "", facts.defaults).effective
+    if begun_with.autonomy == "full_auto_never_stop":
         return
-    fixed = corrected(inputs, asked.context, {problem.key for problem in problems})
+    names = lists_missing_at_start(facts)
+    problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
+    if problems:
+        raise _misfit(asked, problems, asked.context | {name: [] for name in names})
+
+
+def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
     params = asked.sent | {"context": fixed}
     first, more = problems[0], len(problems) - 1
-    raise Fault(
+    return Fault(
         VALIDATION_ERROR,
         f"The context does not fit the workflow's inputs: {first.key}: {first.problem.removesuffix('.')}"
         + (f" ({more} more in details.problems)." if more else "."),

@@ -10,6 +10,7 @@ from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault, Json
 from handrail.engine.history import History, Node
 from handrail.engine.inputs import InputProblem, problems_of_change
+from handrail.engine.skeleton import TO_FILL_IN, unfilled
 from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone, long_notes_before
 from handrail.ports import Blob, EventReader
 from handrail.runtime.operation import Input
@@ -20,6 +21,8 @@ CONTEXT_LIMIT_BYTES = 262_144
 MOST_ARTIFACTS = 32
 ARTIFACT_LIMIT_BYTES = 65_536
 ARTIFACTS_LIMIT_BYTES = 262_144
+MOST_UNFILLED = 10
+"""Unfilled places that one refusal names."""
 _FORBIDDEN_KEYS = ("__proto__", "constructor", "prototype")
 
 
@@ -49,6 +52,7 @@ def work_done(
     if problems:
         raise _refused(problems)
     check_context(delta)
+    check_filled_in(notes, artifacts, delta)
     is_long = len(notes.encode()) > RECAP_EXCERPT_BYTES
     return WorkDone(
         input_digest=_input_digest(notes, delta, artifacts, option),
@@ -83,6 +87,23 @@ def check_context(context: dict[str, Any]) -> None:
             f"The context has {size} bytes, {CONTEXT_LIMIT_BYTES} at most; nothing was stored.",
             details={"measured": size, "limit": CONTEXT_LIMIT_BYTES, "method": "RFC 8785 bytes"},
         )
+
+
+def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
+    """A frame that came back as it was offered is no report.
+
+    Raises Fault VALIDATION_ERROR that names every place.
+    """
+    sent = [
+        *unfilled(notes, "output.notesMarkdown"),
+        *unfilled(artifacts, "output.artifacts"),
+        *unfilled(context, "context"),
+    ]
+    if sent:
+        problem = f"still holds the placeholder {TO_FILL_IN}"
+        expected = "your own value; an optional one can be left out"
+        named = list(dict.fromkeys(sent))[:MOST_UNFILLED]
+        raise _refused([{"param": name, "problem": problem, "expected": expected} for name in named])
 
 
 def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -99,6 +99,22 @@ def holds(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
             return not holds(part, facts, loop_id)
         case LoopControl(continue_when=wanted):
             return facts.loop_decisions.get(loop_id) == wanted
+        case never:
+            assert_never(never)
+
+
+def comparisons(condition: Condition) -> Iterator[Compare]:
+    """Every comparison inside a condition."""
+    match condition:
+        case Compare():
+            yield condition
+        case And(of=parts) | Or(of=parts):
+            for part in parts:
+                yield from comparisons(part)
+        case Not(of=part):
+            yield from comparisons(part)
+        case AlwaysTrue() | AlwaysFalse() | LoopControl():
+            return
         case never:
             assert_never(never)
 

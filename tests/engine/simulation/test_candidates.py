@@ -10,7 +10,6 @@ from handrail.engine.inputs import problems_at_start
 from handrail.engine.simulation.candidates import (
     both_ways,
     built,
-    comparisons,
     flipped,
     input_paths,
     starts,
@@ -26,6 +25,7 @@ from handrail.workflows.conditions import (
     Not,
     Operator,
     Or,
+    comparisons,
     holds,
 )
 from tests.engine.written_log import step, workflow_of

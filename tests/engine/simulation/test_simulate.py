@@ -95,8 +95,8 @@ def test_every_branch_is_walked() -> None:
 @pytest.mark.parametrize(
     ("repeat", "iterations", "reasons"),
     [
-        (While(condition="keep"), (1, 2, 3), ("condition_false", "limit_reached")),
-        (Until(condition="enough"), (1, 2, 3), ("condition_false", "limit_reached")),
+        (While(condition="keep"), (1, 2, 3), ("condition_false", "decision_missing", "limit_reached")),
+        (Until(condition="enough"), (1, 2, 3), ("condition_false", "decision_missing", "limit_reached")),
         (While(condition="more"), (0, 1, 2, 3), ("condition_false", "limit_reached")),
         (Until(condition="more"), (1, 2, 3), ("condition_false", "limit_reached")),
         (Count(count=500), (3,), ("limit_reached",)),

@@ -18,6 +18,7 @@ from handrail.surfaces.mcp.calls import LIST_BYTES, answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles, GivenSettings, KeptIncidents
+from tests.filled_in import filled_in
 
 TOOLS = offered_tools()
 CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
@@ -71,7 +72,7 @@ def test_an_agent_that_sees_only_structured_content_finishes(runtime: Runtime, m
     while reply.structured["nextCall"] is not None:
         prompts.append(reply.structured["pending"]["prompt"])
         following = reply.structured["nextCall"]
-        reply = call(runtime, following["tool"], following["params"], mvi)
+        reply = call(runtime, following["tool"], filled_in(following["params"]), mvi)
 
     assert prompts == ["Do the first thing.", "Do the second thing.", "Do the third thing."]
     assert reply.structured["nextIntent"] == "complete"
@@ -86,7 +87,8 @@ def test_an_agent_that_sees_only_text_finishes(runtime: Runtime, mvi: Level) -> 
         prompts.append(text.split("\n")[1])
         following = next_call_in_text(text)
         assert following is not None
-        text = call(runtime, *following, mvi).text
+        tool, params = following
+        text = call(runtime, tool, filled_in(params), mvi).text
 
     assert prompts == ["Do the first thing.", "Do the second thing.", "Do the third thing."]
 
@@ -100,7 +102,8 @@ def test_a_session_without_a_run_is_told_whole_in_both_channels(runtime: Runtime
     begun = answer_call(runtime, tools, tools["start_session"], {"goal": "look around"}, mvi)
     saving = next_call_in_text(begun.text)
     assert saving is not None
-    noted = call(runtime, *saving, mvi)
+    tool, params = saving
+    noted = call(runtime, tool, filled_in(params), mvi)
     start_workflow = {"workflowId": WORKFLOW, "session": begun.structured["sessionToken"]}
     call(runtime, "start_workflow", start_workflow, mvi)
     shown = call(runtime, "continue_workflow", {"stateToken": begun.structured["sessionToken"]}, mvi)
@@ -127,7 +130,8 @@ def test_an_agent_that_lost_everything_comes_back_through_text_alone(runtime: Ru
     assert "notes of step first (First)" in text
     following = next_call_in_text(text)
     assert following is not None
-    assert call(runtime, *following).text.startswith("Step: Third (third)")
+    tool, params = following
+    assert call(runtime, tool, filled_in(params)).text.startswith("Step: Third (third)")
 
 
 def test_every_fact_of_every_answer_is_in_both_channels(runtime: Runtime) -> None:
@@ -186,7 +190,7 @@ def test_an_object_sent_as_text_is_stored_and_named_in_both_channels(runtime: Ru
     reply = call(runtime, "continue_workflow", {"ackToken": ack, "output": '{"notesMarkdown": "done"}'})
 
     keys = list(reply.structured)
-    assert keys.index("nextCall") + 1 == keys.index("warnings") == keys.index("session") - 1
+    assert keys.index("nextCall") + 1 == keys.index("warnings") == keys.index("progress") - 1
     assert reply.structured["warnings"][0]["code"] == "INPUT_REPAIRED"
     assert "Warning INPUT_REPAIRED: output was sent as text" in reply.text
     resumed = call(runtime, "resume_session", {})

@@ -19,6 +19,7 @@ from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import GivenFiles
+from tests.filled_in import PLACEHOLDER
 from tests.house.tree import ROOT
 
 TOOLS = offered_tools()
@@ -31,6 +32,27 @@ NOTES = "Did it; the command `pytest -q` ended with exit code 0, 12 passed."
 CALL = re.compile(r"(?P<tool>[a-z]+_[a-z]+) (?P<params>\{.*?\})(?=    |$)", re.MULTILINE)
 BLOCKER = re.compile(r"^- [A-Z_]+ \(.*?\): (.*)$", re.MULTILINE)
 EXAMPLE = re.compile(r"^An artifact that would do, with your own values in it: (\{.*\})$", re.MULTILINE)
+
+
+ASKED = re.compile(r"^- ([\w.-]+) \((.*?)\)(?:: .*)?$", re.MULTILINE)
+WORDS: dict[str, Any] = {
+    "a list; [] if there is nothing": ["one"],
+    "a number": 1,
+    "true | false": True,
+    "an object": {},
+    "any text": "text",
+}
+
+
+def answered(params: dict[str, Any], prompt: str) -> dict[str, Any]:
+    """The offered call with the values that the prompt asks for; the report itself is written later."""
+    asked = dict(ASKED.findall(prompt.partition("Send as context with this step")[2]))
+    sent = {
+        name: WORDS.get(asked[name], asked[name].split(" | ")[0]) if value == PLACEHOLDER else value
+        for name, value in params.get("context", {}).items()
+    }
+    kept = {name: value for name, value in params.items() if name not in ("output", "context")}
+    return kept | ({"context": sent} if sent else {})
 
 
 class Agent(Protocol):
@@ -50,7 +72,7 @@ class StructuredAgent:
         if call is None:
             return None
         params = call["options"][0]["params"] if "options" in call else call["params"]
-        return call["tool"], dict(params)
+        return call["tool"], answered(params, (told.get("pending") or {}).get("prompt", ""))
 
     def example(self, answer: Rendered) -> dict[str, Any] | None:
         found: dict[str, Any] | None = answer.structured.get("example")
@@ -69,9 +91,7 @@ class TextAgent:
         _, _, behind = answer.text.rpartition("\n\n") if not answer.is_error else ("", "", answer.text)
         found = CALL.search(behind)
         assert found is not None, answer.text
-        params = json.loads(found["params"])
-        params.pop("output", None)
-        return found["tool"], params
+        return found["tool"], answered(json.loads(found["params"]), answer.text)
 
     def example(self, answer: Rendered) -> dict[str, Any] | None:
         found = EXAMPLE.search(answer.text)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from handrail.contract.ids import AttemptId, node_after
+from handrail.contract.ids import AttemptId, NodeId, node_after
 from handrail.contract.vocabulary import ObservationKey
 from handrail.engine.assess import Verdict
 from handrail.engine.events import (
@@ -45,8 +45,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     outcome: Proceed
     move: Move
-    ending: Sequence[GapRecorded] = ()
-    """Gaps of a run that ends here."""
+    disclosed: tuple[GapRecorded, ...] = ()
+    """Gaps that no mode is stopped by, those of a run that ends here among them."""
     option_id: str = ""
 
 
@@ -75,7 +75,7 @@ def plan_advance(
         *carried_preferences(history, node, scope),
         *observed_changes(history, node, scope, seen),
         *work_events(scope, work, accepted.verdict.artifacts),
-        *disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.ending),
+        *disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
         *trace_event(scope, (*noticed, *accepted.move.trace)),
     ]
 
@@ -141,14 +141,8 @@ def validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict
 def disclosures(
     scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
 ) -> list[PlannedEvent]:
-    """What was observed, left aside or missing on the way to a node, whichever call led there.
-
-    A gap is named by its node and its number, or by the name that it brings.
-    """
-    gaps = [
-        GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
-        for reason in missing
-    ] + [
+    """What was observed, left aside or missing on the way to a node, whichever call led there."""
+    gaps = [gap_of(reason) for reason in missing] + [
         GapRecorded(
             gap_id="",
             severity=told.severity,
@@ -159,19 +153,28 @@ def disclosures(
         )
         for told in verdict.gaps
     ]
-    gaps += more
     node_id = scope.node_id
     assert node_id is not None, "what is disclosed belongs to a node"
+    return [
+        *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
+        *gap_events(scope, node_id, [*gaps, *more]),
+        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
+    ]
+
+
+def gap_of(reason: Reason) -> GapRecorded:
+    """A reason that did not stop the run."""
+    return GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
+
+
+def gap_events(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:
+    """Gaps at a node; each is named by the node and its number, or by the name that it brings."""
     body = node_id.removeprefix("nod_")
     named = [
         msgspec.structs.replace(gap, gap_id=f"gap_{body}_{gap.gap_id or number}")
         for number, gap in enumerate(gaps, 1)
     ]
-    return [
-        *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
-        *_facts_of(scope, f"gap_recorded:{node_id}", named),
-        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
-    ]
+    return _facts_of(scope, f"gap_recorded:{node_id}", named)
 
 
 def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:

@@ -22,15 +22,10 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import (
     MISSING,
-    AlwaysFalse,
-    AlwaysTrue,
-    And,
     Compare,
     Condition,
     Facts,
-    LoopControl,
-    Not,
-    Or,
+    comparisons,
     holds,
 )
 
@@ -51,22 +46,6 @@ _SAMPLES: dict[InputType, Any] = {
     "object": {},
     "any": "text",
 }
-
-
-def comparisons(condition: Condition) -> Iterator[Compare]:
-    """Every comparison inside a condition."""
-    match condition:
-        case Compare():
-            yield condition
-        case And(of=parts) | Or(of=parts):
-            for part in parts:
-                yield from comparisons(part)
-        case Not(of=part):
-            yield from comparisons(part)
-        case AlwaysTrue() | AlwaysFalse() | LoopControl():
-            return
-        case never:
-            assert_never(never)
 
 
 def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:

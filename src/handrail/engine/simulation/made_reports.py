@@ -15,7 +15,7 @@ from handrail.engine.gates import assessment_example
 from handrail.engine.note_rules import broken_rules
 from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT
 from handrail.engine.requirements import fitted_example
-from handrail.engine.simulation.candidates import both_ways, comparisons, used_conditions
+from handrail.engine.simulation.candidates import both_ways, used_conditions
 from handrail.engine.state import Running
 from handrail.workflows.compiled import (
     AllOf,
@@ -29,7 +29,7 @@ from handrail.workflows.compiled import (
     SchemaRule,
     Step,
 )
-from handrail.workflows.conditions import MISSING
+from handrail.workflows.conditions import MISSING, comparisons
 from handrail.workflows.contract_check import invalid_variants, violations
 from handrail.workflows.schema_documents import sample_of
 

@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.canonical import digest
 from handrail.contract.ids import NodeId
-from handrail.engine.answering import answer_to, move_after, place_of
+from handrail.engine.answering import answer_to, place_of, way_after
 from handrail.engine.events import Preferences
 from handrail.engine.facts import carried_to, first_facts, with_report
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
@@ -139,7 +139,8 @@ def _answered(
     if isinstance(answer.outcome, Block):
         return None, with_report(workflow, facts, state, answer.context, ())
     after = with_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
-    return move_after(workflow, state, answer.verdict, after), after
+    way = way_after(workflow, state, answer.verdict, case.preferences.autonomy, after)
+    return (None if isinstance(way.outcome, Block) else way.move), after
 
 
 def _report_to(history: History, node: Node) -> RecordedReport:

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.vocabulary import Autonomy
-from handrail.engine.answering import Answer, answer_to, move_after
+from handrail.engine.answering import Answer, answer_to, way_after
 from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
 from handrail.engine.navigate import (
     EnteredLoop,
@@ -22,7 +22,7 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.prompts import step_text
 from handrail.engine.reasons import Block
-from handrail.engine.simulation.candidates import Paths, comparisons, flipped, loops_in, used_conditions
+from handrail.engine.simulation.candidates import Paths, flipped, loops_in, used_conditions
 from handrail.engine.simulation.made_reports import (
     MadeReport,
     invalid_reports,
@@ -42,7 +42,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import MISSING, Compare, Facts, value_of
+from handrail.workflows.conditions import MISSING, Compare, Facts, comparisons, value_of
 
 
 class Walks:
@@ -54,6 +54,7 @@ class Walks:
         self._limits = limits
         self._paths = paths
         self._loops = {loop.id: loop for loop in loops_in(workflow.steps)}
+        self._lists = {loop.repeat.input for loop in self._loops.values() if isinstance(loop.repeat, ForEach)}
         self._steering = _Steering(workflow)
         self._seen: set[bytes] = set()
         self._answers: dict[tuple[object, ...], Answer] = {}
@@ -134,7 +135,9 @@ class Walks:
         self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
     ) -> None:
         after = with_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
-        self._arrive(move_after(self._workflow, state, answer.verdict, after), state, after, waiting)
+        way = way_after(self._workflow, state, answer.verdict, self._mode, after)
+        if not isinstance(way.outcome, Block):
+            self._arrive(way.move, state, after, waiting)
 
     def _check_invalid(
         self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
@@ -175,7 +178,8 @@ class Walks:
                 for place, option in enumerate(leaf.options):
                     yield MadeReport(label=option.id, option=place)
             case Action():
-                yield MadeReport(label="result", context={leaf.save_as: "result"} if leaf.save_as else {})
+                result: Any = ["result"] if leaf.save_as in self._lists else "result"
+                yield MadeReport(label="result", context={leaf.save_as: result} if leaf.save_as else {})
             case never:
                 assert_never(never)
 

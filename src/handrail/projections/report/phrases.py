@@ -37,6 +37,8 @@ _EXITS = {
     "condition_false": "its condition no longer held",
     "items_exhausted": "nothing was left to do in it",
     "limit_reached": "it reached its limit",
+    "items_missing": "nobody sent the list that it goes through",
+    "decision_missing": "nobody decided about another round",
 }
 
 

@@ -14,7 +14,6 @@ from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
 from handrail.engine.reply import TOLD_FIRST
 
-_TO_FILL_IN = "…"
 _TOLD_BY_BLOCKERS = 3
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",
@@ -71,9 +70,8 @@ def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply["nextCall"]
     if call is None:
         return
-    saving = dict(call["params"]) | {"output": {"notesMarkdown": _TO_FILL_IN}}
     joining: dict[str, Json] = {"workflowId": "<id>", "session": reply["sessionToken"]}
-    yield f"Keep notes: {call_text(call['tool'], saving)}"
+    yield f"Keep notes: {_call(call)}"
     yield f"Begin a run in it: {call_text('start_workflow', joining)}"
 
 
@@ -126,6 +124,8 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
     pending = reply.get("pending")
     if pending is None:
         yield "Complete: no step is left."
+        if "closing" in reply:
+            yield f"Tell the user: {one_line(reply['closing'])}"
     else:
         yield f"Step: {one_line(pending['title'])} ({pending['stepId']})"
         yield pending["prompt"]
@@ -139,17 +139,16 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
         call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
         yield f"Warning {warning['code']}: {one_line(warning['message'])}{token}{call}"
+    for part in () if is_first else reply.get("skipped", ()):
+        yield f"- {part['stepId']} did not run: {one_line(part['why'])}"
 
 
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply.get("nextCall")
     yield from _options(reply)
     if call is not None and "options" not in call:
-        params = dict(call["params"])
-        if "ackToken" in params:
-            params["output"] = _output_to_fill_in(reply)
         before = _BEFORE_CALL[reply["kind"], reply["nextIntent"]]
-        yield f"{before}: {call_text(call['tool'], params)}"
+        yield f"{before}: {_call(call)}"
     recovery = []
     if "stateToken" in reply:
         rehydrate = call_text("continue_workflow", {"stateToken": reply["stateToken"]})
@@ -172,20 +171,13 @@ def _options(reply: dict[str, Any]) -> Iterator[str]:
         about = f" ({one_line(choice['description'])})" if "description" in choice else ""
         yield f"- {choice['id']}: {one_line(choice['label'])}{about}"
         if choice["id"] in params_by_id:
-            params = params_by_id[choice["id"]] | {"output": {"notesMarkdown": _TO_FILL_IN}}
-            yield f"  {call_text(call['tool'], params)}"
-
-
-def _output_to_fill_in(reply: dict[str, Any]) -> dict[str, Json]:
-    """The form of a report. The example is not in it: copied as it is, it would be recorded as work."""
-    output: dict[str, Json] = {"notesMarkdown": _TO_FILL_IN}
-    if "example" in reply:
-        output["artifacts"] = [{"kind": reply["example"]["kind"], _TO_FILL_IN: _TO_FILL_IN}]
-    return output
+            yield f"  {call_text(call['tool'], params_by_id[choice['id']])}"
 
 
 def _standing(reply: dict[str, Any]) -> Iterator[str]:
     parts = []
+    if "progress" in reply and reply.get("pending") is not None:
+        parts.append(f"{reply['progress']['done']} of at least {reply['progress']['atLeast']} steps done")
     if "session" in reply:
         parts.append(_session(reply["session"]))
     if "workflow" in reply:

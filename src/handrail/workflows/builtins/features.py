@@ -7,6 +7,7 @@ from typing import Any
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.specs import Addition, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
+from handrail.workflows.prompt_sections import ABOUT_CAPABILITIES, MODE, OTHER_AGENTS
 
 PREFIX = "wr.features."
 
@@ -34,7 +35,7 @@ one message.
 - full_auto_never_stop: never wait. Take the option that is easiest to undo, and report the assumption as \
 wr.gap.
 Contracts, checks and limits are the same in every mode."""
-    return (Addition(place="before", heading="Mode", text=text),)
+    return (Addition(place="before", heading=MODE, text=text),)
 
 
 def _durable_recap_guidance(config: dict[str, Any], site: Site) -> tuple[Addition, ...]:
@@ -68,7 +69,7 @@ def _capabilities(config: dict[str, Any], site: Site) -> tuple[Addition, ...]:
     if not lines:
         return ()
     text = "Whether these work here is learned by trying, never assumed.\n" + "\n".join(lines)
-    return (Addition(place="before", heading="Capabilities", text=text),)
+    return (Addition(place="before", heading=ABOUT_CAPABILITIES, text=text),)
 
 
 def _output_contracts(_: dict[str, Any], site: Site) -> tuple[Addition, ...]:
@@ -91,7 +92,7 @@ You may hand out independent questions to other agents, at most {config["maxPara
 - They read and report. You alone edit files, decide, and call this workflow.
 - Read their evidence yourself before you use it; an agent's word is a lead, not a proof.
 - When none can be started, answer the questions yourself, one after the other."""
-    return (Addition(place="before", heading="Other agents", text=text),)
+    return (Addition(place="before", heading=OTHER_AGENTS, text=text),)
 
 
 FEATURES: tuple[FeatureSpec, ...] = (

@@ -24,6 +24,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.compiling.placeholders import names_in
 from handrail.workflows.conditions import Compare, Condition, ConditionId
+from handrail.workflows.own_values import loop_variables, set_inside
 
 IMPLICIT = InputSpec(implicit=True)
 
@@ -35,7 +36,7 @@ def implicit_inputs(
     declared: Mapping[str, InputSpec],
 ) -> dict[str, InputSpec]:
     """Undeclared names in use that nothing inside the workflow sets, sorted."""
-    known = set(declared) | set(_set_inside(parts))
+    known = set(declared) | set(set_inside(parts))
     used = {name for name in _used(parts, conditions, functions, frozenset()) if name not in known}
     return dict.fromkeys(sorted(used), IMPLICIT)
 
@@ -45,22 +46,6 @@ def names_of(condition: Condition) -> Iterator[str]:
     for part in parts_of(condition):
         if isinstance(part, Compare) and part.input:
             yield part.input.partition(".")[0]
-
-
-def _set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
-    for part in parts:
-        match part:
-            case Choice(options=options):
-                for option in options:
-                    yield from option.sets
-            case Action(save_as=name):
-                yield name
-            case Loop(body=body):
-                yield from _set_inside(body)
-            case Step():
-                pass
-            case never:
-                assert_never(never)
 
 
 def _used(
@@ -73,24 +58,12 @@ def _used(
     for part in parts:
         if isinstance(part, Loop):
             yield from _named_by_loop(part, conditions, counted)
-            yield from _used(part.body, conditions, functions, counted | _variables(part))
+            yield from _used(part.body, conditions, functions, counted | loop_variables(part))
         else:
             texts = _texts(part, functions)
             ids = _condition_ids(part)
             yield from (name for text in texts for name in names_in(text) if name not in counted)
             yield from (name for one in ids for name in names_of(conditions[one]) if name not in counted)
-
-
-def _variables(loop: Loop) -> frozenset[str]:
-    match loop.repeat:
-        case ForEach(item=item, index=index):
-            return frozenset({item, index} - {""})
-        case Count(index=index):
-            return frozenset({index} - {""})
-        case While() | Until():
-            return frozenset()
-        case never:
-            assert_never(never)
 
 
 def _named_by_loop(

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import Contract, Gate, UserOnly
 from handrail.workflows.model import PromptBlocks, PromptPart, RefPart
+from handrail.workflows.prompt_sections import QUESTIONS, section, shown_example, user_only_section
 from handrail.workflows.schema_words import field_lines
 
 RefText: TypeAlias = Callable[[RefPart], str]
@@ -40,13 +40,13 @@ def render_prompt(own: str, around: Surrounding) -> str:
         [
             f"Role: {role}" if role else "",
             *around.before,
-            _section("Before you begin, make sure of this", _bullets(around.preconditions)),
-            _section("Before you begin, ask the user", _bullets(around.questions)),
+            section("Before you begin, make sure of this", _bullets(around.preconditions)),
+            section(QUESTIONS, _bullets(around.questions)),
             own,
-            _section("Guidance", _bullets(around.guidance)),
-            _section("Hints", _bullets(around.hints)),
-            _section("Rules for every step", _bullets(around.rules)),
-            _user_only(around.user_only),
+            section("Guidance", _bullets(around.guidance)),
+            section("Hints", _bullets(around.hints)),
+            section("Rules for every step", _bullets(around.rules)),
+            user_only_section(around.user_only) if around.user_only else "",
             *(_gate(gate) for gate in around.gates),
             _artifact(around.contract, around.example),
             *around.after,
@@ -63,11 +63,11 @@ def render_blocks(blocks: PromptBlocks, ref_text: RefText) -> str:
     required = [(name, texts((part,))[0]) for name, part in blocks.output_required]
     return _joined(
         [
-            _section("Goal", _joined(texts(blocks.goal))),
-            _section("Constraints", _bullets(texts(blocks.constraints))),
-            _section("Procedure", _numbers(texts(blocks.procedure))),
-            _section("Output required", _bullets(f"{name}: {text.strip()}" for name, text in required)),
-            _section("Verify", _bullets(texts(blocks.verify))),
+            section("Goal", _joined(texts(blocks.goal))),
+            section("Constraints", _bullets(texts(blocks.constraints))),
+            section("Procedure", _numbers(texts(blocks.procedure))),
+            section("Output required", _bullets(f"{name}: {text.strip()}" for name, text in required)),
+            section("Verify", _bullets(texts(blocks.verify))),
         ]
     )
 
@@ -84,37 +84,15 @@ def gate_example(gate: Gate) -> dict[str, Json]:
 def _artifact(contract: Contract | None, example: dict[str, Json]) -> str:
     if contract is None:
         return ""
-    body = _joined([contract.guidance, _shown(example), _bullets(field_lines(contract.schema))])
-    return _section(f"Artifact to deliver: {contract.artifact_kind}", body)
+    body = _joined([contract.guidance, shown_example(example), _bullets(field_lines(contract.schema))])
+    return section(f"Artifact to deliver: {contract.artifact_kind}", body)
 
 
 def _gate(gate: Gate) -> str:
     levels = _bullets(f"{name}: {', '.join(levels)}" for name, levels in sorted(gate.dimensions.items()))
     asked = f"Report one level for each dimension:\n{levels}"
-    body = _joined([gate.purpose, asked, _shown(gate_example(gate))])
-    return _section(f"Assessment to report: {gate.assessment_id}", body)
-
-
-def _user_only(need: UserOnly | None) -> str:
-    if need is None:
-        return ""
-    kind = f", {need.choice_kind}" if need.choice_kind else ""
-    answer = (
-        f"Give the answer as the context value {need.input}."
-        if need.input
-        else "Give the answer as an artifact:\n\n"
-        + _shown({"kind": "wr.user_input", "answer": "<what the user said>", "givenBy": "user"})
-    )
-    body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
-    return _section("Only the user can give this", body)
-
-
-def _shown(example: dict[str, Json]) -> str:
-    return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
-
-
-def _section(heading: str, body: str) -> str:
-    return f"## {heading}\n{body}" if body else ""
+    body = _joined([gate.purpose, asked, shown_example(gate_example(gate))])
+    return section(f"Assessment to report: {gate.assessment_id}", body)
 
 
 def _bullets(items: Iterable[str]) -> str:

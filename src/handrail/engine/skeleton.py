@@ -1,0 +1,148 @@
+"""What the next call must bring, as a frame to fill in: names that are known, a mark where work goes. Pure.
+
+A frame never holds an example value: copied as it is, that would be recorded as work. A mark that comes
+back unfilled is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, assert_never
+
+from handrail.contract.vocabulary import Autonomy
+from handrail.engine.asking import Ask
+from handrail.engine.events import Blocked
+from handrail.engine.reasons import Blocker, ContextKey, OutputContract, WorkflowStep
+from handrail.engine.reported import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    LOOP_CONTROL,
+    USER_INPUT,
+)
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Contract, Gate, Leaf, Step
+
+TO_FILL_IN = "…"
+"""Stands for a value that the agent has to write."""
+DEEPEST = 6
+
+
+def frame_of(
+    workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
+) -> dict[str, Any]:
+    """What a report on a pending step brings, beside its token."""
+    frame: dict[str, Any] = {}
+    context = {ask.name: TO_FILL_IN for ask in asks}
+    match leaf:
+        case Step():
+            output: dict[str, Any] = {} if leaf.notes_optional else {"notesMarkdown": TO_FILL_IN}
+            artifacts = list(_artifacts(workflow, leaf, loop_id, autonomy))
+            if artifacts:
+                output["artifacts"] = artifacts
+            if output:
+                frame["output"] = output
+            needed = leaf.user_only
+            if needed is not None and needed.input and autonomy != "full_auto_never_stop":
+                context[needed.input] = TO_FILL_IN
+        case Action(save_as=name):
+            context |= {name: TO_FILL_IN} if name else {}
+        case Choice(non_assumable=kind):
+            if (
+                kind is not None and autonomy == "full_auto_never_stop"
+            ):  # the choice is disclosed with its reason
+                frame["output"] = {"notesMarkdown": TO_FILL_IN}
+        case never:
+            assert_never(never)
+    return frame | ({"context": context} if context else {})
+
+
+def frame_to_retry(
+    contracts: Mapping[str, Contract], frame: dict[str, Any], blocked: Blocked
+) -> dict[str, Any]:
+    """Of the frame of a step, what a retry must bring: the rest was kept."""
+    pointers = [blocker.pointer for blocker in blocked.blockers]
+    refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
+    kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
+    keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
+    output = frame.get("output", {})
+    wanted: dict[str, Any] = {}
+    if any(map(_is_about_notes, blocked.blockers)):
+        wanted["notesMarkdown"] = TO_FILL_IN
+    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.blockers)
+    artifacts = [
+        held
+        for held in output.get("artifacts", ())
+        if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
+    ]
+    if artifacts:
+        wanted["artifacts"] = artifacts
+    found: dict[str, Any] = {"output": wanted} if wanted else {}
+    return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
+
+
+def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[str]:
+    """The places of a report that still hold the mark, by their names; frames are never deep."""
+    if isinstance(value, str):
+        if value.strip() == TO_FILL_IN:
+            yield name
+    elif depth > DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            is_mark = key == TO_FILL_IN
+            yield from [name] if is_mark else unfilled(held, f"{name}.{key}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for place, held in enumerate(value):
+            yield from unfilled(held, f"{name}[{place}]", depth + 1)
+
+
+def _is_about_notes(blocker: Blocker) -> bool:
+    return isinstance(blocker.pointer, WorkflowStep) and blocker.code.endswith("_REQUIRED_OUTPUT")
+
+
+def _artifacts(
+    workflow: CompiledWorkflow, step: Step, loop_id: str, autonomy: Autonomy
+) -> Iterator[dict[str, Any]]:
+    contract = workflow.contracts.get(step.contract)
+    if contract is not None:
+        yield _frame(contract.artifact_kind, contract.schema, _known(contract.artifact_kind, step, loop_id))
+    for gate in step.gates:
+        yield _assessment(gate)
+    needed = step.user_only
+    if needed is not None and not needed.input and autonomy != "full_auto_never_stop":
+        yield {"kind": USER_INPUT, "answer": TO_FILL_IN, "givenBy": "user"}
+
+
+def _known(kind: str, step: Step, loop_id: str) -> dict[str, Any]:
+    """Names that are no work: which loop a decision is about, which capability was tried."""
+    if kind == LOOP_CONTROL and loop_id:
+        return {"loopId": loop_id}
+    if kind == CAPABILITY_OBSERVATION and step.capability:
+        return {"capability": step.capability}
+    return {}
+
+
+def _frame(kind: str, schema: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    required = [name for name in schema.get("required", ()) if name != "kind"]
+    marks = {name: _mark(properties.get(name, {})) for name in required}
+    return {"kind": kind} | known | {name: mark for name, mark in marks.items() if name not in known}
+
+
+def _mark(schema: Any) -> Any:
+    """A mark of the shape that belongs there; a value that can only be one is that value."""
+    if not isinstance(schema, dict):
+        return TO_FILL_IN
+    if "const" in schema:
+        return schema["const"]
+    match schema.get("type"):
+        case "array":
+            return [TO_FILL_IN]
+        case "object":
+            return {TO_FILL_IN: TO_FILL_IN}
+        case _:
+            return TO_FILL_IN
+
+
+def _assessment(gate: Gate) -> dict[str, Any]:
+    dimensions = dict.fromkeys(sorted(gate.dimensions), TO_FILL_IN)
+    return {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}

@@ -1,0 +1,55 @@
+"""Sections of a compiled prompt that are told apart again when a step is shown. Pure.
+
+The compiler writes them and the engine reads them, so their words have this one home.
+"""
+
+from __future__ import annotations
+
+from handrail.contract.canonical import canonical_bytes
+from handrail.contract.outcome import Json
+from handrail.workflows.compiled import UserOnly
+
+QUESTIONS = "Before you begin, ask the user"
+MODE = "Mode"
+ABOUT_CAPABILITIES = "Capabilities"
+OTHER_AGENTS = "Other agents"
+ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
+"""What the first step announces for all of them."""
+
+
+def section(heading: str, body: str) -> str:
+    """A section as prompts hold it; nothing where it says nothing."""
+    return f"## {heading}\n{body}" if body else ""
+
+
+def heading_of(text: str) -> str:
+    """The heading that a section begins with."""
+    return text.partition("\n")[0].removeprefix("## ")
+
+
+def shown_example(example: dict[str, Json]) -> str:
+    """An example as prompts show it."""
+    return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
+
+
+def user_only_section(need: UserOnly) -> str:
+    """What only the user can give, and how to hand it in."""
+    kind = f", {need.choice_kind}" if need.choice_kind else ""
+    answer = (
+        f"Give the answer as the context value {need.input}."
+        if need.input
+        else "Give the answer as an artifact:\n\n"
+        + shown_example({"kind": "wr.user_input", "answer": "<what the user said>", "givenBy": "user"})
+    )
+    body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
+    return section("Only the user can give this", body)
+
+
+def without_example(prompt: str, example: dict[str, Json]) -> str:
+    """A prompt beside which the same example stands: it is told once."""
+    kept = [part for part in prompt.split("\n\n") if not _is_example(part, example)]
+    return "\n\n".join(kept)
+
+
+def _is_example(part: str, example: dict[str, Json]) -> bool:
+    return part.startswith("Example:\n```json\n") and part == shown_example(example)
