@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.parse import Parsed
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.run import Doors
+    from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
 """Loading makes tens of thousands of objects that stay: looking through them for garbage finds none."""
@@ -287,7 +288,17 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     account_for_start(runtime, Caller(tool="handrail mcp", command="mcp"))
     gc.freeze()  # what was loaded stays; only what is made from here on is looked through
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
-    serve_stdio(runtime, store=home_directory(environment), **options)
+
+    def offer() -> "Adapter":
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
+        from handrail.surfaces.mcp.adapter import Adapter
+
+        adapter = Adapter(runtime, **options)
+        gc.freeze()
+        gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
+        return adapter
+
+    serve_stdio(runtime, offer, home_directory(environment))
     return 0
 
 

@@ -251,10 +251,8 @@ class StoreProof(Protocol):
     """Puts a scratch store on the user's own disk through every trouble we know."""
 
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
-        """One part per kind of trouble, each when it is done. The scratch directory is gone afterwards.
-
-        Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written.
-        """
+        """One part per kind of trouble, each when it is done; the scratch directory is gone afterwards.
+        Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written."""
 
 
 class Incidents(Protocol):
@@ -301,6 +299,9 @@ class Interruptions(Protocol):
 
     def asked(self) -> Literal["", "signal", "deadline"]:
         """What asks the call to end; empty while nothing does."""
+
+    def end_here(self) -> None:
+        """Raises Fault E_INTERRUPTED or E_TIMEOUT when a call shall end that has changed nothing yet."""
 
     def pause(self, milliseconds: int) -> None:
         """Let some time pass, less when the call shall end."""

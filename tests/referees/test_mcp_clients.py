@@ -303,6 +303,7 @@ def test_the_first_line_on_stderr_names_version_project_store_and_eras(place: Pa
 
 STRAY = """
 import os, sys, warnings
+from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve_stdio
 from handrail.wiring import build_runtime
 import handrail.host.workflow_library as library
@@ -319,7 +320,8 @@ def loud(self, project):
     return quiet(self, project)
 
 library.DirectoryLibrary.files = loud
-serve_stdio(build_runtime(os.environ))
+runtime = build_runtime(os.environ)
+serve_stdio(runtime, lambda: Adapter(runtime))
 """
 
 

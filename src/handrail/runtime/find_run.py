@@ -57,6 +57,7 @@ def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
     else:
         candidates = [stamp.session_id for stamp in rt.log.list_sessions()] if is_run_id(text) else []
     for session_id in candidates:
+        rt.interruptions.end_here()
         try:
             session = read_session(rt.log, session_id)
         except Fault as fault:

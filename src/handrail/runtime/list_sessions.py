@@ -108,6 +108,7 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 
 def _matching(rt: Runtime, stamps: Sequence[SessionStamp], request: ListSessions) -> Iterator[SessionStamp]:
     for stamp in stamps:
+        rt.interruptions.end_here()
         if _is_wanted(stamp, _facts(rt, stamp), request):
             yield stamp
 

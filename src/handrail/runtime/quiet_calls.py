@@ -18,6 +18,9 @@ class NeverInterrupted:
     def asked(self) -> Literal["", "signal", "deadline"]:
         return ""
 
+    def end_here(self) -> None:
+        return
+
     def pause(self, milliseconds: int) -> None:
         time.sleep(milliseconds / 1000)
 

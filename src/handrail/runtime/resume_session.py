@@ -190,6 +190,7 @@ def _look(rt: Runtime, wanted: Wanted) -> _Looked:
     unsound: list[SessionId] = []
     events = read = 0
     for stamp in stamps[:most]:
+        rt.interruptions.end_here()
         read += 1
         history = _healthy(rt, stamp.session_id, workflows)
         if history is None:

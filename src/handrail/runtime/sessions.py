@@ -129,7 +129,9 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
     Raises Fault SESSION_NOT_HEALTHY, and TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy.
     """
     try:
+        rt.interruptions.end_here()
         with rt.log.hold(session.history.session_id, LOCK_WAIT_MS) as hold:
+            rt.interruptions.end_here()  # it may have waited long
             current = _caught_up(hold, session)
             require_healthy(current)
             yield current, Witness(hold=hold)
@@ -170,6 +172,7 @@ def commit(
     """
     drafts = _drafts(session.history, plan_with, rt.clock.now())
     reads_back = resuming(session.history.session_id)
+    rt.interruptions.end_here()  # the last moment at which that is true: nothing was changed
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
             rt.commits.note(reads_back)

@@ -28,7 +28,7 @@ class Client:
 
         def work() -> None:
             try:
-                self.trouble = serve(adapter, incoming, outgoing, limits)
+                self.trouble = serve(adapter.runtime, lambda: adapter, incoming, outgoing, limits)
             finally:
                 os.close(incoming)
                 os.close(outgoing)

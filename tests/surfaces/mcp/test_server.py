@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 from handrail import __version__
 from handrail.ports import Settings
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.adapter import INSTRUCTIONS, Results
+from handrail.surfaces.mcp.introduction import INSTRUCTIONS, Results
 from handrail.surfaces.mcp.server import build_server
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.conftest import GivenSettings

@@ -92,6 +92,9 @@ class Process:
             return ""
         return "deadline" if self._pending.is_deadline else "signal"
 
+    def end_here(self) -> None:
+        """Nothing to do: a signal raises by itself, and one that waits behind a shield raises after it."""
+
     def pause(self, milliseconds: int) -> None:
         """Let some time pass; a signal ends it, and the call."""
         time.sleep(milliseconds / 1000)

@@ -9,7 +9,6 @@ import re
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from handrail.contract.fence import one_line
 from handrail.contract.outcome import Failure, Json
@@ -17,6 +16,7 @@ from handrail.runtime.asked_input import AskedInput, asked_input
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
 from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.questions import Question
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import Tool
 
@@ -27,18 +27,6 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 """An author may name the wrong reason; a form in a chat client is no place for these."""
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked, and the attempt that the answer goes to."""
-
-    message: str
-    schema: dict[str, Any]
-    input: str
-    state: str
-    """The token of the attempt: signed by us, so it proves that we asked exactly this."""
-    given: Json | UnsetType = UNSET
-    """The answer that was recorded before."""
 
 
 def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
@@ -54,14 +42,6 @@ def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | Non
     return Question(
         message=_message(asked), schema=_schema(asked), input=asked.name, state=token, given=asked.given
     )
-
-
-def answer_in(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
-    """The value that a person gave; UNSET when they declined, left, or sent something else."""
-    if action != "accept" or not isinstance(content, dict):
-        return UNSET
-    value = content.get(question.input, UNSET)
-    return UNSET if value is None else value
 
 
 def answered_call(

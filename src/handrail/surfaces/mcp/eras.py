@@ -7,23 +7,20 @@ other one the older handshake. Both answer what the protocol library answers, by
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.adapter import (
+from handrail.surfaces.mcp.introduction import (
     CAPABILITIES,
     INSTRUCTIONS,
     INVALID,
     LISTING_LIFETIME_MS,
     SERVER_INFO,
-    Adapter,
     Asking,
-    ToolCall,
-    Waiting,
 )
 from handrail.surfaces.mcp.messages import (
     INVALID_PARAMS,
@@ -36,6 +33,10 @@ from handrail.surfaces.mcp.messages import (
     Refusal,
     Told,
 )
+from handrail.surfaces.mcp.questions import ToolCall, Waiting
+
+if TYPE_CHECKING:  # its first use loads it, which is after the first answer
+    from handrail.surfaces.mcp.adapter import Adapter
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS = ("2026-07-28",)
@@ -182,7 +183,7 @@ class _Listen(_Bare, frozen=True, kw_only=True):
 class Work(msgspec.Struct, frozen=True, kw_only=True):
     """What an operation has to answer, and so takes its time."""
 
-    perform: Callable[[Runtime], Told | Waiting]
+    perform: Callable[[Adapter, Runtime], Told | Waiting]
     tool: str | None = None
     progress_token: int | str | None = None
 
@@ -230,8 +231,7 @@ _LIFETIMES_MS = {
 class Connection:
     """One connection: its era, and what its client said about itself. Used by the reading thread alone."""
 
-    def __init__(self, adapter: Adapter) -> None:
-        self._adapter = adapter
+    def __init__(self) -> None:
         self._era: Literal["", "handshake", "stateless"] = ""
         self._version = HANDSHAKE_VERSIONS[-1]
         self._asking: Asking = "never"
@@ -279,7 +279,10 @@ class Connection:
         if request.method == "logging/setLevel":
             return {}  # taken note of; this server sends no log messages
         token = None if params.meta is None else params.meta.progress_token
-        return self._told(request.method, params, self._asking, token)
+        work = _work(request.method, params, self._asking, token, RESOURCE_NOT_FOUND)
+        if request.method != "tools/list":
+            return work
+        return msgspec.structs.replace(work, perform=lambda adapter, rt: _older(work.perform(adapter, rt)))
 
     def _initialize(self, params: _Initialize) -> dict[str, Json]:
         is_known = params.protocol_version in HANDSHAKE_VERSIONS
@@ -312,56 +315,44 @@ class Connection:
             discovered = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
             return _signed(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
         asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
-        told = self._told(request.method, params, asking, envelope.progress_token)
-        if not isinstance(told, Work):
-            return _signed(request.method, told)
-        perform = told.perform
+        work = _work(request.method, params, asking, envelope.progress_token, INVALID_PARAMS)
+        perform = work.perform
 
-        def perform_signed(runtime: Runtime) -> Told | Waiting:
-            found = perform(runtime)
+        def perform_signed(adapter: Adapter, runtime: Runtime) -> Told | Waiting:
+            found = perform(adapter, runtime)
             assert not isinstance(found, Waiting), "this era asks in the answer"
             return _signed(request.method, found)
 
-        return msgspec.structs.replace(told, perform=perform_signed)
+        return msgspec.structs.replace(work, perform=perform_signed)
 
-    def _told(self, method: str, params: _Bare, asking: Asking, token: int | str | None) -> Told | Work:
-        is_stateless = self._era == "stateless"
-        adapter = self._adapter
-        match params:
-            case _Listing() if method == "tools/list":
-                return (
-                    adapter.list_tools(params.cursor)
-                    if is_stateless
-                    else _older(adapter.list_tools(params.cursor))
-                )
-            case _Listing() if method == "resources/templates/list":
-                return adapter.list_templates(params.cursor)
-            case _Listing() if method == "prompts/list":
-                return Work(perform=lambda rt: adapter.list_prompts(rt, params.cursor))
-            case _Listing():
-                return Work(perform=lambda rt: adapter.list_resources(rt, params.cursor))
-            case _CallTool():
-                call = _tool_call(params)
-                return Work(
-                    perform=lambda rt: adapter.call_tool(rt, call, asking),
-                    tool=call.name,
-                    progress_token=token,
-                )
-            case _GetPrompt():
-                arguments = params.arguments or {}
-                return Work(perform=lambda rt: adapter.get_prompt(rt, params.name, arguments))
-            case _ReadResource():
-                missing = INVALID_PARAMS if is_stateless else RESOURCE_NOT_FOUND
-                return Work(perform=lambda rt: adapter.read_resource(rt, params.uri, missing))
-            case _Complete():
-                named = params.ref
-                reference = (
-                    {"name": named.name} if isinstance(named, _PromptReference) else {"uri": named.uri}
-                )
-                typed = params.argument
-                return Work(perform=lambda rt: adapter.complete(rt, reference, typed.name, typed.value))
-            case _:
-                return _unknown(method)
+
+def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:
+    """What the adapter is asked; `missing` is the code for an address where nothing is."""
+    match params:
+        case _Listing(cursor=cursor) if method == "tools/list":
+            return Work(perform=lambda adapter, _: adapter.list_tools(cursor))
+        case _Listing(cursor=cursor) if method == "resources/templates/list":
+            return Work(perform=lambda adapter, _: adapter.list_templates(cursor))
+        case _Listing(cursor=cursor) if method == "prompts/list":
+            return Work(perform=lambda adapter, rt: adapter.list_prompts(rt, cursor))
+        case _Listing(cursor=cursor):
+            return Work(perform=lambda adapter, rt: adapter.list_resources(rt, cursor))
+        case _CallTool():
+            call = _tool_call(params)
+            return Work(
+                perform=lambda adapter, rt: adapter.call_tool(rt, call, asking),
+                tool=call.name,
+                progress_token=token,
+            )
+        case _GetPrompt(name=name, arguments=arguments):
+            return Work(perform=lambda adapter, rt: adapter.get_prompt(rt, name, arguments or {}))
+        case _ReadResource(uri=uri):
+            return Work(perform=lambda adapter, rt: adapter.read_resource(rt, uri, missing))
+        case _Complete(ref=ref, argument=typed):
+            reference = {"name": ref.name} if isinstance(ref, _PromptReference) else {"uri": ref.uri}
+            return Work(perform=lambda adapter, rt: adapter.complete(rt, reference, typed.name, typed.value))
+        case _:
+            raise AssertionError(f"{method} has no work")
 
 
 def _tool_call(params: _CallTool) -> ToolCall:
@@ -391,9 +382,9 @@ def _signed(method: str, told: Told) -> Told:
     return whole if isinstance(whole, Refusal) else whole | {"_meta": {_ENVELOPE + "serverInfo": SERVER_INFO}}
 
 
-def _older(told: Told) -> Told:
+def _older(told: Told | Waiting) -> Told | Waiting:
     """The older schema names three keys of a tool's schemas, and so they come first and in its order."""
-    if isinstance(told, Refusal):
+    if not isinstance(told, dict):
         return told
     return {"tools": [{key: _reordered(value) for key, value in tool.items()} for tool in told["tools"]]}
 

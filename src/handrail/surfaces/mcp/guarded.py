@@ -6,9 +6,11 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from handrail.contract.catalogue import INTERNAL_ERROR
+from handrail.contract.catalogue import INTERNAL_ERROR as DEFECT
+from handrail.contract.mcp_error import ToolCall, to_mcp_error
 from handrail.contract.outcome import Failure, Fault, failure_of
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, Refusal
 
 _T = TypeVar("_T")
 
@@ -27,7 +29,14 @@ def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
         # Keeping the traceback may fail for the same reason: no memory, no descriptor.
         incident = _tried(record, str)
         return Failure(
-            kind=INTERNAL_ERROR,
+            kind=DEFECT,
             message="Handrail met an error that it does not know.",
             details={"incident": incident} if isinstance(incident, str) and incident else {},
         )
+
+
+def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusal:
+    """The failure as a protocol error; `tool_call` spells the call that is offered instead."""
+    text, structured = to_mcp_error(failure, tool_call=tool_call)
+    is_callers = failure.kind.http_status < DEFECT.http_status
+    return Refusal(code=INVALID_PARAMS if is_callers else INTERNAL_ERROR, message=text, data=structured)

@@ -24,19 +24,11 @@ from handrail.contract.outcome import Json
 from handrail.contract.shape import Level
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.adapter import (
-    ANSWER_SECONDS,
-    CALLS_AT_ONCE,
-    INSTRUCTIONS,
-    Adapter,
-    Asking,
-    Results,
-    ToolCall,
-    Waiting,
-)
-from handrail.surfaces.mcp.ask import Question, answer_in
+from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import completed
+from handrail.surfaces.mcp.introduction import ANSWER_SECONDS, CALLS_AT_ONCE, INSTRUCTIONS, Asking, Results
 from handrail.surfaces.mcp.messages import INVALID_PARAMS, RESOURCE_NOT_FOUND, Refusal, Told
+from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, answer_in
 
 Context: TypeAlias = ServerRequestContext[Any]
 Listing: TypeAlias = mcp_types.PaginatedRequestParams | None
@@ -120,7 +112,7 @@ async def _call_tool(door: Door, context: Context, params: mcp_types.CallToolReq
     if not isinstance(found, Waiting):
         return _result(context, found)
     value = await _asked_now(context, found.question)
-    return await door.told(context, lambda: door.adapter.go_on(door.runtime, found, value))
+    return await door.told(context, lambda: found.go_on(door.runtime, value))
 
 
 def _asking(context: Context) -> Asking:

@@ -7,44 +7,51 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from handrail import __version__
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
-from handrail.contract.shape import Level
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.adapter import Adapter, Results
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 from handrail.surfaces.mcp.messages import Lines
 from handrail.surfaces.mcp.under_way import LIMITS, Limits, Outlet, UnderWay
+
+if TYPE_CHECKING:  # its first use loads it, which is after the first answer
+    from handrail.surfaces.mcp.adapter import Adapter
 
 _CHUNK_BYTES = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
 _FIRST_FREE = 3
 
 
-def serve_stdio(
-    runtime: Runtime, *, results: Results = "both", mvi: Level = "standard", store: str = ""
-) -> None:
-    """Serve until the client closes either end. `store` is only named in the first line on stderr."""
+def serve_stdio(runtime: Runtime, offer: Callable[[], Adapter], store: str = "") -> None:
+    """Serve until the client closes either end. `store` is only named in the first line on stderr.
+
+    `offer` is called when the first answer needs an operation: loading them takes most of the start.
+    """
     # Dying at once is safe: the log survives it, and every call may be repeated.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stderr.write(_greeting(runtime, store))
     sys.stderr.flush()
     incoming, outgoing = _claim_descriptors()
-    trouble = serve(Adapter(runtime, results, mvi), incoming, outgoing)
+    trouble = serve(runtime, offer, incoming, outgoing)
     sys.stdout.flush()  # what a stray print left in Python's buffer; descriptor 1 is stderr
     if trouble is not None and not isinstance(trouble, BrokenPipeError | ConnectionResetError):
         sys.stderr.write("handrail mcp: stdout could not be written; free space there and start again.\n")
         raise SystemExit(E_IO.exit_status)
 
 
-def serve(adapter: Adapter, incoming: int, outgoing: int, limits: Limits = LIMITS) -> OSError | None:
+def serve(
+    runtime: Runtime, offer: Callable[[], Adapter], incoming: int, outgoing: int, limits: Limits = LIMITS
+) -> OSError | None:
     """Serve between two descriptors until one of them ends; what went wrong with the outgoing one."""
     ends = os.pipe()
     with os.fdopen(ends[0], "rb") as woken, os.fdopen(ends[1], "wb", 0) as wake:
         outlet = Outlet(outgoing, wake)
-        under_way = UnderWay(adapter, outlet, limits)
+        under_way = UnderWay(runtime, cache(offer), outlet, limits)
         under_way.start()
         if _read_to_the_end(under_way, incoming, outgoing, woken.fileno()):
             under_way.finish()

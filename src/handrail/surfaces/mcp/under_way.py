@@ -1,8 +1,9 @@
 """Requests under way: answered at once, worked on by threads, cancelled, overdue, or waiting for a person.
 
-The reading thread hands messages in and never writes. The desk, one thread, sends what is known at once and
-looks after deadlines. Up to sixteen workers run operations; one whose call is over, because its client gave
-it up or its time passed, no longer counts, so calls that hang stop nobody. A question keeps no thread.
+The reading thread hands messages in and writes nothing after the handshake. The desk, one thread, sends what
+is known at once and looks after deadlines. Up to sixteen workers run operations; one whose call is over,
+because its client gave it up or its time passed, no longer counts, so calls that hang stop nobody. A question
+to a person keeps no thread.
 """
 
 from __future__ import annotations
@@ -11,26 +12,21 @@ import os
 import select
 import threading
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from io import FileIO
 from queue import Empty, SimpleQueue
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.catalogue import SERVER_BUSY
-from handrail.contract.outcome import Failure
-from handrail.surfaces.mcp.adapter import (
-    ANSWER_SECONDS,
-    CALLS_AT_ONCE,
-    Adapter,
-    Waiting,
-    elicitation,
-    value_in,
-)
+from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
+from handrail.contract.outcome import Failure, Fault
+from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.eras import Connection, Work
-from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.guarded import guarded, refusal_of
+from handrail.surfaces.mcp.introduction import ANSWER_SECONDS, CALLS_AT_ONCE
 from handrail.surfaces.mcp.messages import (
     INVALID_REQUEST,
     TOO_LONG,
@@ -49,6 +45,10 @@ from handrail.surfaces.mcp.messages import (
     read_line,
     request_line,
 )
+from handrail.surfaces.mcp.questions import Waiting, elicitation, value_in
+
+if TYPE_CHECKING:  # its first use loads it, which is after the first answer
+    from handrail.surfaces.mcp.adapter import Adapter
 
 _CANCELLED = "notifications/cancelled"
 _NO_LISTS = Refusal(
@@ -157,6 +157,19 @@ class Call:
             return "signal"
         return "deadline" if time.monotonic() >= self.ends_at else ""
 
+    def end_here(self) -> None:
+        asked = self.asked()
+        if not asked:
+            return
+        raise Fault(
+            E_TIMEOUT if asked == "deadline" else E_INTERRUPTED,
+            "The call took too long and was ended; nothing was changed."
+            if asked == "deadline"
+            else "The client gave the call up; nothing was changed.",
+            details={"committed": False},
+            hint="Send the call again.",
+        )
+
     def pause(self, milliseconds: int) -> None:
         left = max(0.0, self.ends_at - time.monotonic())
         time.sleep(min(milliseconds / 1000, left))
@@ -178,11 +191,14 @@ class Call:
 class UnderWay:
     """Everything between a line that came in and the line that answers it."""
 
-    def __init__(self, adapter: Adapter, outlet: Outlet, limits: Limits = LIMITS) -> None:
-        self._adapter = adapter
+    def __init__(
+        self, runtime: Runtime, offer: Callable[[], Adapter], outlet: Outlet, limits: Limits = LIMITS
+    ) -> None:
+        self._runtime = runtime
+        self._offer = offer
         self._outlet = outlet
         self._limits = limits
-        self._connection = Connection(adapter)
+        self._connection = Connection()
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         """Fewer answers are owed than before."""
@@ -257,7 +273,11 @@ class UnderWay:
         is_misplaced = batch is not None and request.method == "initialize"
         told = _OPENING_IN_LIST if is_misplaced else self._connection.answer(request)
         if not isinstance(told, Work):
-            self._say(answer_line(request.id, told), batch)
+            line = answer_line(request.id, told)
+            if request.method == "initialize" and batch is None:
+                self._outlet.send(line)  # no answer may overtake the one that opens the connection
+            else:
+                self._say(line, batch)
             return
         call = Call(request.id, told, size, batch, self._outlet)
         with self._lock:
@@ -274,11 +294,9 @@ class UnderWay:
             call = self._asked.pop(response.key, None) if isinstance(response.key, int) else None
             if call is None or call.waiting is None:
                 return
-            waiting, adapter = call.waiting, self._adapter
+            waiting = call.waiting
             value = UNSET if response.result is None else value_in(waiting.question, response.result)
-            call.work = msgspec.structs.replace(
-                call.work, perform=lambda rt: adapter.go_on(rt, waiting, value)
-            )
+            call.work = msgspec.structs.replace(call.work, perform=lambda _, rt: waiting.go_on(rt, value))
             is_begun = self._enqueue(call)
         if not is_begun:
             self._settle(call, self._unasked(call))
@@ -335,12 +353,12 @@ class UnderWay:
             return is_spare
 
     def _perform(self, call: Call) -> None:
-        runtime = msgspec.structs.replace(self._adapter.runtime, interruptions=call, progress=call)
-        found = guarded(runtime, lambda: call.work.perform(runtime))
+        runtime = msgspec.structs.replace(self._runtime, interruptions=call, progress=call)
+        found = guarded(runtime, lambda: call.work.perform(self._offer(), runtime))
         if isinstance(found, Waiting):
             self._ask(call, found)
         else:
-            self._settle(call, self._adapter.refusal(found) if isinstance(found, Failure) else found)
+            self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
 
     def _ask(self, call: Call, waiting: Waiting) -> None:
         """Send the question and let the worker go; the answer comes in like any other message."""
@@ -362,7 +380,7 @@ class UnderWay:
 
     def _unasked(self, call: Call) -> Told:
         assert call.waiting is not None, "only a call that asked goes on without an answer"
-        return self._adapter.go_on(self._adapter.runtime, call.waiting, UNSET)
+        return call.waiting.go_on(self._runtime, UNSET)
 
     def _cancel(self, key: Key | None) -> None:
         """The client no longer wants the answer, and gets none."""
@@ -463,14 +481,14 @@ class UnderWay:
             for call in unanswered:
                 del self._asked[call.question]
         for call in overdue:
-            told = self._adapter.overdue(call.work.tool, self._limits.call_seconds)
+            told = self._offer().overdue(call.work.tool, self._limits.call_seconds)
             self._reply(call, answer_line(call.id, told))
         for call in unanswered:
             self._say_no_longer(call, "nobody answered")
             self._settle(call, self._unasked(call))
 
     def _no_worker(self) -> Told:
-        return self._adapter.refusal(
+        return refusal_of(
             Failure(
                 kind=SERVER_BUSY,
                 message=f"{self._hanging} calls hang and no thread is left for this one; nothing was done.",

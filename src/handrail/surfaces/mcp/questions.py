@@ -1,0 +1,89 @@
+"""A question to a person, as both eras send it and get it answered. Pure."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.outcome import Json
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.messages import Told
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client asks of a tool; the last two bring the answer to a question of an earlier round."""
+
+    name: str
+    arguments: dict[str, Json]
+    request_state: str | None = None
+    input_responses: dict[str, Json] = {}
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is asked, and the attempt that the answer goes to."""
+
+    message: str
+    schema: dict[str, Any]
+    input: str
+    state: str
+    """The token of the attempt: signed by us, so it proves that we asked exactly this."""
+    given: Json | UnsetType = UNSET
+    """The answer that was recorded before."""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that goes on once a person has answered; without a usable answer the reply stands as it is."""
+
+    question: Question
+    go_on: Callable[[Runtime, Json | UnsetType], Told]
+
+
+class _Form(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client brings back from a person."""
+
+    action: Literal["accept", "cancel", "decline"]
+    content: dict[str, list[str] | str | int | float | bool | None] | None = None
+
+
+def elicitation(question: Question) -> dict[str, Json]:
+    """The params of the request that shows a person the form."""
+    return {"mode": "form", "message": question.message, "requestedSchema": question.schema}
+
+
+def input_required(question: Question) -> dict[str, Json]:
+    """The same as the answer of a call, to be sent again with what the person said."""
+    schema = {name: question.schema[name] for name in sorted(question.schema)}
+    form = {"message": question.message, "mode": "form", "requestedSchema": schema}
+    return {
+        "inputRequests": {question.input: {"method": "elicitation/create", "params": form}},
+        "requestState": question.state,
+        "resultType": "input_required",
+    }
+
+
+def value_brought(call: ToolCall, question: Question) -> Json | UnsetType:
+    """What a call brings that was sent again; UNSET where it answers another question."""
+    if not hmac.compare_digest((call.request_state or "").encode(), question.state.encode()):
+        return UNSET  # a state that is not ours: nobody was asked this
+    return value_in(question, call.input_responses.get(question.input))
+
+
+def value_in(question: Question, brought: Json) -> Json | UnsetType:
+    """What a person answered; UNSET when they did not, or the client brought something else."""
+    try:
+        form = msgspec.convert(brought, _Form)
+    except msgspec.ValidationError:
+        return UNSET
+    return answer_in(question, form.action, form.content)
+
+
+def answer_in(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
+    """The value that a person gave; UNSET when they declined, left, or sent something else."""
+    if action != "accept" or not isinstance(content, dict):
+        return UNSET
+    value = content.get(question.input, UNSET)
+    return UNSET if value is None else value

@@ -1,0 +1,364 @@
+"""Calls that hang, are cancelled, are overdue or wait for a person keep nobody else waiting."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from handrail.event_log.memory import MemoryLog
+from handrail.ports import WorkflowFile, WorkflowLibrary
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.eras import Work
+from handrail.surfaces.mcp.messages import Id
+from handrail.surfaces.mcp.questions import ToolCall
+from handrail.surfaces.mcp.under_way import LIMITS, Call, Limits, Outlet
+from tests.conftest import GivenFiles
+from tests.surfaces.mcp.conversations import WORKFLOW, notice, opening, request, tool
+from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, connected
+from tests.surfaces.mcp.test_ask import REGION, REPORT, give
+from tests.surfaces.mcp.test_ask import WORKFLOW as ASKS
+
+LISTING = tool("list_workflows")
+
+
+class StuckFiles:
+    """A library whose files cannot be read until a test lets them; it counts who waits."""
+
+    def __init__(self, files: WorkflowLibrary) -> None:
+        self._files = files
+        self._let = threading.Event()
+        self._changed = threading.Condition()
+        self.waiting = 0
+
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        with self._changed:
+            self.waiting += 1
+            self._changed.notify_all()
+        assert self._let.wait(BOUND_SECONDS), "nobody let the library go on"
+        with self._changed:
+            self.waiting -= 1
+            self._changed.notify_all()
+        return self._files.files(project)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    def wait_for(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.waiting == count, BOUND_SECONDS)
+
+    def let_go(self) -> None:
+        self._let.set()
+
+
+def stuck(runtime: Runtime) -> tuple[Adapter, StuckFiles]:
+    library = StuckFiles(runtime.library)
+    return Adapter(msgspec.structs.replace(runtime, library=cast(WorkflowLibrary, library))), library
+
+
+@contextmanager
+def opened(adapter: Adapter, limits: Limits = LIMITS, capabilities: Any = None) -> Iterator[Client]:
+    with connected(adapter, limits) as client:
+        first, second = opening(capabilities=capabilities)
+        assert isinstance(first, dict)
+        assert isinstance(second, dict)
+        client.ask(first)
+        client.send(second)
+        yield client
+
+
+def wait_for_workers() -> None:
+    """Also for those whose call is over, until they have seen that."""
+    for thread in threading.enumerate():
+        if thread.name == "worker":
+            thread.join(BOUND_SECONDS)
+            assert not thread.is_alive()
+
+
+def call(number: Any, name: str, **arguments: Any) -> dict[str, Any]:
+    return request(number, "tools/call", tool(name, **arguments))
+
+
+def started(adapter: Adapter, workflow: str = WORKFLOW) -> str:
+    """The ack of a run."""
+    with opened(adapter) as client:
+        reply = client.ask(call(1, "start_workflow", workflowId=workflow))
+    token: str = reply["result"]["structuredContent"]["ackToken"]
+    return token
+
+
+@pytest.mark.promise("door.ping-while-hanging")
+def test_a_ping_is_answered_while_all_workers_hang(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter) as client:
+        client.send(*(call(number, "list_workflows") for number in range(20)))
+        library.wait_for(LIMITS.calls_at_once)
+
+        assert client.ask(request("p", "ping")) == {"jsonrpc": "2.0", "id": "p", "result": {}}
+
+        library.let_go()
+        answered = {client.heard()["id"] for _ in range(20)}
+    assert answered == set(range(20))
+
+
+@pytest.mark.promise("door.deadline")
+def test_an_overdue_call_is_told_that_its_outcome_is_unknown_and_hears_nothing_later(
+    runtime: Runtime,
+) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, call_seconds=0.02)) as client:
+        told = client.ask(call(1, "list_workflows"))["result"]
+        library.let_go()
+        library.wait_for(0)
+        client.hang_up()
+
+        assert client.rest() == b""
+    assert told["isError"]
+    assert told["structuredContent"]["code"] == "E_TIMEOUT"
+    assert told["content"][0]["text"].splitlines()[:2] == [
+        "E_TIMEOUT: The call took more than 0.02 seconds; its outcome is unknown.",
+        "fix: Repeat the call: what was stored is answered again, what was not is done.",
+    ]
+
+
+@pytest.mark.promise("door.deadline")
+def test_a_listing_that_is_overdue_is_refused(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, call_seconds=0.02)) as client:
+        refused = client.ask(request(1, "prompts/list"))["error"]
+        library.let_go()
+
+    assert refused["code"] == -32603
+    assert refused["data"]["code"] == "E_TIMEOUT"
+
+
+@pytest.mark.promise("door.cancel")
+def test_a_cancelled_call_changes_nothing_gets_no_answer_and_gives_its_worker_back(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
+        client.send(call(1, "start_workflow", workflowId=WORKFLOW))
+        library.wait_for(1)
+        client.send(notice("notifications/cancelled", requestId="1"))
+
+        served = client.ask(call(2, "resume_session"))
+
+        library.let_go()
+        library.wait_for(0)
+        client.hang_up()
+        assert client.rest() == b""
+    wait_for_workers()
+    assert served["id"] == 2
+    assert not cast(MemoryLog, runtime.log).list_sessions()
+
+
+@pytest.mark.promise("door.cancel")
+def test_a_call_that_is_cancelled_while_it_waits_for_a_worker_is_never_begun(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
+        client.send(call(1, "list_workflows"), call(2, "list_workflows"), call(3, "resume_session"))
+        library.wait_for(1)
+        client.send(notice("notifications/cancelled", requestId=2))
+        assert client.ask(request(4, "ping"))["id"] == 4  # so the cancellation was heard
+
+        library.let_go()
+
+        assert [client.heard()["id"] for _ in range(2)] == [1, 3]
+
+
+def test_the_check_before_a_commit_ends_a_cancelled_call(runtime: Runtime) -> None:
+    """The lock is given back, and the run stands where it stood."""
+    token = started(Adapter(runtime))
+    under_way = Call(Id(text=b"1", key=1), Work(perform=lambda *_: {}), 1, None, cast(Outlet, None))
+    under_way.is_cancelled = True
+    given_up = msgspec.structs.replace(runtime, interruptions=under_way)
+
+    refused = Adapter(runtime).call_tool(given_up, _continuing(token), "never")
+    served = Adapter(runtime).call_tool(runtime, _continuing(token), "never")
+
+    assert isinstance(refused, dict)
+    assert isinstance(served, dict)
+    assert refused["structuredContent"]["code"] == "E_INTERRUPTED"
+    assert refused["structuredContent"]["message"] == "The client gave the call up; nothing was changed."
+    assert served["structuredContent"]["pending"]["stepId"] == "second"
+
+
+def _continuing(token: str) -> ToolCall:
+    return ToolCall(
+        name="continue_workflow", arguments={"ackToken": token, "output": {"notesMarkdown": "done"}}
+    )
+
+
+def test_calls_that_hang_beyond_the_limit_leave_no_worker_and_the_next_one_is_told(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1, hanging_calls=0)) as client:
+        client.send(call(1, "list_workflows"))
+        library.wait_for(1)
+        client.send(notice("notifications/cancelled", requestId=1))
+
+        refused = client.ask(call(2, "list_workflows"))["error"]
+
+        assert refused["data"]["code"] == "SERVER_BUSY"
+        assert client.ask(request(3, "ping"))["id"] == 3
+        library.let_go()
+
+
+@pytest.mark.promise("door.question-keeps-no-thread")
+def test_a_question_to_a_person_keeps_no_worker(runtime: Runtime) -> None:
+    give(runtime, REGION)
+    adapter = Adapter(runtime)
+    token = started(adapter, ASKS)
+    limits = msgspec.structs.replace(LIMITS, calls_at_once=1, hanging_calls=0)
+    with opened(adapter, limits, {"elicitation": {}}) as client:
+        asked = client.ask(call(1, "continue_workflow", ackToken=token, output=REPORT))
+        assert asked["method"] == "elicitation/create"
+
+        meanwhile = client.ask(call(2, "list_workflows"))
+
+        assert meanwhile["id"] == 2
+        answer = {"action": "accept", "content": {"region": "eu"}}
+        reply = client.ask({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+    assert reply["id"] == 1
+    assert reply["result"]["structuredContent"]["pending"]["stepId"] == "go"
+
+
+def asked_and(runtime: Runtime, then: Callable[[Client, dict[str, Any]], None], **limits: float) -> bytes:
+    """Everything that is heard after a question, when the client does `then`."""
+    give(runtime, REGION)
+    adapter = Adapter(runtime)
+    token = started(adapter, ASKS)
+    with opened(adapter, msgspec.structs.replace(LIMITS, **limits), {"elicitation": {}}) as client:
+        asked = client.ask(call(1, "continue_workflow", ackToken=token, output=REPORT))
+        then(client, asked)
+        client.hang_up()
+        return client.rest()
+
+
+@pytest.mark.promise("door.cancel")
+def test_a_call_that_is_cancelled_while_a_person_is_asked_takes_the_question_back(runtime: Runtime) -> None:
+    def cancel(client: Client, asked: dict[str, Any]) -> None:
+        client.send(notice("notifications/cancelled", requestId=1))
+        taken_back = client.heard()
+        assert taken_back["method"] == "notifications/cancelled"
+        assert taken_back["params"]["requestId"] == asked["id"]
+        client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}})
+
+    assert asked_and(runtime, cancel) == b""
+
+
+def test_nobody_answers_in_time_and_the_blocked_reply_stands(runtime: Runtime) -> None:
+    def wait(client: Client, asked: dict[str, Any]) -> None:
+        heard = [client.heard(), client.heard()]
+        taken_back = next(each for each in heard if "method" in each)
+        reply = next(each for each in heard if "result" in each)
+        assert taken_back["params"] == {"requestId": asked["id"], "reason": "nobody answered"}
+        assert reply["result"]["structuredContent"]["kind"] == "blocked"
+
+    assert asked_and(runtime, wait, answer_seconds=0.02) == b""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": {"code": -32603, "message": "no window"}},
+        {"result": []},
+        {"result": {}},
+        {"result": {"action": "maybe"}},
+        {"result": {"action": "accept", "content": {"region": {"deep": 1}}}},
+    ],
+    ids=json.dumps,
+)
+def test_a_client_that_cannot_ask_leaves_the_blocked_reply(runtime: Runtime, answer: Any) -> None:
+    def reply(client: Client, asked: dict[str, Any]) -> None:
+        told = client.ask({"jsonrpc": "2.0", "id": asked["id"], **answer})
+        assert told["result"]["structuredContent"]["kind"] == "blocked"
+
+    assert asked_and(runtime, reply) == b""
+
+
+@pytest.mark.promise("door.last-answers")
+def test_everything_is_answered_though_little_is_read_ahead(runtime: Runtime) -> None:
+    """With room for one answer at a time a flood only waits; notifications take no room at all."""
+    limits = msgspec.structs.replace(LIMITS, owed_answers=1)
+    sent = [
+        message
+        for number in range(60)
+        for message in (call(number, "list_workflows"), notice("notifications/x"))
+    ]
+    with opened(Adapter(runtime), limits) as client:
+        writer = threading.Thread(target=lambda: client.send(*sent), daemon=True)
+        writer.start()
+        answered = [client.heard()["id"] for _ in range(60)]
+        writer.join(BOUND_SECONDS)
+
+    assert sorted(answered) == list(range(60))
+
+
+@pytest.mark.promise("door.closed-stdout")
+def test_a_client_that_no_longer_listens_ends_the_server_though_a_call_hangs(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    client = Client(adapter, LIMITS)
+    client.send(*(each for each in opening() if isinstance(each, dict)), call(1, "list_workflows"))
+    library.wait_for(1)
+
+    client.stop_listening()
+
+    assert client.ended()
+    library.let_go()
+    client.hang_up()
+
+
+def test_after_the_end_of_input_a_call_that_hangs_is_waited_for_only_so_long(runtime: Runtime) -> None:
+    adapter, library = stuck(runtime)
+    with opened(adapter, msgspec.structs.replace(LIMITS, last_answers_seconds=0.02)) as client:
+        client.send(call(1, "list_workflows"))
+        library.wait_for(1)
+        client.hang_up()
+
+        assert client.rest() == b""
+        library.let_go()
+
+
+def test_progress_goes_to_a_client_that_asked_for_it() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(os.dup(writing), "wb", 0) as wake:
+        outlet = Outlet(writing, wake)
+        for token in ("p", None):
+            work = Work(perform=lambda *_: {}, progress_token=token)
+            under_way = Call(Id(text=b"1", key=1), work, 1, None, outlet)
+            under_way.tell(1, 3, "parts done")
+            under_way.is_over = True
+            under_way.tell(2, 3, "parts done")
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        heard = [json.loads(line) for line in file]
+
+    assert heard == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": "p", "progress": 1, "message": "parts done", "total": 3},
+        }
+    ]
+
+
+def test_a_defect_in_an_operation_is_an_answer(runtime: Runtime) -> None:
+    class Broken(GivenFiles):
+        def files(self, project: str) -> Sequence[WorkflowFile]:
+            raise RuntimeError("secret details")
+
+    adapter = Adapter(msgspec.structs.replace(runtime, library=Broken()))
+    with opened(adapter) as client:
+        result = client.ask(call(1, "list_workflows"))["result"]
+        refused = client.ask(request(2, "prompts/list"))["error"]
+
+    assert result["structuredContent"]["code"] == "INTERNAL_ERROR"
+    assert refused["code"] == -32603
+    assert "secret" not in json.dumps([result, refused])
