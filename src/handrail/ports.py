@@ -241,10 +241,8 @@ class StoreKeeper(Protocol):
 
     def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
         """Bring the target up to date and compare it event by event; a repeat goes on where it stopped.
-
         Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, or STORE_TARGET_NOT_EMPTY
-        when the target holds other events under the same session id.
-        """
+        when the target holds other events under the same session id."""
 
 
 class StoreProof(Protocol):
