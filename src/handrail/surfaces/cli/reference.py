@@ -59,21 +59,21 @@ class ReferenceFlag(Answer, frozen=True, kw_only=True):
 
 
 class ReferenceParam(Answer, frozen=True, kw_only=True):
-    """One flag or position of a command."""
+    """One flag or position of a command; the slice of one command leaves out what says nothing."""
 
     name: str
-    flag: str | None
-    position: int | None
+    flag: str | UnsetType | None = UNSET
+    position: int | UnsetType | None = UNSET
     field: str
     """Its place in the object that `--input` takes."""
     type: str
     kind: str
     required: bool
-    multiple: bool
-    values: list[str] | None
-    minimum: int | None
-    maximum: int | None
-    sensitive: bool
+    multiple: bool | UnsetType = UNSET
+    values: list[str] | UnsetType | None = UNSET
+    minimum: int | UnsetType | None = UNSET
+    maximum: int | UnsetType | None = UNSET
+    sensitive: bool | UnsetType = UNSET
     description: str
 
 
@@ -232,6 +232,8 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
             next_call=NextCall(operation=OPERATION.name, params={}),
         )
     part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
+    if kind == "command":
+        part = _briefly(part)
     selection = {
         "kind": kind,
         "value": wanted,
@@ -239,6 +241,34 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
         "schema_count": len(part["schemas"]),
     }
     return {"selection": selection, **part}
+
+
+def _briefly(part: dict[str, Any]) -> dict[str, Any]:
+    """What a caller needs to type one command: an agent reads it before its first step.
+
+    The flags that every command shares, the codes by their exits and the fields below the first level are
+    in the whole reference, in the slice of a domain and in that of a schema.
+    """
+    return {
+        "global_flags": [],
+        "commands": [
+            one | {"params": [_without_nothing(param) for param in one["params"]]} for one in part["commands"]
+        ],
+        "schemas": {
+            label: schema | {"fields": list(dict.fromkeys(name.split(".")[0] for name in schema["fields"]))}
+            for label, schema in part["schemas"].items()
+        },
+        "exit_codes": {status: text.partition(". ")[0] for status, text in part["exit_codes"].items()},
+        "error_codes": {},
+    }
+
+
+def _without_nothing(param: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in param.items()
+        if name == "required" or (value is not None and value is not False)
+    }
 
 
 def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str | None) -> dict[str, Any]:

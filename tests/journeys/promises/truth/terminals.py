@@ -25,4 +25,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R16",
         "A line with a tool's spelling, a bare token or a bare workflow name is answered with the right one.",
     ),
+    Promise(
+        "truth.cheap-to-learn",
+        "truth, R30",
+        "The skill's first step costs at most 600 tokens, the reference of one command at most 1 200.",
+    ),
 )

@@ -1,0 +1,45 @@
+"""What an agent pays before its first step: the skill's first commands, and the reference of one command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from handrail.contract.estimate import estimate_tokens
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli import _table
+from tests.surfaces.cli.here import run_here
+from tests.surfaces.cli.tool import Tool
+
+SKILL = Path(__file__).parents[2] / "skills" / "handrail" / "SKILL.md"
+
+
+@pytest.fixture(scope="module")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+    return Tool(str(tmp_path_factory.mktemp("learning")))
+
+
+def first_lines() -> list[list[str]]:
+    section = SKILL.read_text(encoding="utf-8").partition("## First step")[2]
+    block = section.partition("```sh\n")[2].partition("```")[0]
+    return [shlex.split(line)[1:] for line in block.splitlines()]
+
+
+@pytest.mark.promise("truth.cheap-to-learn")
+def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> None:
+    answers = [tool.run(*line) for line in first_lines()]
+
+    assert [one.status for one in answers] == [0] * len(answers)
+    assert sum(estimate_tokens(one.out.decode()) or 0 for one in answers) <= 600
+
+
+@pytest.mark.promise("truth.cheap-to-learn")
+def test_the_reference_of_any_command_costs_at_most_1200_tokens(runtime: Runtime) -> None:
+    costs = {
+        path: estimate_tokens(run_here(runtime, ("reference", "--command", path, "--compact")).out.decode())
+        for path in _table.COMMANDS
+    }
+
+    assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
