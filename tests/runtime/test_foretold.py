@@ -26,7 +26,7 @@ STRICT = {
         {"id": "end", "title": "End", "prompt": "Say what you saw."},
     ],
 }
-VERDICT_KEYS = ["verdict", "step_id", "blockers", "gaps", "example"]
+VERDICT_KEYS = ["verdict", "step_id", "blockers", "issues", "gaps", "example"]
 
 
 def started(rt: Runtime, workflow_id: str = "project.three_steps", **more: Any) -> Any:
