@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.contract.outcome import failure_of
 from handrail.contract.upstream import kind_of_upstream, wait_ms_of_header
+from handrail.runtime.update_failure import update_failed
 
 # CLI section 6; the last two are answers that no rule covers.
 KIND_OF = {
@@ -64,3 +66,11 @@ def test_a_refusal_of_ours_to_retry_holds_for_every_other_client_error() -> None
 )
 def test_a_wait_is_read_only_from_whole_seconds(header: str | None, wait_ms: int | None) -> None:
     assert wait_ms_of_header(header) == wait_ms
+
+
+@pytest.mark.promise("truth.index-outage")
+@pytest.mark.parametrize("status", [None, *range(100, 1000)])
+def test_whatever_an_index_answers_a_failed_update_can_be_told_with_its_stage(status: int | None) -> None:
+    failed = update_failed(kind_of_upstream(status), "The index did not help.", stage="discover")
+
+    assert failure_of(failed).details["stage"] == "discover"

@@ -37,6 +37,7 @@ TROUBLES: list[tuple[str, dict[str, Any], str]] = [
     ("no such package", {"status": 404}, "E_NOT_FOUND"),
     ("not signed in", {"status": 401}, "E_AUTH"),
     ("not allowed", {"status": 403}, "E_FORBIDDEN"),
+    ("in conflict with itself", {"status": 409}, "E_CONFLICT"),
     ("too often", {"status": 429}, "E_RATE_LIMITED"),
     ("out of order", {"status": 500}, "E_SERVER"),
     ("away for a while", {"status": 503}, "E_SERVER"),

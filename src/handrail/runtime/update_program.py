@@ -15,6 +15,7 @@ from handrail import __version__
 from handrail.contract.catalogue import (
     E_AUTH,
     E_CONFIG,
+    E_CONFLICT,
     E_FORBIDDEN,
     E_INTEGRITY,
     E_INTERRUPTED,
@@ -469,6 +470,7 @@ OPERATION = Operation(
         E_AUTH.code,
         E_FORBIDDEN.code,
         E_CONFIG.code,
+        E_CONFLICT.code,
         E_NETWORK.code,
         E_RATE_LIMITED.code,
         E_SERVER.code,

@@ -58,7 +58,7 @@ E_CONFLICT = Kind(
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
     is_lafs_retryable=True,
     hint="Read the current state, then decide again.",
-    details=("reason", "expected", "actual"),
+    details=("reason", "expected", "actual", *UPDATE_DETAILS),
 )
 E_NETWORK = Kind(
     code="E_NETWORK", native="E_NETWORK", exit_status=7, http_status=502, is_retryable=True, wait_ms=1000,
@@ -107,7 +107,7 @@ E_UNKNOWN = Kind(
     code="E_UNKNOWN", native="E_UNKNOWN", exit_status=1, http_status=500,
     lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate",
     hint="Report this with the request id.",
-    details=("incident",),
+    details=("incident", *UPDATE_DETAILS),
 )
 E_HUMAN_REQUIRED = Kind(
     code="E_HUMAN_REQUIRED", native="E_HUMAN_REQUIRED", exit_status=9, http_status=403,

@@ -30,4 +30,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R30",
         "The skill's first step costs at most 600 tokens, the reference of one command at most 1 200.",
     ),
+    Promise(
+        "truth.index-outage",
+        "truth, R29",
+        "Whatever status the package index answers with, an update tells it with its stage and versions.",
+    ),
 )
