@@ -650,7 +650,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail update --check --compact", "handrail update --dry-run --compact", "handrail update"),
-        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_AUTH", "E_FORBIDDEN", "E_CONFIG", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER", "E_TIMEOUT", "E_INTEGRITY", "E_IO", "E_INTERRUPTED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_AUTH", "E_FORBIDDEN", "E_CONFIG", "E_CONFLICT", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER", "E_TIMEOUT", "E_INTEGRITY", "E_IO", "E_INTERRUPTED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "INTERNAL_ERROR"),
     },
     "hook": {
         "path": "hook",
