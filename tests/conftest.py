@@ -72,6 +72,9 @@ class FixedKeys:
     def signing_key(self, purpose: str) -> bytes:
         return purpose_key(self.rings[0], purpose)
 
+    def request_key(self) -> bytes:
+        return b"r" * 32
+
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
         return tuple(purpose_key(ring, purpose) for ring in self.rings)
 

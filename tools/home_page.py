@@ -99,6 +99,12 @@ PLACES = (
         after="No old token verifies; the next one makes a new file, and `session resume` leads back.",
     ),
     Place(
+        path="data/keys/requests.key",
+        holds="The secret that names the sessions of request ids; it is never rotated.",
+        loss="record",
+        after="A repeated request id starts a second run.",
+    ),
+    Place(
         path="data/keys/keyring.lock",
         holds="Nothing; whoever rotates the keys locks it.",
         loss="nothing",

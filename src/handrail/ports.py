@@ -350,16 +350,16 @@ class Keys(Protocol):
         """Creates nothing. Raises Fault KEYRING_INVALID."""
 
     def rotate(self, expected_version: str) -> bool:
-        """Sign with a new key from now on; the one before it still verifies, the one before that ends.
-
-        False, and nothing changed, when the keyring is not at this version. Raises Fault KEYRING_INVALID.
-        """
+        """Sign with a new key; the one before it still verifies. False when this is not its version."""
 
     def signing_key(self, purpose: str) -> bytes:
         """32 bytes for minting. Creates the keyring on first use.
 
         Raises Fault KEYRING_INVALID when it cannot be read or created; never an unkeyed fallback.
         """
+
+    def request_key(self) -> bytes:
+        """Names the sessions of request ids: made once, never rotated. Raises Fault KEYRING_INVALID."""
 
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
         """Current first, then previous if there is one. Empty when no keyring exists yet; never creates."""

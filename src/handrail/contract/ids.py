@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 from typing import NewType
 
@@ -54,8 +55,17 @@ def session_id_of(randomness: bytes) -> SessionId:
     return SessionId(SESSION_PREFIX + base32.of_digest(randomness, SESSION_BODY_LENGTH))
 
 
-def session_id_for_request(account: str, request_id: str) -> SessionId:
-    """The session that a start with this key makes; a second start meets the first by name."""
+def session_id_for_request(key: bytes, root: str, request_id: str, salt: int = 0) -> SessionId:
+    """The session that a start with this request id makes in a project; a second start meets it by name.
+
+    Keyed, so that nobody who only knows the request id can put a session of his own under that name.
+    """
+    named = "\0".join(("handrail.request", root, request_id, str(salt))).encode()
+    return session_id_of(hmac.new(key, named, hashlib.sha256).digest())
+
+
+def older_session_id_for_request(account: str, request_id: str) -> SessionId:
+    """How earlier versions named that session: for an account, wherever it was started."""
     return session_id_of(_digest("session", account, request_id))
 
 

@@ -7,6 +7,7 @@ key may be known. Reading never changes anything.
 import binascii
 import errno
 import os
+import re
 import stat
 import sys
 from hashlib import sha256
@@ -27,6 +28,8 @@ _SECRET_LIMIT = 16
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _MEANWHILE = "Tokens end with a lost key file, history does not."
 _NAME = "data/keys/keyring.json in the Handrail home"
+_REQUESTS = "requests.key"
+_REQUESTS_NAME = f"data/keys/{_REQUESTS} in the Handrail home"
 
 
 class _KeyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -70,6 +73,7 @@ class FileKeyring:
         self._ring: _Ring | None = None
         self._setting = setting
         self._override: _Ring | None = None
+        self._request_key: bytes | None = None
 
     def signing_key(self, purpose: str) -> bytes:
         ring = self._overriding() or self._current_ring() or self._create()
@@ -78,6 +82,31 @@ class FileKeyring:
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
         ring = self._overriding() or self._current_ring()
         return () if ring is None else _derived(ring, purpose)
+
+    def request_key(self) -> bytes:
+        if self._request_key is None:
+            self._request_key = self._read_request_key()
+            self._secrets.register(self._request_key)
+        return self._request_key
+
+    def _read_request_key(self) -> bytes:
+        path = os.path.join(self._directory, _REQUESTS)
+        try:
+            ensure_private_directory(self._directory)
+            if not os.path.lexists(path):
+                create_private(path, self._randomness.bytes(KEY_LENGTH).hex().encode() + b"\n")
+            descriptor = os.open(path, _READ_FLAGS)
+            try:
+                _check_is_private(os.fstat(descriptor), os.stat(self._directory), _REQUESTS_NAME)
+                text = os.read(descriptor, _SIZE_LIMIT).decode("ascii", "replace").strip()
+            finally:
+                os.close(descriptor)
+        except OSError as trouble:
+            raise _unwritable(trouble, _REQUESTS_NAME) from trouble
+        if re.fullmatch(rf"[0-9a-f]{{{2 * KEY_LENGTH}}}", text) is None:
+            says = f"{_REQUESTS_NAME} is damaged. Restore it from a backup, or move it away."
+            raise _invalid("damaged", f"{says} Without it a repeated request id starts a second run.")
+        return bytes.fromhex(text)
 
     def facts(self) -> KeyringFacts:
         self._refuse_override()
@@ -195,18 +224,18 @@ def _stamp(status: os.stat_result) -> tuple[int, ...]:
     )
 
 
-def _check_is_private(file: os.stat_result, directory: os.stat_result) -> None:
+def _check_is_private(file: os.stat_result, directory: os.stat_result, name: str = _NAME) -> None:
     if not stat.S_ISREG(file.st_mode):
-        raise _invalid("not_a_regular_file", f"{_NAME} is not a regular file. Move it away. {_MEANWHILE}")
+        raise _invalid("not_a_regular_file", f"{name} is not a regular file. Move it away. {_MEANWHILE}")
     if sys.platform == "win32":
         return  # access is a matter of lists there; the mode says nothing
     if stat.S_IMODE(file.st_mode) & 0o077:
         says = (
-            f"{_NAME} is open to other users. Run chmod 600 on it; if others could read it, rotate the keys."
+            f"{name} is open to other users. Run chmod 600 on it; if others could read it, rotate the keys."
         )
         raise _invalid("too_open", says)
     if stat.S_IMODE(directory.st_mode) & 0o022:
-        says = f"Other users can replace {_NAME}. Run chmod 700 on its directory, then rotate the keys."
+        says = f"Other users can replace {name}. Run chmod 700 on its directory, then rotate the keys."
         raise _invalid("directory_too_open", says)
 
 
@@ -255,10 +284,10 @@ def _unreadable(trouble: OSError) -> Fault:
     return _invalid("unreadable", says)
 
 
-def _unwritable(trouble: OSError) -> Fault:
+def _unwritable(trouble: OSError, name: str = _NAME) -> Fault:
     reason = "disk_full" if trouble.errno in (errno.ENOSPC, errno.EDQUOT) else "unwritable"
     says = (
-        f"{_NAME} cannot be written: {os.strerror(trouble.errno or 0)}. Free space or give this user access."
+        f"{name} cannot be written: {os.strerror(trouble.errno or 0)}. Free space or give this user access."
     )
     hint = "Make that writable, or set HANDRAIL_HOME to another directory, then send the call again."
     return Fault(catalogue.KEYRING_INVALID, says, details={"reason": reason}, hint=hint)

@@ -17,7 +17,6 @@ from handrail.contract.ids import (
     blob_ref,
     is_session_id,
     run_id_for,
-    session_id_for_request,
     session_id_of,
 )
 from handrail.contract.outcome import Fault, Json, NextCall, Success
@@ -33,6 +32,7 @@ from handrail.engine.place import MOST_TAGS, kept_project, place_of
 from handrail.engine.preferences import change_at_start
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.ports import Blob
+from handrail.runtime.find_session import find_requested
 from handrail.runtime.handles import require_shown
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.pinning import pin
@@ -213,8 +213,7 @@ def _session(rt: Runtime, request: StartRun) -> Session:
     if request.session is not UNSET:
         return _existing(rt, request.session)
     if request.request_id is not UNSET:
-        session_id = session_id_for_request(rt.workspace.account(), request.request_id)
-        return read_session(rt.log, session_id) or empty_session(session_id)
+        return find_requested(rt, request.request_id, project_of(rt, request.project))
     return empty_session(session_id_of(rt.randomness.bytes(8)))
 
 

@@ -8,12 +8,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.canonical import digest
 from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION
-from handrail.contract.ids import SessionId, session_id_for_request, session_id_of
+from handrail.contract.ids import session_id_of
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.shape import Shape
 from handrail.engine.place import kept_project
 from handrail.engine.plans.session import plan_session
 from handrail.engine.reply import ReplyWarning
+from handrail.runtime.find_session import find_requested
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_replies import SessionReply, opened_reply
@@ -23,7 +24,6 @@ from handrail.runtime.sessions import (
     commit,
     empty_session,
     healthy_session,
-    read_session,
 )
 from handrail.runtime.start_run import REQUEST_ID_PATTERN
 from handrail.runtime.workflow_catalog import project_of
@@ -82,15 +82,10 @@ def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
 
 
 def _named(rt: Runtime, request: StartSession) -> Session:
-    session_id = _id_of(rt, request)
-    return read_session(rt.log, session_id) or empty_session(session_id)
-
-
-def _id_of(rt: Runtime, request: StartSession) -> SessionId:
     if request.request_id is UNSET:
-        return session_id_of(rt.randomness.bytes(8))
+        return empty_session(session_id_of(rt.randomness.bytes(8)))
     # No request id holds a space, so the same key never meets the session of a `run.start`.
-    return session_id_for_request(rt.workspace.account(), f"session start {request.request_id}")
+    return find_requested(rt, f"session start {request.request_id}", project_of(rt, request.project))
 
 
 def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project: str) -> Session:

@@ -113,6 +113,9 @@ class ShieldedKeys:
     def signing_key(self, purpose: str) -> bytes:
         return self._keys.signing_key(purpose)
 
+    def request_key(self) -> bytes:
+        return self._keys.request_key()
+
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
         return self._keys.verifying_keys(purpose)
 
