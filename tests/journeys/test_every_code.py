@@ -176,6 +176,9 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     assert isinstance(runtime.library, GivenFiles)
     runtime.library.held.clear()
     heard |= warned(rehydrate(runtime, twin))
+    moved = imported(runtime, exported(runtime, twin["session"]["sessionId"]))["session_id"]
+    (found,) = answer(runtime, "session.resume", query=moved)["items"]
+    heard |= warned(rehydrate(runtime, found["nextCall"]["params"]))
 
     assert set(get_args(WarningCode)) - heard == set(), "make a reply say these too"
 

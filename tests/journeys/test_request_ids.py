@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import msgspec
 import pytest
 
-from handrail.contract.ids import older_session_id_for_request
-from handrail.contract.outcome import Success
-from handrail.library import Handrail
-from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenWorkspace
-from tests.journeys.doors import command, tool_call
+from tests.conftest import memory_runtime
+from tests.journeys.conversation import answer, rehydrate, start
+from tests.journeys.doors import command
 from tests.journeys.given_workflows import give, step
-
-
-def started(runtime: Runtime, workflow: str, request_id: str = "one", **more: Any) -> dict[str, Any]:
-    found = tool_call(runtime, "start_workflow", workflowId=workflow, requestId=request_id, **more)
-    return found.structured
+from tests.journeys.test_moving_sessions import exported, imported
 
 
 @pytest.mark.promise("truth.request-project")
 def test_the_same_request_id_in_another_project_is_another_run(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
 
-    here = started(runtime, workflow, project="/here")
-    there = started(runtime, workflow, project="/there")
-    again = started(runtime, workflow, project="/here")
+    here = start(runtime, workflowId=workflow, requestId="one", project="/here")
+    there = start(runtime, workflowId=workflow, requestId="one", project="/there")
+    again = start(runtime, workflowId=workflow, requestId="one", project="/here")
 
     assert here["session"] != there["session"]
     assert again["session"] == here["session"]
@@ -41,55 +30,74 @@ def test_on_the_command_line_too(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
     line = ("run", "start", workflow, "--request-id", "one", "--project")
 
-    sessions = [command(runtime, *line, place)[1]["data"]["session"]["sessionId"] for place in ("/a", "/b", "/a")]
+    told = [command(runtime, *line, place)[1]["data"]["session"]["sessionId"] for place in ("/a", "/b", "/a")]
 
-    assert sessions[0] == sessions[2] != sessions[1]
+    assert told[0] == told[2] != told[1]
 
 
-@pytest.mark.promise("truth.request-imported")
-@pytest.mark.parametrize("as_new", [False, True])
-def test_a_request_id_never_answers_with_an_imported_run(runtime: Runtime, as_new: bool) -> None:
+@pytest.mark.promise("hardening.imported-visible")
+def test_a_request_id_never_answers_with_an_imported_run(runtime: Runtime) -> None:
+    elsewhere = memory_runtime()  # with the same key, as if a backup came back
+    workflow = give(elsewhere, step("one"))
+    first = start(elsewhere, workflowId=workflow, requestId="one")["session"]["sessionId"]
+    assert give(runtime, step("one")) == workflow
+    back = imported(runtime, exported(elsewhere, first))
+
+    again = start(runtime, workflowId=workflow, requestId="one")
+    once_more = start(runtime, workflowId=workflow, requestId="one")
+
+    assert back["session_id"] == first
+    assert again["session"]["sessionId"] != first
+    assert once_more["session"] == again["session"]
+    assert again.get("warnings", []) == []
+
+
+@pytest.mark.promise("hardening.imported-visible")
+def test_every_reply_of_an_imported_session_begins_with_that(runtime: Runtime) -> None:
+    elsewhere = memory_runtime()
+    workflow = give(elsewhere, step("one"), step("two"))
+    session_id = start(elsewhere, workflowId=workflow)["session"]["sessionId"]
+
+    imported(runtime, exported(elsewhere, session_id))
+    found = answer(runtime, "session.resume", query=session_id)["items"][0]
+    read = rehydrate(runtime, found["nextCall"]["params"])
+    moved = answer(runtime, "run.continue", ackToken=read["ackToken"], output={"notesMarkdown": "x"})
+    again = answer(runtime, "run.continue", ackToken=read["ackToken"], output={"notesMarkdown": "x"})
+
+    assert found["importedFrom"] == session_id
+    assert [one["warnings"][0]["code"] for one in (read, moved, again)] == ["SESSION_IMPORTED"] * 3
+    assert moved["warnings"][0]["details"]["sourceSessionId"] == session_id
+    assert moved == again
+
+
+@pytest.mark.promise("truth.import-again")
+def test_a_bundle_whose_session_moved_on_comes_in_once_more_as_new(runtime: Runtime) -> None:
+    elsewhere = memory_runtime()
+    workflow = give(elsewhere, step("one"), step("two"))
+    session_id = start(elsewhere, workflowId=workflow)["session"]["sessionId"]
+    text = exported(elsewhere, session_id)
+    first = imported(runtime, text)
+    untouched = imported(runtime, text)
+    found = answer(runtime, "session.resume", query=session_id)["items"][0]
+    read = rehydrate(runtime, found["nextCall"]["params"])
+    answer(runtime, "run.continue", ackToken=read["ackToken"], output={"notesMarkdown": "x"})
+
+    bundle = {"source": "b.json", "text": text}
+    shown = answer(runtime, "session.import", bundle=bundle, dryRun=True)
+    second = imported(runtime, text)
+
+    assert (untouched["is_imported"], untouched["session_id"]) == (False, first["session_id"])
+    assert (second["is_imported"], second["session_id"] != first["session_id"]) == (True, True)
+    assert "work went on there" in shown["preview"]["blast_radius"]
+    assert "No request id leads to it" in shown["preview"]["blast_radius"]
+
+
+@pytest.mark.promise("truth.import-again")
+def test_every_import_as_new_is_a_new_session(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
-    first = started(runtime, workflow)
-    session_id = first["session"]["sessionId"]
-    bundle = _exported(runtime, session_id)
-    if not as_new:
-        _deleted(runtime, session_id)
-    _imported(runtime, bundle, as_new=as_new)
+    text = exported(runtime, start(runtime, workflowId=workflow)["session"]["sessionId"])
 
-    again = started(runtime, workflow)
+    made = [imported(runtime, text, asNew=True) for _ in range(3)]
 
-    assert (again["session"]["sessionId"] == session_id) is as_new
-    assert "SESSION_IMPORTED" not in {one["code"] for one in again.get("warnings", [])}
-
-
-@pytest.mark.promise("truth.request-imported")
-def test_a_forged_bundle_under_the_name_that_older_versions_gave_is_not_met(runtime: Runtime) -> None:
-    workflow = give(runtime, step("one"))
-    session_id = older_session_id_for_request("tester", "one")
-    forged = _exported(runtime, started(runtime, workflow, "other")["session"]["sessionId"], session_id)
-    _imported(runtime, forged, as_new=False)
-
-    met = started(runtime, workflow)
-
-    assert met["session"]["sessionId"] != session_id
-
-
-def _exported(runtime: Runtime, session_id: str, renamed: str = "") -> str:
-    outcome = perform(runtime, "session.export", {"session": session_id})
-    assert isinstance(outcome, Success)
-    raise NotImplementedError(renamed)
-
-
-def _deleted(runtime: Runtime, session_id: str) -> None:
-    shown = command(runtime, "session", "delete", "--ids", session_id, "--dangerous", "--dry-run")[1]["data"]
-    token = shown["confirm_token"]
-    command(runtime, "session", "delete", "--ids", session_id, "--dangerous", "--confirm", token)
-
-
-def _imported(runtime: Runtime, bundle: str, *, as_new: bool) -> None:
-    params: dict[str, Any] = {"bundle": {"source": "b.json", "text": bundle}, "asNew": as_new}
-    shown = perform(runtime, "session.import", params | {"dryRun": True})
-    assert isinstance(shown, Success)
-    data: Any = shown.data
-    assert isinstance(perform(runtime, "session.import", params | {"confirm": data["confirm_token"]}), Success)
+    assert [one["is_imported"] for one in made] == [True] * 3
+    assert len({one["session_id"] for one in made}) == 3

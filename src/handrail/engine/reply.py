@@ -15,7 +15,7 @@ from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted, shortened
 from handrail.engine.artifact_kinds import Misnamed
 from handrail.engine.events import Blocked, GapRecorded, Preferences
-from handrail.engine.history import Run
+from handrail.engine.history import History, Run
 from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
 from handrail.engine.progress import Progress
@@ -28,6 +28,7 @@ from handrail.workflows.prompt_sections import without_example
 
 WarningCode: TypeAlias = Literal[
     "REPLAY_INPUT_MISMATCH",
+    "SESSION_IMPORTED",
     "TOKEN_REPAIRED",
     "INPUT_REPAIRED",
     "NOTES_TRUNCATED",
@@ -346,6 +347,18 @@ def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None)
             for option, token in zip(options, tokens.choices or [""] * len(options), strict=True)
         ],
     )
+
+
+def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
+    """For ever visible: what happened before the import was seen by another store, not by this one."""
+    label = history.imported
+    if label is None:
+        return ()
+    message = (
+        "This session was imported from a bundle: what it says was done before that is somebody else's word."
+    )
+    details = {"bundleId": label.bundle_id, "sourceSessionId": label.source_session_id}
+    return (ReplyWarning(code="SESSION_IMPORTED", message=message, details=details),)
 
 
 def _next_call(

@@ -49,12 +49,15 @@ def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
     A request id is a promise of this store, so it never answers with a session that was imported.
     """
     here = place_of(project, rt.workspace.observations(project))
+    older = _older_requested(rt, request_id, here)
+    if older is not None:  # looked for first: the replay of an old start does not even make the key
+        return older
     root, key = here.repository or here.directory, rt.keys.request_key()
     for salt in range(_MOST_IMPORTED):
         session_id = session_id_for_request(key, root, request_id, salt)
         found = read_session(rt.log, session_id)
         if found is None:
-            return _older_requested(rt, request_id, here) or empty_session(session_id)
+            return empty_session(session_id)
         if found.history.imported is None:
             return found
     raise AssertionError("imports cannot be named by a key that they do not know")

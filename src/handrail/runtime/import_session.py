@@ -29,7 +29,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import empty_session, healthy_session, resuming
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
 
-ID_SALTS = 16
+ID_SALTS = 100
+"""Sessions that one bundle can become here."""
 LABEL = "session_imported:"
 """How the dedupe key of the label begins; the bundle id follows."""
 
@@ -68,7 +69,9 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     versions: dict[str, str]
     is_there: bool = False
-    """The same bundle was imported here before."""
+    """The same bundle was imported here before, and nothing was done there since."""
+    has_moved_on: bool = False
+    """It was, and work went on there: this import becomes a session of its own."""
 
 
 def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
@@ -103,16 +106,23 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
 def _place(rt: Runtime, bundle: ReadBundle, *, is_new: bool) -> _Place:
     """The id of the source if it is free, else one that only this bundle leads to."""
     wanted = [] if is_new else [bundle.session_id]
+    has_moved_on = False
     wanted += [session_id_for_bundle(bundle.bundle_id, salt) for salt in range(ID_SALTS)]
     versions: dict[str, str] = {}
     for session_id in wanted:
         standing = rt.log.load(session_id)
         if standing is None and _has_own_tags(bundle, session_id):
-            return _Place(session_id=session_id, versions=versions | {session_id: "absent"})
+            return _Place(
+                session_id=session_id,
+                versions=versions | {session_id: "absent"},
+                has_moved_on=has_moved_on,
+            )
         if standing is not None:
             versions[session_id] = standing.records[-1].digest if standing.records else "unproven"
-            if _came_from(standing, bundle):
-                return _Place(session_id=session_id, versions=versions, is_there=True)
+            if not is_new and _came_from(standing, bundle):
+                if _is_untouched(standing):
+                    return _Place(session_id=session_id, versions=versions, is_there=True)
+                has_moved_on = True
     raise Fault(INVARIANT_VIOLATION, "No free session id was found for this bundle.")
 
 
@@ -120,6 +130,11 @@ def _came_from(standing: Loaded, bundle: ReadBundle) -> bool:
     """Told by the key of its label alone: also of a session that this version cannot read to its end."""
     labels = [record.dedupe_key for record in standing.records if record.dedupe_key.startswith(LABEL)]
     return labels[-1:] == [LABEL + bundle.bundle_id]
+
+
+def _is_untouched(standing: Loaded) -> bool:
+    """Whether the label is the last that happened."""
+    return standing.records[-1].dedupe_key.startswith(LABEL)
 
 
 def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
@@ -147,9 +162,8 @@ def _plan(bundle: ReadBundle, place: _Place, file_digest: str) -> Plan:
         )
         told = "One new session; nothing that is stored is changed."
         if place.session_id != bundle.session_id:
-            is_taken = bundle.session_id in place.versions
-            why = "is taken here" if is_taken else "is left free, as asked"
-            told = f"One new session with a new id; {bundle.session_id} {why}. Nothing stored is changed."
+            told = f"One new session with a new id; {_why_new(bundle, place)}. Nothing stored is changed."
+        told += " No request id leads to it."
     return Plan(
         action="import a session",
         changes=(change,),
@@ -157,6 +171,13 @@ def _plan(bundle: ReadBundle, place: _Place, file_digest: str) -> Plan:
         versions={"bundle": file_digest, **place.versions},
         blast_radius=told,
     )
+
+
+def _why_new(bundle: ReadBundle, place: _Place) -> str:
+    if place.has_moved_on:
+        return "this bundle is here already, and work went on there"
+    is_taken = bundle.session_id in place.versions
+    return f"{bundle.session_id} is {'taken here' if is_taken else 'left free, as asked'}"
 
 
 def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:

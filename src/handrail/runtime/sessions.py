@@ -21,7 +21,7 @@ from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.remembering import decode_history, encode_history
-from handrail.engine.reply import ReplyWarning
+from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports import (
     Blob,
     Committed,
@@ -64,8 +64,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
-        """What every reply about the session begins with; nothing when it is sound."""
-        return unsound_warnings(self.history.session_id, self.health, self.history.head)
+        """What every reply about the session begins with; nothing when it is sound and was begun here."""
+        unsound = unsound_warnings(self.history.session_id, self.health, self.history.head)
+        return (*unsound, *imported_warnings(self.history))
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from tests.journeys.promises.promise import Promise
 
-PROMISES: tuple[Promise, ...] = ()
+PROMISES: tuple[Promise, ...] = (
+    Promise(
+        "hardening.imported-visible",
+        "hardening, H7",
+        "An imported session says so first in every reply, and no request id answers with one.",
+    ),
+)

@@ -85,4 +85,14 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R19",
         says="A mistaken start is told how to close it, and once closed it is not brought up again.",
     ),
+    Promise(
+        "truth.request-project",
+        "truth, R21",
+        "A request id belongs to its project: the same id elsewhere is another run.",
+    ),
+    Promise(
+        "truth.import-again",
+        "truth, R33",
+        "A bundle whose session moved on, and every import as new, makes a session of its own and says so.",
+    ),
 )
