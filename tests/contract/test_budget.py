@@ -277,13 +277,11 @@ def test_windows_and_fields_of_an_entity_are_cut_inside_it() -> None:
     assert outcome.notices[0].extra == {"strategy": "window+fields"}
 
 
-def test_items_without_a_page_are_cut_only_where_the_wrapper_allows_it() -> None:
+@pytest.mark.parametrize("shape", [Shape(id_field="id", select="items"), Shape()], ids=["items", "top"])
+def test_a_list_without_a_page_is_cut_and_marked_also_where_nobody_declared_it(shape: Shape) -> None:
     success = Success(data={"items": [{"id": n} for n in range(5)], "summary": {"total": 5}})
-    closed = Shape(id_field="id", select="items")
-    open_to_cuts = Shape(id_field="id", select="items", windows=("items",))
 
-    assert refused(fit(success, closed, Budget(max_items=2), written)).details["minimum"] == 5
-    outcome = cut(fit(success, open_to_cuts, Budget(max_items=2), written))
+    outcome = cut(fit(success, shape, Budget(max_items=2), written))
 
     assert outcome.data == {
         "items": [{"id": 0}, {"id": 1}],

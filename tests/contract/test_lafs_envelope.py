@@ -353,7 +353,14 @@ def test_a_minimal_failure_conforms_only_after_it_was_completed(kind: Kind) -> N
     assert list(restored["error"]) == list(complete["error"])
 
 
-@pytest.mark.parametrize("name", SUCCESSES)
+def test_picked_fields_are_told_as_custom_at_the_minimal_level_too() -> None:
+    picked = to_lafs(SUCCESSES["a projection"], call(), mvi="minimal")
+
+    assert picked["_meta"]["mvi"] == "custom"
+    assert_conforms(picked)
+
+
+@pytest.mark.parametrize("name", [name for name in SUCCESSES if name != "a projection"])
 def test_a_completed_minimal_success_conforms_and_says_the_same(name: str) -> None:
     its_call = call("run.start", session_id="ses_1")
     complete = to_lafs(SUCCESSES[name], its_call)

@@ -148,7 +148,7 @@ def _page_stages(
 def _payload_stages(success: Success, shape: Shape | None, budget: Budget) -> Iterator[_Stage]:
     """Windows down to the item limit, then one after the other down to one item, then fields one by one."""
     current, gone, strategy = success, _truncated_before(success), "fields"
-    windows = shape.windows if shape is not None else ()
+    windows = _windows(success, shape)
     most = inf if budget.max_items is None else budget.max_items
     long = [name for name in windows if _longest(current, shape, name) > most]
     for name in long:
@@ -240,8 +240,20 @@ def _listed(success: Success, shape: Shape | None) -> int:
         return len(success.page.items)
     if isinstance(success.data, list):
         return len(success.data)
-    names = (*shape.windows, *((ITEMS,) if shape.select == ITEMS else ())) if shape is not None else ()
-    return max((_longest(success, shape, name) for name in names), default=0)
+    return max((_longest(success, shape, name) for name in _windows(success, shape)), default=0)
+
+
+def _windows(success: Success, shape: Shape | None) -> tuple[str, ...]:
+    """The inner lists that may be cut: first the declared ones, then every other list of the payload."""
+    if shape is None:
+        return ()
+    lists = [
+        key
+        for holder in _holders(success, shape)
+        for key, value in holder.items()
+        if isinstance(value, list | tuple) and key not in MARKS
+    ]
+    return tuple(dict.fromkeys((*shape.windows, *lists)))
 
 
 def _truncated_before(success: Success) -> list[str]:

@@ -6,13 +6,13 @@ from the specification.
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_UNKNOWN, KINDS
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, KINDS
 from handrail.contract.cli_envelope import SCHEMA_VERSION
 from handrail.contract.kinds.exits import EXITS
 from handrail.contract.outcome import Json
 
-_OWN = (E_UNKNOWN,)
-"""Native codes that the family does not have."""
+_OWN = (E_HUMAN_REQUIRED,)
+"""Native codes beside the core: exit 9 is kept for those that ask a person to act (CLI 3.1)."""
 
 
 def cli_contract() -> dict[str, Json]:

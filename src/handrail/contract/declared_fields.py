@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import inspect
 
+from handrail.contract.cli_envelope import PLACE_KEYS
 from handrail.contract.fields import MARKS, Path, path_of
 from handrail.contract.selection import ITEMS, PAGING_KEYS, entity_key
 from handrail.contract.shape import Shape
@@ -33,6 +34,8 @@ def declared_by(types: Sequence[type[Any]], item: type[Any] | None, shape: Shape
     """The names of payloads of these types; `item` is the row of a list that they hold."""
     payload = _tree_of(types)
     assert payload is not None, "a payload is an object"
+    if shape.rows:
+        payload = {**{name: {} for name in PLACE_KEYS}, **payload}
     if item is not None:
         payload = {**payload, **{name: {} for name in PAGING_KEYS}, ITEMS: _tree_of([item])}
     selected = entity_key(shape) or (ITEMS if shape.select == ITEMS else shape.rows)

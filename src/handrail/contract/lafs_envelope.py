@@ -49,7 +49,9 @@ def to_lafs(outcome: Outcome, call: Call, *, mvi: Mvi = "standard") -> Document:
         case never:
             assert_never(never)
     envelope["_extensions"] = _extensions(outcome, call)
-    return _minimal(envelope) if mvi == "minimal" else envelope
+    # Picked fields make the level custom, and only the minimal one leaves out its own name (LAFS 9.1, 9.2).
+    is_minimal = mvi == "minimal" and not (isinstance(outcome, Success) and outcome.disclosure == "custom")
+    return _minimal(envelope) if is_minimal else envelope
 
 
 def expand_minimal(document: Document, call: Call) -> Document:

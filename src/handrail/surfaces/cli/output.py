@@ -18,6 +18,7 @@ from handrail.surfaces.cli.values import Problem, shown
 
 if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
     from handrail.ports import Settings
+    from handrail.surfaces.cli.rows import Command
 
 TIMEOUT_SECONDS = 30
 MOST_SECONDS = 3600
@@ -71,8 +72,9 @@ def output_of(
     if envelope not in ("cli", "lafs"):
         troubles.append(_bad_setting("HANDRAIL_ENVELOPE", str(envelope), "cli or lafs"))
         envelope = "cli"
+    chosen, envelope = _overruled(parsed, chosen, str(envelope))
     compact = environment.get("HANDRAIL_COMPACT", "")
-    if compact not in _SWITCH:
+    if compact not in _SWITCH and "compact" not in parsed.options:
         troubles.append(_bad_setting("HANDRAIL_COMPACT", compact, "1 or 0"))
     output = Output(
         format=chosen,
@@ -84,6 +86,23 @@ def output_of(
         is_json_asked=chosen == "json" and bool(parsed.formats),
     )
     return output, troubles
+
+
+def _overruled(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, str]:
+    """What a variable or a setting says gives way where a flag of this call asks for something else."""
+    options = parsed.options
+    is_stream = "stream" in options
+    if not parsed.formats:
+        chosen = "json" if is_stream or (chosen == "raw" and not _takes_raw(parsed)) else chosen
+    if "envelope" not in options and (is_stream or chosen == "raw"):
+        envelope = "cli"
+    return chosen, envelope
+
+
+def _takes_raw(parsed: Parsed) -> bool:
+    """Whether this call could be answered raw, so that a default of raw means it too."""
+    clashing = {"fields", "field", "budget", "out", "envelope"} & set(parsed.options)
+    return parsed.command is None or (not clashing and not _not_raw(parsed, parsed.command))
 
 
 def written_on(
@@ -131,15 +150,8 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
     """Raw bytes have no envelope and no fields, and few commands have them."""
     if output.format != "raw" or parsed.command is None:
         return []
-    problems = []
-    command = parsed.command
-    name, value = command["raw_when"]
-    given = {param["name"]: value for param, value in parsed.values}
-    if not command["raw"]:
-        problems.append(Problem(param="--format", problem=f"raw is not offered by `{command['path']}`"))
-    elif name and (name not in given or given[name] != (value or given[name])):
-        only = f"--{name} {value}".rstrip()
-        problems.append(Problem(param="--format", problem=f"raw is offered with {only} only"))
+    why = _not_raw(parsed, parsed.command)
+    problems = [Problem(param="--format", problem=why)] if why else []
     if output.envelope == "lafs":
         problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
     problems += [
@@ -148,6 +160,17 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
         if flag in parsed.options
     ]
     return problems
+
+
+def _not_raw(parsed: Parsed, command: Command) -> str:
+    """Why the command has no raw bytes to give here; empty when it has."""
+    name, value = command["raw_when"]
+    given = {param["name"]: value for param, value in parsed.values}
+    if not command["raw"]:
+        return f"raw is not offered by `{command['path']}`"
+    if name and (name not in given or given[name] != (value or given[name])):
+        return "raw is offered with " + f"--{name} {value}".rstrip() + " only"
+    return ""
 
 
 def out_problems(parsed: Parsed, output: Output) -> list[Problem]:

@@ -32,4 +32,44 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R22",
         says="A budget never refuses a write: its reply shrinks to the minimal level with a notice.",
     ),
+    Promise(
+        "disclosure.every-flag",
+        source="truth, R24",
+        says="Every operation works under every disclosure flag that it offers, by execution.",
+    ),
+    Promise(
+        "disclosure.budgets",
+        source="truth, R24",
+        says="A budget reduces an answer and holds, or is refused with the least value that works.",
+    ),
+    Promise(
+        "disclosure.custom",
+        source="truth, R24; LAFS 9.1, 9.2",
+        says="`custom` is what an answer with picked fields says; nobody can ask for it.",
+    ),
+    Promise(
+        "disclosure.flags-first",
+        source="truth, R24; LAFS 5.2",
+        says="A flag beats a variable and a setting, and nothing speaks of flags that nobody gave.",
+    ),
+    Promise(
+        "concurrency.deletes",
+        source="truth, R27",
+        says="Deletes, sweeps and listings of different sessions do not disturb each other.",
+    ),
+    Promise(
+        "concurrency.ends-in-time",
+        source="truth, R27",
+        says="A deadline or a signal ends a call within a second, also while it waits for a lock.",
+    ),
+    Promise(
+        "gate.lock-before-claim",
+        source="truth, R28",
+        says="A lock that stays busy leaves the confirm token usable.",
+    ),
+    Promise(
+        "gate.workspace",
+        source="truth, R28",
+        says="A confirm token belongs to a project where its operation does, and nowhere else.",
+    ),
 )
