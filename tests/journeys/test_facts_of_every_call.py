@@ -80,7 +80,7 @@ def test_facts_count_whichever_call_brings_them_at_a_step(
 @pytest.mark.promise("truth.facts.every-call")
 @pytest.mark.parametrize("pending", ["choice", "action"])
 def test_facts_count_at_a_choice_and_at_an_action(runtime: Runtime, pending: str) -> None:
-    action = {"type": "action", "id": "act", "title": "Act", "operation": "http.get", "params": {}}
+    action = {"type": "action", "id": "act", "title": "Act", "operation": "workflow.list", "params": {}}
     part = choice("way", option("left"), option("right")) if pending == "choice" else action
     first = begun(runtime, part)
     token = first["pending"]["choices"][0]["token"] if pending == "choice" else first["ackToken"]

@@ -160,12 +160,13 @@ def _document(content: bytes) -> Any:
 
 
 def _invalid(entry: CatalogEntry) -> Fault:
-    reserved = any(problem.code == "reserved_id" for problem in entry.problems)
+    errors = [problem for problem in entry.problems if problem.severity == "error"]
+    reserved = any(problem.code == "reserved_id" for problem in errors)
     return Fault(
         WORKFLOW_ID_RESERVED if reserved else WORKFLOW_INVALID,
-        f"The workflow file {quoted(entry.source_ref)} cannot be used: {entry.problems[0].message}"[:1024],
+        f"The workflow file {quoted(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
         details={
             "workflow_id": entry.id,
-            "problems": [problem_row(problem) for problem in entry.problems[:20]],
+            "problems": [problem_row(problem) for problem in errors[:20]],
         },
     )

@@ -79,7 +79,9 @@ def contract_trouble(contract: Contract) -> list[Problem]:
         edit = added("/schema/properties/kind", kind)
         return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
     wrong = violations(contract.schema, contract.example) if contract.example else []
-    return [_example_problem(one) for one in wrong]
+    misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
+    # A misspelt member is not missing as well.
+    return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
 
 
 def _schema_problem(trouble: Trouble) -> Problem:

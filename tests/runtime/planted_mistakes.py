@@ -1,0 +1,249 @@
+"""Mistakes that authors make, what they must be told, and whether it is certain what was meant."""
+
+from __future__ import annotations
+
+from tests.runtime.intended_files import GONE, Mistake, instead, misspelt, unsure, written
+
+KEYS = (
+    misspelt("/steps/0", "title", "titel"),
+    misspelt("/steps/0", "prompt", "promt"),
+    misspelt("/steps/0", "id", "Id"),
+    misspelt("", "agentRole", "agent_role"),
+    misspelt("", "description", "descripton"),
+    misspelt("/steps/2", "maxIterations", "max_iterations"),
+    misspelt("/steps/2", "body", "steps", '"steps": [\n        {\n          "id": "read"'),
+    misspelt("/steps/2/forEach", "as", "item"),
+    misspelt("/steps/0", "prompt", "instructions"),
+    misspelt("/steps/8", "when", "if"),
+    misspelt("/inputs/size", "enum", "values"),
+    misspelt("/inputs/size", "default", "defaultValue"),
+    misspelt("/conditions/0", "op", "operator"),
+    misspelt("/conditions/0", "input", "var"),
+    misspelt("/steps/3/options/0", "set", "sets"),
+    misspelt("/steps/3/options/0", "label", "title", '"title": "Left"'),
+    misspelt("/steps/6", "params", "parameters"),
+    misspelt("/steps/7", "templateId", "template", '"template":'),
+    misspelt("/steps/0/output", "contractRef", "contract_ref"),
+    misspelt("", "guidance", "metaGuidance"),
+    misspelt("", "questions", "clarificationPrompts"),
+    misspelt("", "schema", "jsonSchema", base="contract"),
+    misspelt("", "example", "exmaple", base="contract"),
+    Mistake(
+        "runCondition",
+        "unknown_key",
+        "/steps/8/runCondition",
+        '"runCondition"',
+        changes=(("/steps/8/when", GONE), ("/steps/8/runCondition", {"var": "size", "equals": "large"})),
+    ),
+    Mistake(
+        "outputContract",
+        "unknown_key",
+        "/steps/0/outputContract",
+        '"outputContract"',
+        changes=(
+            ("/steps/0/output", GONE),
+            ("/steps/0/outputContract", {"contractRef": "wr.contracts.plan"}),
+        ),
+    ),
+    Mistake(
+        "recommendedPreferences",
+        "unknown_key",
+        "/recommendedPreferences",
+        '"recommendedPreferences"',
+        changes=(
+            ("/recommended", GONE),
+            (
+                "/recommendedPreferences",
+                {"recommendedAutonomy": "guided", "recommendedRiskPolicy": "balanced"},
+            ),
+        ),
+    ),
+    instead("unknown_key", "/steps/0/titel", "Plan the work", '"titel"'),
+    unsure(instead("unknown_key", "/steps/0/titel", "Other", '"titel"')),
+    unsure(instead("unknown_key", "/steps/0/retryPolicy", 3, '"retryPolicy"')),
+)
+
+VALUES = (
+    instead("bad_value", "/conditions/0/op", "=="),
+    instead("bad_value", "/conditions/0/op", "eq"),
+    instead("bad_value", "/conditions/0/op", "Equals"),
+    unsure(instead("bad_value", "/conditions/0/op", "~=")),
+    instead("bad_value", "/conditions/0/kind", "compre"),
+    instead("bad_value", "/inputs/note/type", "str"),
+    instead("bad_value", "/inputs/live/type", "bool"),
+    instead("bad_value", "/recommended/autonomy", "Guided"),
+    instead("bad_value", "/inputs/size/default", "smal"),
+    instead("bad_value", "/inputs/live/default", "false"),
+    instead("bad_value", "/inputs/retries/default", "3"),
+    instead("wrong_type", "/guidance", "Say what you saw."),
+    instead("wrong_type", "/steps/0/functionRefs", "verify_claim", '"functionRefs": "verify_claim"'),
+    instead("wrong_type", "/steps/2/maxIterations", "5", '"maxIterations": "5"'),
+    instead("wrong_type", "/steps/5/count", "3", '"count": "3"'),
+    instead("wrong_type", "/steps/4/body/0/prompt", ["Work."], '"prompt": ['),
+    instead("bad_value", "/steps/8/userOnly/choiceKind", "scope_boundary"),
+    instead("bad_id", "/steps/8/id", "Report"),
+    instead("bad_id", "/id", "Project.Intended"),
+    unsure(instead("duplicate_id", "/steps/8/id", "plan", '"id": "plan",\n      "title": "Report"')),
+    instead("missing_key", "/steps/8/when", {"var": "size", "equals": "large"}, '"var"'),
+    Mistake(
+        "repeated in the enum",
+        "bad_value",
+        "/inputs/size/enum/2",
+        '"large"\n      ]',
+        changes=(("/inputs/size/enum/-", "large"),),
+    ),
+    Mistake(
+        "one value for in",
+        "bad_value",
+        "/conditions/0/value",
+        '"value": "large"',
+        changes=(("/conditions/0/op", "in"),),
+        is_certain=False,
+    ),
+    Mistake(
+        "crossed lengths",
+        "bad_value",
+        "/steps/0/validation/0/maximum",
+        '"maximum": 10',
+        changes=(("/steps/0/validation/0", {"type": "length", "minimum": 200, "maximum": 10}),),
+    ),
+    Mistake("no limit", "missing_key", "/steps/5", "", changes=(("/steps/5/maxIterations", GONE),)),
+    Mistake("no title", "missing_key", "/steps/4/body/0", "", changes=(("/steps/4/body/0/title", GONE),)),
+    Mistake("no id", "missing_key", "/steps/8", "", changes=(("/steps/8/id", GONE),)),
+    Mistake("no type", "missing_key", "/steps/6", "", changes=(("/steps/6/type", GONE),)),
+)
+
+NAMES = (
+    instead("undeclared_name", "/steps/0/prompt", "Plan {{nte}} for a {{size}} change."),
+    instead("bad_placeholder", "/steps/0/prompt", "Plan ${note} for a {{size}} change."),
+    instead("bad_placeholder", "/steps/0/prompt", "Plan {{note|upper}} for a {{size}} change."),
+    instead("undeclared_name", "/steps/0/prompt", "Plan {{inputs.note}} for a {{size}} change."),
+    instead("undeclared_name", "/steps/1/promptBlocks/goal", "The plan of {{noet}} is checked."),
+    instead("undeclared_name", "/steps/2/body/0/prompt", "Read {{flie}}, number {{at}}."),
+    unsure(instead("undeclared_name", "/steps/8/prompt", "Report {{at}} {{found}} {{retries}}.")),
+    instead("undeclared_name", "/steps/6/params/query", "{{ntoe}}"),
+    instead("undeclared_name", "/steps/7/args/subject", "the change of {{noote}}"),
+    unsure(instead("bad_placeholder", "/steps/8/title", "Report {{note}}")),
+    unsure(instead("bad_placeholder", "/steps/8/prompt", "{{#if live}}Yes{{/if}} {{found}} {{retries}}.")),
+    instead("undeclared_name", "/conditions/0/input", "sise"),
+    unsure(instead("undeclared_name", "/steps/1/requireConfirmation/input", "production")),
+    instead("undeclared_name", "/steps/2/forEach/input", "fiels"),
+    instead("undeclared_name", "/steps/8/userOnly/input", "noets"),
+    instead("bad_value", "/steps/3/options/1/set/size", "lagre"),
+    instead("bad_value", "/steps/3/options/1/set/size", "Large"),
+    instead("bad_value", "/conditions/0/value", "larg"),
+    instead("bad_value", "/steps/1/requireConfirmation/value", "true"),
+    Mistake(
+        "no list",
+        "not_a_list",
+        "/steps/2/forEach/input",
+        '"input": "files"',
+        changes=(("/inputs/files/type", "string"),),
+    ),
+)
+
+_IMPOSSIBLE = {"type": "object", "properties": {"n": {"enum": []}}, "required": ["n"]}
+IDS = (
+    instead("unknown_id", "/steps/5/when", "is_lagre"),
+    instead("unknown_id", "/steps/0/output/contractRef", "wr.contracts.plann"),
+    instead("unknown_id", "/steps/0/functionRefs/0", "verify_clam"),
+    instead("unknown_id", "/steps/1/promptBlocks/procedure/1/refId", "wr.refs.note_first"),
+    instead("unknown_id", "/steps/7/templateId", "wr.templates.verificaton_pass"),
+    instead("unknown_id", "/features/0", "wr.features.mode_guidanc"),
+    instead("unknown_id", "/steps/1/gates/0/assessmentId", "fitnes"),
+    instead("unknown_id", "/steps/6/operation", "workflow.lst"),
+    instead("read_too_early", "/steps/1/when/artifact", "wr.plna"),
+    instead("undeclared_name", "/steps/1/when/field", "goall"),
+    misspelt("/steps/7/args", "subject", "subjet")._replace(code="bad_argument"),
+    misspelt("/steps/1/gates/0/followups", "severe", "sever")._replace(code="unknown_id"),
+    Mistake(
+        "impassable gate",
+        "impassable_gate",
+        "/steps/1/gates/0/followups",
+        '"followups"',
+        changes=(("/steps/1/gates/0/followups/minor", "Look."),),
+        is_certain=False,
+    ),
+    Mistake(
+        "read too early",
+        "read_too_early",
+        "/steps/1/when/artifact",
+        '"artifact": "wr.handoff"',
+        changes=(("/steps/1/when", {"kind": "compare", "artifact": "wr.handoff", "op": "exists"}),),
+        is_certain=False,
+    ),
+    Mistake(
+        "impossible rule",
+        "unsatisfiable_contract",
+        "/steps/4/body/0/validation",
+        '"validation": [\n            {\n              "type": "schema"',
+        changes=(
+            (
+                "/steps/4/body/0/validation",
+                [{"type": "schema", "schema": _IMPOSSIBLE}],
+            ),
+        ),
+        is_certain=False,
+    ),
+)
+
+TEXTS = (
+    written("trailing comma", '"Say what you saw."', '"Say what you saw.",', '"Say what you saw.",'),
+    written("line comment", '"name": "Intended",', '"name": "Intended", // the name', "// the name"),
+    written("block comment", '"inputs": {', '/* all of them */ "inputs": {', "/* all"),
+    written("hash comment", '"steps": [', '# steps\n  "steps": [', "# steps"),
+    written("single quotes", '"Intended"', "'Intended'", "'Intended'"),
+    written("curly quotes", '"Intended"', "“Intended”", "“Intended”"),
+    written("True", '"required": true', '"required": True', "True"),
+    written("bare key", '"name": "Intended"', 'name: "Intended"', "name:"),
+    written("no comma", '"name": "Intended",', '"name": "Intended"', '"Intended"'),
+    unsure(written("raw line break", "{{note}} for", "{{note}}\nfor", '"Plan {{note}}')),
+    written("byte order mark", "{", "\ufeff{", "\ufeff"),
+    unsure(
+        written(
+            "cut off",
+            '"needs_user_artifact",\n        "input": "note"\n      }\n    }\n  ]\n}',
+            '"needs_user_artifact",',
+            '"needs_user_artifact",',
+        )
+    ),
+    written("trailing comma", '"One row."', '"One row.",', '"One row.",', base="contract"),
+    written("trailing comma", '"Be careful."', '"Be careful.",', '"Be careful.",', base="foreign"),
+    written("comment", '"metaGuidance"', '// why\n  "metaGuidance"', "// why", base="foreign"),
+    written("single quotes", '"Elsewhere"', "'Elsewhere'", "'Elsewhere'", base="foreign"),
+    written("True", "true", "True", "True", base="foreign"),
+)
+
+_SUMMARY = "/schema/properties/summary"
+_ROWS = "/schema/properties/rows"
+CONTRACTS = (
+    instead("broken_contract", f"{_SUMMARY}/type", "strng", base="contract"),
+    instead("broken_contract", f"{_SUMMARY}/type", "text", base="contract"),
+    unsure(instead("broken_contract", f"{_ROWS}/items/$ref", "#/$defs/wor", base="contract")),
+    instead("broken_contract", f"{_ROWS}/items/$ref", "#/definitions/row", base="contract"),
+    misspelt(_SUMMARY, "minLength", "minLenght", base="contract")._replace(code="broken_contract"),
+    unsure(instead("broken_contract", f"{_SUMMARY}/minLength", "3", base="contract")),
+    instead("broken_contract", "/schema/required/1", "sumary", base="contract"),
+    unsure(instead("broken_contract", "/example/summary", 3, '"summary": 3', base="contract")),
+    misspelt("/example", "summary", "sumary", base="contract")._replace(code="broken_contract"),
+    instead("broken_contract", "/example/kind", "project.tabel", base="contract"),
+    instead("bad_id", "/id", "wr.contracts.table", base="contract"),
+    Mistake(
+        "no kind",
+        "broken_contract",
+        "/schema",
+        '"schema"',
+        changes=(("/schema/properties/kind", GONE),),
+        base="contract",
+    ),
+    Mistake(
+        "no schema", "missing_key", "", "", changes=(("/schema", GONE),), base="contract", is_certain=False
+    ),
+)
+
+ELSEWHERE = (
+    unsure(instead("wrong_type", "/steps", "none", base="foreign")),
+    Mistake("no name", "missing_key", "", "", changes=(("/name", GONE),), base="foreign", is_certain=False),
+)
+
+MISTAKES: tuple[Mistake, ...] = (*KEYS, *VALUES, *NAMES, *IDS, *TEXTS, *CONTRACTS, *ELSEWHERE)

@@ -1,0 +1,139 @@
+"""Every planted mistake is told at its place, and what the answer offers gives back what was meant."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.runtime.examined_workflows import Examined, WorkflowText, examine_texts
+from handrail.workflows.catalog import Catalog
+from handrail.workflows.compiling.project_contracts import read_checked_contract
+from handrail.workflows.edits import edit_rows
+from handrail.workflows.problem import Problem
+from tests.runtime.intended_files import BASES, Base, Mistake, put, take
+from tests.runtime.planted_mistakes import MISTAKES
+
+SOURCES: dict[Base, str] = {
+    "workflow": "intended.json",
+    "foreign": "elsewhere.json",
+    "contract": "contracts/project.contracts.table.json",
+}
+MOST_REPAIRS = 5
+
+each = pytest.mark.parametrize("mistake", MISTAKES, ids=[mistake.name for mistake in MISTAKES])
+
+
+def examined(base: Base, text: str) -> Examined:
+    catalog = Catalog(entries=())
+    [found] = examine_texts(catalog, [WorkflowText(source=SOURCES[base], text=text)])
+    return found
+
+
+def errors(found: Examined) -> list[Problem]:
+    return [problem for problem in found.problems if problem.severity == "error"]
+
+
+def meaning(base: Base, text: str) -> Any:
+    """What a file compiles to: the hash of a workflow, the whole of a contract."""
+    if base == "contract":
+        return read_checked_contract(text.encode(), SOURCES[base]).contract
+    pinned = examined(base, text).pinned
+    return None if pinned is None else pinned.workflow_hash
+
+
+def edited(text: str, problem: Problem) -> str:
+    """The text with the problem's edit applied, as any program could do it."""
+    for row in edit_rows(problem.edit):
+        if row["op"] == "rewrite":
+            text = rewritten(text, row)
+        else:
+            document = json.loads(text)
+            patched(document, row)
+            text = json.dumps(document, indent=2)
+    return text
+
+
+def rewritten(text: str, row: dict[str, Any]) -> str:
+    lines = text.splitlines(keepends=True)[: row["line"] - 1]
+    start = sum(map(len, lines)) + int(row["column"]) - 1
+    return text[:start] + str(row.get("text", "")) + text[start + int(row.get("length", 0)) :]
+
+
+def patched(document: Any, row: dict[str, Any]) -> None:
+    """RFC 6902, the four operations that are used."""
+    match row["op"]:
+        case "remove":
+            take(document, row["path"])
+        case "move":
+            put(document, row["path"], take(document, row["from"]))
+        case "replace":
+            take_and_put(document, row)
+        case "add":
+            put(document, row["path"], row["value"])
+        case other:
+            raise AssertionError(f"no operation of a JSON Patch: {other}")
+
+
+def take_and_put(document: Any, row: dict[str, Any]) -> None:
+    """What is replaced must be there."""
+    holder: Any = document
+    for part in row["path"].split("/")[1:]:
+        plain = part.replace("~1", "/").replace("~0", "~")
+        holder = holder[int(plain)] if isinstance(holder, list) else holder[plain]
+    put(document, row["path"], row["value"])
+
+
+def repaired(mistake: Mistake) -> tuple[str, int]:
+    """The broken text after every edit that is offered, one after another."""
+    text = mistake.broken
+    for applied in range(MOST_REPAIRS):
+        offered = [problem for problem in errors(examined(mistake.base, text)) if problem.edit]
+        if not offered:
+            return text, applied
+        text = edited(text, offered[0])
+    return text, MOST_REPAIRS
+
+
+@pytest.mark.parametrize("base", list(BASES))
+def test_what_was_meant_is_without_any_error(base: Base) -> None:
+    text = json.dumps(BASES[base], indent=2)
+
+    assert errors(examined(base, text)) == []
+    assert meaning(base, text) is not None
+
+
+def test_there_are_at_least_ninety_and_most_can_be_repaired_by_a_program() -> None:
+    certain = [mistake for mistake in MISTAKES if mistake.is_certain]
+
+    assert len(MISTAKES) >= 90
+    assert len(certain) >= 90
+    assert len({mistake.name for mistake in MISTAKES}) == len(MISTAKES)
+
+
+@each
+def test_a_planted_mistake_is_told_at_its_place_with_its_code(mistake: Mistake) -> None:
+    text = mistake.broken
+
+    found = errors(examined(mistake.base, text))
+
+    assert found, "the mistake was not noticed"
+    first = found[0]
+    assert (first.code, first.pointer) == (mistake.code, mistake.pointer)
+    if first.code != "missing_key":  # what is missing has the place of what it is missing in
+        assert first.line == text[: text.index(mistake.marker)].count("\n") + 1
+    assert first.fix.endswith((".", "?"))
+
+
+@each
+def test_what_is_offered_gives_back_what_was_meant(mistake: Mistake) -> None:
+    text, applied = repaired(mistake)
+
+    if mistake.is_certain:
+        intended = json.dumps(BASES[mistake.base], indent=2)
+        assert applied > 0
+        assert errors(examined(mistake.base, text)) == []
+        assert meaning(mistake.base, text) == meaning(mistake.base, intended)
+    elif applied:
+        assert errors(examined(mistake.base, text)) == []
