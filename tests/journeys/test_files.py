@@ -77,6 +77,20 @@ def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> lis
     return started
 
 
+@pytest.mark.promise("truth.files.names-are-given")
+def test_the_placeholders_of_a_function_are_filled_like_those_of_a_prompt(runtime: Runtime) -> None:
+    workflow_id = give(
+        runtime,
+        step("a", functionRefs=["verify"]),
+        inputs={"tool": {"type": "string"}},
+        functions={"verify": "Run {{tool}}."},
+    )
+
+    first = start(runtime, workflowId=workflow_id, context={"tool": "make check"})
+
+    assert "verify: Run make check." in first["pending"]["prompt"]
+
+
 @pytest.mark.promise("truth.files.values-fit")
 @pytest.mark.parametrize(
     ("part", "pointer"),

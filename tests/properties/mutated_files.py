@@ -89,7 +89,7 @@ def _mutate(document: dict[str, Any], chance: random.Random) -> None:
         case 0:
             del holder[key]
         case 1 if isinstance(holder, dict):
-            holder[_typo(key, chance)] = holder.pop(key)
+            holder[_typo(str(key), chance)] = holder.pop(key)
         case 2 if isinstance(holder, list):
             holder.insert(key, copy.deepcopy(holder[key]))
         case 3:

@@ -16,6 +16,8 @@ import msgspec
 import pytest
 
 from handrail.engine.simulation.simulate import simulate
+from handrail.runtime.examined_workflows import WorkflowText, examine_texts
+from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.dialect.detection import is_foreign
@@ -124,6 +126,42 @@ def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
     report = simulate(compilation.pinned.workflow)
     assert report.coverage.reached == report.coverage.total
     assert report.problems == ()
+
+
+@each_file
+def test_no_file_is_refused_for_what_its_dialect_does_not_ask_for(path: Path) -> None:
+    [found] = examine_texts(Catalog(entries=()), [WorkflowText(source=path.name, text=path.read_text())])
+
+    assert [problem for problem in found.problems if problem.severity == "error"] == []
+    assert found.pinned is not None
+    assert all(not problem.edit for problem in found.problems if problem.code == "undeclared_name")
+
+
+@each_file
+def test_comparisons_of_texts_look_past_case(path: Path) -> None:
+    reading = read_workflow(path.read_bytes())
+    assert reading.workflow is not None
+
+    exact = [
+        one for one in comparisons_in(reading.document) if is_text_comparison(one) and not one.get("lenient")
+    ]
+
+    assert exact == []
+
+
+def comparisons_in(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if value.get("kind") == "compare":
+            yield value
+        for inner in value.values():
+            yield from comparisons_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from comparisons_in(inner)
+
+
+def is_text_comparison(condition: dict[str, Any]) -> bool:
+    return condition["op"] in ("equals", "not_equals", "contains") and isinstance(condition["value"], str)
 
 
 @each_file

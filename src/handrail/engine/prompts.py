@@ -66,12 +66,12 @@ def prompt_at(
     match occasion:
         case "reply":
             told = _functions_before(history, workflow, node) if wanted else ()
-            parts += _definitions(workflow, [name for name in wanted if name not in told])
+            parts += _definitions(workflow, [name for name in wanted if name not in told], facts)
             parts += _references(workflow.references) if _is_first_step(history, node) else []
         case "rehydrate":
             told = _functions_before(history, workflow, node) if workflow.functions else ()
-            parts += _definitions(workflow, wanted)
-            parts += _recap_definitions(workflow, [name for name in told if name not in wanted])
+            parts += _definitions(workflow, wanted, facts)
+            parts += _recap_definitions(workflow, [name for name in told if name not in wanted], facts)
             parts += _references(workflow.references)
         case never:
             assert_never(never)
@@ -187,14 +187,14 @@ def _is_first_step(history: History, node: Node) -> bool:
     return first is not None and history.nodes[first].state == node.state
 
 
-def _definitions(workflow: CompiledWorkflow, names: Iterable[str]) -> list[str]:
+def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts) -> list[str]:
     known = [name for name in names if name in workflow.functions]
-    return [f"{name}: {workflow.functions[name]}" for name in known]
+    return [f"{name}: {filled(workflow.functions[name], facts)}" for name in known]
 
 
-def _recap_definitions(workflow: CompiledWorkflow, names: list[str]) -> list[str]:
+def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:
     """Functions of earlier steps, as far as their budget goes; what is left out is counted."""
-    texts = _definitions(workflow, names)
+    texts = _definitions(workflow, names, facts)
     kept, used = [], 0
     for text in texts:
         used += len(text.encode())

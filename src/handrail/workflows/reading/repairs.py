@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.single_keys import native_members
-from handrail.workflows.edits import NO_EDIT, Edit, EditOperation, added, removed, renamed
+from handrail.workflows.edits import NO_EDIT, Edit, added, removed, renamed
 from handrail.workflows.reading.condition_grammar import OPERATORS
 from handrail.workflows.reading.findings import child, meant, surely_meant
 from handrail.workflows.reading.json_words import JsonType
@@ -168,21 +168,6 @@ def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) ->
     else:
         found = native_members(name, value[name], known)
     return {} if any(key in value for key in found) else found
-
-
-def moved_to_extra(document: Json, pointer: str) -> Edit:
-    """The member kept under `extra`, where facts without meaning here have their place."""
-    if not isinstance(document, dict):
-        return NO_EDIT
-    extra = document.get("extra")
-    if pointer.count("/") == 1:
-        opened = NO_EDIT if isinstance(extra, dict) else added("/extra", {})
-        return (*opened, EditOperation(op="move", source=pointer, path=f"/extra{pointer}"))
-    opened = NO_EDIT if isinstance(extra, dict) else added("/extra", {})
-    if not isinstance(extra, dict) or not isinstance(extra.get("parts"), dict):
-        opened = (*opened, *added("/extra/parts", {}))
-    path = "/extra/parts/" + pointer.replace("~", "~0").replace("/", "~1")
-    return (*opened, EditOperation(op="move", source=pointer, path=path))
 
 
 _CONVERTED: tuple[JsonType, ...] = ("string", "boolean", "array", "number")
