@@ -213,6 +213,19 @@ def test_contracts_are_kept_beside_the_workflows() -> None:
     assert (broken.source_ref, told) == ("broken.json", ["unreadable"])
 
 
+def test_a_contract_that_cannot_be_one_or_that_another_file_defines_is_broken() -> None:
+    wrong = contract("team.contracts.change", b'{"schema": {"type": "object", "required": "rows"}}')
+    first, second = contract("team.contracts.table"), contract("team.contracts.table")
+
+    catalog = build_catalog([wrong, first, second])
+
+    assert list(catalog.contracts) == ["team.contracts.table"]
+    assert [(one.id, [problem.code for problem in one.problems]) for one in catalog.broken_contracts] == [
+        ("team.contracts.change", ["broken_contract"]),
+        ("team.contracts.table", ["shadowed_id"]),
+    ]
+
+
 def test_of_two_contracts_with_one_id_the_first_counts() -> None:
     first = contract("team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "First."}')
     second = contract("b/team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "Second."}')
