@@ -16,5 +16,8 @@ Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_aut
 RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
 """How much risk an agent's choices may carry, least first."""
 
+PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
+"""Combinations of the two that people choose by name (PACK, presets)."""
+
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""

@@ -19,7 +19,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.shape import Shape
 from handrail.contract.tokens.confirm import refusal
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.contract.vocabulary import Autonomy, PresetName, RiskPolicy
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.history import History
 from handrail.engine.plans.writing import planned
@@ -29,6 +29,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, wait_for_writer
 from handrail.runtime.show_preferences import (
+    PRESETS,
     ShownPreferences,
     baseline_of,
     global_preferences,
@@ -43,6 +44,9 @@ class SetPreferences(GatedInput, frozen=True, kw_only=True):
     """Where, and what changes; what is left out stays."""
 
     session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
+        UNSET
+    )
+    preset: Annotated[PresetName, Meta(description="Both at once, by the name of a preset.")] | UnsetType = (
         UNSET
     )
     autonomy: Annotated[Autonomy, Meta(description="How far to go without the user.")] | UnsetType = UNSET
@@ -61,17 +65,31 @@ def set_preferences(rt: Runtime, request: SetPreferences) -> DryRun | Success:
 
 
 def _wanted(request: SetPreferences) -> PreferencesDelta:
+    if request.preset is not UNSET:
+        if request.autonomy is not UNSET or request.risk_policy is not UNSET:
+            raise _both_given()
+        named = next(one for one in PRESETS if one.id == request.preset)
+        return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
     delta = PreferencesDelta(
         autonomy=None if request.autonomy is UNSET else request.autonomy,
         risk_policy=None if request.risk_policy is UNSET else request.risk_policy,
     )
     if delta != PreferencesDelta():
         return delta
-    expected = "autonomy or riskPolicy"
+    expected = "preset, autonomy or riskPolicy"
     raise Fault(
         E_VALIDATION,
-        "Nothing is asked for: give --autonomy, --risk-policy or both.",
+        "Nothing is asked for: give --preset, or --autonomy, --risk-policy or both.",
         details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
+    )
+
+
+def _both_given() -> Fault:
+    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
+    return Fault(
+        E_VALIDATION,
+        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
+        details={"problems": [problem]},
     )
 
 

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.contract.vocabulary import Autonomy, PresetName, RiskPolicy
 from handrail.engine.events import Preferences
 from handrail.engine.history import History
 from handrail.engine.preferences import DEFAULT_PREFERENCES
@@ -19,6 +19,27 @@ from handrail.ports import Settings
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+
+
+class Preset(Answer, frozen=True, kw_only=True):
+    """A combination that people choose by name."""
+
+    id: PresetName
+    label: str
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+
+
+PRESETS = (
+    Preset(id="guided", label="Guided", autonomy="guided", risk_policy="conservative"),
+    Preset(
+        id="full_auto_with_stops",
+        label="Full auto with stops",
+        autonomy="full_auto_stop_on_user_deps",
+        risk_policy="balanced",
+    ),
+    Preset(id="full_auto", label="Full auto", autonomy="full_auto_never_stop", risk_policy="conservative"),
+)
 
 
 class ShowPreferences(Input, frozen=True, kw_only=True):
@@ -38,6 +59,9 @@ class ShownPreferences(Answer, frozen=True, kw_only=True):
     risk_policy: RiskPolicy
     source: Literal["user", "default"]
     takes_effect: str
+    preset: PresetName | None
+    """The name of this combination, if it has one."""
+    presets: tuple[Preset, ...] = PRESETS
 
 
 def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences | Success:
@@ -50,11 +74,14 @@ def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences 
 
 def global_preferences(settings: Settings) -> ShownPreferences:
     is_chosen = settings.autonomy is not None or settings.risk_policy is not None
+    autonomy = settings.autonomy or DEFAULT_PREFERENCES.autonomy
+    risk_policy = settings.risk_policy or DEFAULT_PREFERENCES.risk_policy
     return ShownPreferences(
         scope="global",
         session_id=None,
-        autonomy=settings.autonomy or DEFAULT_PREFERENCES.autonomy,
-        risk_policy=settings.risk_policy or DEFAULT_PREFERENCES.risk_policy,
+        autonomy=autonomy,
+        risk_policy=risk_policy,
+        preset=_preset_of(autonomy, risk_policy),
         source="user" if is_chosen else "default",
         takes_effect="In sessions that begin from now on; running ones keep theirs.",
     )
@@ -68,8 +95,14 @@ def session_preferences(history: History) -> ShownPreferences:
         autonomy=held.autonomy,
         risk_policy=held.risk_policy,
         source="default" if history.baseline is None else "user",
-        takes_effect="At the next step of each run; the pending one keeps what it began with.",
+        preset=_preset_of(held.autonomy, held.risk_policy),
+        takes_effect="From the next call on that continues, retries or saves.",
     )
+
+
+def _preset_of(autonomy: Autonomy, risk_policy: RiskPolicy) -> PresetName | None:
+    named = (one.id for one in PRESETS if (one.autonomy, one.risk_policy) == (autonomy, risk_policy))
+    return next(named, None)
 
 
 def baseline_of(history: History) -> Preferences:

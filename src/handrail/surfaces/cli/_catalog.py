@@ -512,7 +512,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "preferences set": {
         "path": "preferences set",
-        "usage": "handrail preferences set [--session ID] [--autonomy full_auto_never_stop|full_auto_stop_on_user_deps|guided] [--risk-policy aggressive|balanced|conservative] [flags]",
+        "usage": "handrail preferences set [--session ID] [--preset full_auto|full_auto_with_stops|guided] [--autonomy full_auto_never_stop|full_auto_stop_on_user_deps|guided] [--risk-policy aggressive|balanced|conservative] [flags]",
         "summary": "Set how far agents may go on their own: in new sessions, or in one session.",
         "operation": "preferences.set",
         "effect": "gated",
@@ -520,11 +520,12 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "--session", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "One session; by default what new sessions begin with."},
+            {"name": "--preset", "value": "full_auto|full_auto_with_stops|guided", "choices": ("full_auto", "full_auto_with_stops", "guided"), "is_required": False, "environment": "", "text": "Both at once, by the name of a preset."},
             {"name": "--autonomy", "value": "full_auto_never_stop|full_auto_stop_on_user_deps|guided", "choices": ("full_auto_never_stop", "full_auto_stop_on_user_deps", "guided"), "is_required": False, "environment": "", "text": "How far to go without the user."},
             {"name": "--risk-policy", "value": "aggressive|balanced|conservative", "choices": ("aggressive", "balanced", "conservative"), "is_required": False, "environment": "", "text": "How much risk to take."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail preferences set --autonomy guided --dry-run --compact", "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact"),
+        "examples": ("handrail preferences set --preset full_auto_with_stops --dry-run --compact", "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact"),
         "errors": ("VALIDATION_ERROR", "E_VALIDATION", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_UNSUPPORTED_VERSION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_CONFIG", "E_IO", "KEYRING_INVALID", "E_FORBIDDEN", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "keys rotate": {

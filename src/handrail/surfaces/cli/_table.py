@@ -516,6 +516,7 @@ COMMANDS: dict[str, Command] = {
         "effect": "gated",
         "params": (
             {"name": "session", "flag": "--session", "kind": "id", "value": "ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "preset", "flag": "--preset", "kind": "choice", "value": "full_auto|full_auto_with_stops|guided", "position": 0, "required": False, "choices": ("full_auto", "full_auto_with_stops", "guided"), "least": 0, "most": 0, "is_plural": False},
             {"name": "autonomy", "flag": "--autonomy", "kind": "choice", "value": "full_auto_never_stop|full_auto_stop_on_user_deps|guided", "position": 0, "required": False, "choices": ("full_auto_never_stop", "full_auto_stop_on_user_deps", "guided"), "least": 0, "most": 0, "is_plural": False},
             {"name": "riskPolicy", "flag": "--risk-policy", "kind": "choice", "value": "aggressive|balanced|conservative", "position": 0, "required": False, "choices": ("aggressive", "balanced", "conservative"), "least": 0, "most": 0, "is_plural": False},
         ),

@@ -95,4 +95,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R33",
         "A bundle whose session moved on, and every import as new, makes a session of its own and says so.",
     ),
+    Promise(
+        "truth.presets",
+        "truth, R33",
+        "The presets Guided, Full auto with stops and Full auto exist by name, with their labels.",
+    ),
 )

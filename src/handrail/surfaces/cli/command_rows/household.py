@@ -23,7 +23,7 @@ HOUSEHOLD_ROWS = (
         operation="preferences.set",
         spellings=(_SESSION,),
         examples=(
-            "handrail preferences set --autonomy guided --dry-run --compact",
+            "handrail preferences set --preset full_auto_with_stops --dry-run --compact",
             "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact",
         ),
     ),

@@ -102,10 +102,11 @@ def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ("Autonomy", one_line(payload["autonomy"])),
         ("Risk", one_line(payload["risk_policy"])),
         ("Set by", one_line(payload["source"])),
+        ("Preset", next((one["label"] for one in payload["presets"] if one["id"] == payload["preset"]), "")),
         ("Effect", one_line(payload["takes_effect"])),
     ]
-    flags = "--autonomy guided|full_auto_stop_on_user_deps|full_auto_never_stop"
-    change = f"handrail preferences set {flags} --dry-run --human"
+    names = "|".join(one["id"] for one in payload["presets"])
+    change = f"handrail preferences set --preset {names} --dry-run --human"
     return [
         f"{where}:",
         *(INDENT + line for line in as_aligned(rows, page.width - 2)),
