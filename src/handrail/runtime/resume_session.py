@@ -20,7 +20,7 @@ from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import counted
 from handrail.engine.history import History
 from handrail.engine.place import Place, begun_at, is_same_place, place_of
-from handrail.engine.reply import ToolCall
+from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.ports import SessionStamp
 from handrail.projections.overview import imported_from
 from handrail.projections.resuming import (
@@ -41,6 +41,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
+from handrail.runtime.source_drift import source_warnings
 from handrail.runtime.workflow_catalog import project_of
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -85,6 +86,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     why_matched: list[str]
     snippet: str = ""
     imported_from: str = ""
+    warnings: list[ReplyWarning] = []
+    """Of its workflow's file, where that no longer means what it meant at the start."""
     next_call: ToolCall
 
 
@@ -112,7 +115,7 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     if not is_matched and wanted.query and not _is_exact(wanted.query):
         found = latest(looked.subjects, wanted.here, most=MOST_FOUND + 1)
         scope = f"{scope}; the latest sessions instead"
-    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held)) for held in found[:MOST_FOUND])
+    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held, project)) for held in found[:MOST_FOUND])
     is_cut = len(found) > MOST_FOUND or not looked.is_whole
     page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
@@ -136,7 +139,7 @@ def work_in_progress(rt: Runtime, project: str) -> WorkHere:
         if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
     ]
     return WorkHere(
-        candidates=tuple(_candidate(rt, looked, found) for found in latest(mine, here)),
+        candidates=tuple(_candidate(rt, looked, found, project) for found in latest(mine, here)),
         damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
     )
 
@@ -250,9 +253,10 @@ def _healthy(rt: Runtime, session_id: SessionId, workflows: dict[str, CompiledWo
     return session.history
 
 
-def _candidate(rt: Runtime, looked: _Looked, found: Found) -> Candidate:
+def _candidate(rt: Runtime, looked: _Looked, found: Found, project: str) -> Candidate:
     subject = found.subject
     history = looked.histories[subject.session_id]
+    warnings: tuple[ReplyWarning, ...] = ()
     if subject.run_id is None:
         title, token = "", session_token(rt.keys, history)
     else:
@@ -260,6 +264,8 @@ def _candidate(rt: Runtime, looked: _Looked, found: Found) -> Candidate:
         tip = preferred_tip(history, subject.run_id)
         title = title_at(looked.workflows[run.workflow_hash], tip)
         token = state_token(rt.keys, history.session_id, tip)
+        if found.is_here:
+            warnings = source_warnings(rt.library, rt.workspace, project, run)
     return Candidate(
         session_id=subject.session_id,
         run_id=subject.run_id or "",
@@ -272,6 +278,7 @@ def _candidate(rt: Runtime, looked: _Looked, found: Found) -> Candidate:
         why_matched=list(found.why),
         imported_from=imported_from(history),
         snippet=found.snippet,
+        warnings=list(warnings),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 

@@ -124,10 +124,12 @@ CASES: list[tuple[str, Spoil, str, str]] = [
     ("skill_sync", with_(), "pass", ""),
     ("update", with_(), "warn", "handrail update --check"),
     ("release_readiness", with_(), "fail", "CI"),
+    ("release_readiness", facts(method="editable"), "pass", ""),
 ]
 
 
 @pytest.mark.promise("cli.skill-minimum")
+@pytest.mark.promise("truth.checkout-is-fine")
 @pytest.mark.parametrize(("name", "spoil", "status", "fix"), CASES)
 def test_a_check_sees_what_it_is_for(
     runtime: Runtime, name: str, spoil: Spoil, status: str, fix: str

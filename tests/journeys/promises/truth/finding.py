@@ -100,4 +100,14 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R33",
         "The presets Guided, Full auto with stops and Full auto exist by name, with their labels.",
     ),
+    Promise(
+        "truth.drift-by-meaning",
+        "truth, R33",
+        "A workflow file that changed is told by its meaning, contracts included, by a reread and by resume.",
+    ),
+    Promise(
+        "truth.checkout-is-fine",
+        "truth, R33",
+        "`doctor` does not fail a checkout for a record that only a release has.",
+    ),
 )

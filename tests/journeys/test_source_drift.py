@@ -1,0 +1,67 @@
+"""A workflow file that changes under a run: told by what it means, wherever the run is found again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.ports import WorkflowFile
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.journeys.conversation import answer, rehydrate, start
+
+CONTRACT: dict[str, Any] = {
+    "id": "project.contracts.note",
+    "artifactKind": "project.note",
+    "schema": {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "project.note"}}},
+    "example": {"kind": "project.note"},
+    "guidance": "Say it.",
+}
+WORKFLOW: dict[str, Any] = {
+    "id": "project.noted",
+    "name": "Noted",
+    "description": "For a journey.",
+    "steps": [
+        {"id": "one", "title": "One", "prompt": "Do it.", "output": {"contractRef": "project.contracts.note"}}
+    ],
+}
+
+
+def put(runtime: Runtime, workflow: bytes, contract: bytes) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held[:] = [
+        WorkflowFile(source_kind="project", source_ref="noted.json", content=workflow),
+        WorkflowFile(source_kind="project", source_ref="note.json", content=contract, holds="contract"),
+    ]
+
+
+def drift_told(runtime: Runtime, first: dict[str, Any]) -> tuple[bool, bool]:
+    """Whether reading again tells it, and whether finding the run does."""
+    (found,) = answer(runtime, "session.resume", query=first["session"]["sessionId"])["items"]
+    read = rehydrate(runtime, first)
+    told = [[one["code"] for one in held.get("warnings", [])] for held in (read, found)]
+    return "WORKFLOW_SOURCE_DIFFERS" in told[0], "WORKFLOW_SOURCE_DIFFERS" in told[1]
+
+
+@pytest.mark.promise("truth.drift-by-meaning")
+@pytest.mark.parametrize(
+    ("workflow", "contract", "expected"),
+    [
+        (json.dumps(WORKFLOW, indent=4), json.dumps(CONTRACT), False),
+        (json.dumps(dict(reversed(WORKFLOW.items()))), json.dumps(CONTRACT, indent=1), False),
+        (json.dumps(WORKFLOW | {"name": "Other"}), json.dumps(CONTRACT), True),
+        (json.dumps(WORKFLOW), json.dumps(CONTRACT | {"guidance": "Say something else."}), True),
+        ("{", json.dumps(CONTRACT), True),
+    ],
+)
+def test_only_a_change_of_meaning_is_told(
+    runtime: Runtime, workflow: str, contract: str, expected: bool
+) -> None:
+    put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
+    first = start(runtime, workflowId="project.noted")
+
+    put(runtime, workflow.encode(), contract.encode())
+
+    assert drift_told(runtime, first) == (expected, expected)
