@@ -2,7 +2,7 @@
 
 Judged by the compiled workflow: a file that was only laid out anew has not changed, and one whose contract
 changed beside it has. Only a rehydrate and a resume say so: they tell of the world as it is now. The reply
-to an ack is rebuilt from recorded facts on every replay, so it cannot (docs/decisions/0011-recovering-the-place.md).
+to an ack is rebuilt from recorded facts on every replay, so it cannot (docs/decisions/0011).
 """
 
 # ruff: noqa: PLC0415 - runs of bundled workflows do not pay for the compiler
