@@ -120,3 +120,8 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path, place: str) -> N
 
     assert caught.value.kind.code == "E_NOT_FOUND"
     assert caught.value.message == f'The directory "{(tmp_path / place).parent}" does not exist.'
+
+
+@pytest.mark.parametrize("directory", ["nul\0byte", "half \ud83d"])
+def test_a_name_that_no_directory_can_have_is_refused(tmp_path: Path, directory: str) -> None:
+    check_refused(tmp_path, directory, "E_VALIDATION")

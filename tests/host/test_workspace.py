@@ -180,7 +180,7 @@ def test_a_relative_wish_becomes_absolute(root: str, monkeypatch: pytest.MonkeyP
     assert LocalWorkspace({}).project("repository") == root
 
 
-@pytest.mark.parametrize("missing", ["nowhere", "repository/.git/HEAD"])
+@pytest.mark.parametrize("missing", ["nowhere", "repository/.git/HEAD", "nul\0byte", "half \ud83d"])
 def test_a_project_that_is_no_directory_is_refused(root: str, missing: str) -> None:
     asked = os.path.join(os.path.dirname(root), missing)
 

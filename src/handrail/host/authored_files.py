@@ -26,7 +26,12 @@ class ProjectFiles:
 
     def place(self, project: str, directory: str, name: str) -> FilePlace:
         named = os.path.expanduser(directory) if directory else os.path.join(project, _OWN_DIRECTORY)
-        resolved = os.path.realpath(named)
+        try:
+            resolved = os.path.realpath(named)
+        except ValueError:  # a null byte, or half of a surrogate pair
+            raise Fault(
+                E_VALIDATION, f"No directory can have the name {quoted(named)}.", details={"param": "to"}
+            ) from None
         if not directory and not _is_inside(resolved, os.path.realpath(project)):
             raise Fault(
                 E_VALIDATION,

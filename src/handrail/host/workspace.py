@@ -29,7 +29,7 @@ class LocalWorkspace:
             here = _working_directory()
             return _git_root(here) or here
         # The working directory comes resolved, so a name with a link in it must mean the same project.
-        path = os.path.realpath(os.path.expanduser(named))
+        path = _resolved(named)
         if not os.path.isdir(path):
             raise Fault(
                 E_VALIDATION,
@@ -60,6 +60,14 @@ class LocalWorkspace:
     def account(self) -> str:
         named = self._environment.get("USER") or self._environment.get("USERNAME") or str(os.getuid())
         return make_readable(named)
+
+
+def _resolved(named: str) -> str:
+    """The place without links; a name that no file can have stays as it is, and is found nowhere."""
+    try:
+        return os.path.realpath(os.path.expanduser(named))
+    except ValueError:  # a null byte, or half of a surrogate pair
+        return named
 
 
 def _is_ref(name: str) -> bool:

@@ -65,14 +65,14 @@ class Client:
 
     def hang_up(self) -> None:
         """Close the end that the server reads from."""
-        if self._writing >= 0:
-            os.close(self._writing)
-            self._writing = -1
+        descriptor, self._writing = self._writing, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def stop_listening(self) -> None:
-        if self._reading >= 0:
-            os.close(self._reading)
-            self._reading = -1
+        descriptor, self._reading = self._reading, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def rest(self) -> bytes:
         """Everything until the server closes its end."""
@@ -110,5 +110,8 @@ def piped(sent: bytes, adapter: Adapter, limits: Limits = LIMITS) -> bytes:
             client.send(sent)
             client.hang_up()
 
-        threading.Thread(target=write, daemon=True).start()
-        return client.rest()
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        heard = client.rest()
+        writer.join(BOUND_SECONDS)
+        return heard
