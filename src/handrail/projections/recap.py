@@ -5,12 +5,12 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.contract.newest_within import encoded_size, newest_rows, newest_within
 from handrail.engine.events import Blocked
 from handrail.engine.history import (
     History,
@@ -44,8 +44,6 @@ AFTER_THE_END = "After the end"
 _LONGEST_ESCAPE = 6
 """Bytes that JSON may need for one of text, so that no cut takes more than it must."""
 
-_T = TypeVar("_T", bound=msgspec.Struct)
-
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """The recap of a rehydrate: the way to the node, and what lies below its step if it was left already."""
@@ -70,24 +68,6 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """What an agent that forked from a node does not remember: the branches that were already there."""
     return _with_notes(Recap(entries=[]), history, workflow, node_id, ())
-
-
-def newest_within(items: Iterable[_T], budget: int) -> tuple[list[_T], int]:
-    """Of items that come newest first, those that fit as they are encoded, oldest first; what they take."""
-    kept: list[_T] = []
-    used = 0
-    for item in items:
-        size = encoded_size(item)
-        if used + size > budget:
-            break
-        kept.append(item)
-        used += size
-    return kept[::-1], used
-
-
-def encoded_size(item: msgspec.Struct) -> int:
-    """How much of a reply an item takes, with the comma behind it."""
-    return len(msgspec.json.encode(item)) + 1
 
 
 def _with_notes(
@@ -227,25 +207,20 @@ def _entry(history: History, workflow: CompiledWorkflow, node: Node, text: str) 
 
 def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
     """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
-    current = current_artifacts(history, node_id)
-    shown, _ = newest_within(
-        (
-            RecapArtifact(kind=artifact.kind, step_id=artifact.step_id, body=artifact.body)
-            for artifact in reversed(current)
-        ),
+    return newest_rows(
+        current_artifacts(history, node_id),
+        lambda held: RecapArtifact(kind=held.kind, step_id=held.step_id, body=held.body),
         ARTIFACT_BUDGET_BYTES,
     )
-    return shown, len(current) - len(shown)
 
 
 def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]:
     """The same for steps and loops that the run passed by."""
-    entries = skipped_at(history, node_id)
-    shown, _ = newest_within(
-        (SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id) for entry in reversed(entries)),
+    return newest_rows(
+        skipped_at(history, node_id),
+        lambda entry: SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id),
         SKIPPED_BUDGET_BYTES,
     )
-    return shown, len(entries) - len(shown)
 
 
 def _blocked_at(history: History, node: Node) -> Blocked | None:

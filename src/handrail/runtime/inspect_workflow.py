@@ -9,11 +9,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.newest_within import encoded_size, first_within
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
 from handrail.engine.history import Run
-from handrail.projections.workflow_diff import differences
+from handrail.projections.workflow_diff import Difference, differences
 from handrail.runtime.find_run import find_run
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.pinning import pin
@@ -39,6 +40,10 @@ from handrail.workflows.conditions import Condition, ConditionId
 Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
 
 MOST_CHANGES = 100
+PART_BYTES = 24_576
+"""Of steps, or of the changes in a diff: the first that fit."""
+LONGEST_VALUE_BYTES = 2_048
+"""Of a value before or after a change; of a longer one only the place is told."""
 
 
 class InspectWorkflow(Input, frozen=True, kw_only=True):
@@ -106,6 +111,8 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     capabilities: dict[str, str] = {}
     recommended: Recommended = Recommended()
     steps: list[StepOutline] = []
+    """The first that fit; the compiled form has all."""
+    steps_omitted: int = 0
     source: str = ""
     compiled: dict[str, Any] = {}
     diff: WorkflowDiff | UnsetType = UNSET
@@ -127,6 +134,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     entry, source = find_workflow(catalog, request.workflow_id)
     pinned = pin(catalog, entry, source)
     compared = None if request.run is UNSET else find_run(rt, request.run)
+    steps, steps_omitted = _steps(pinned) if part == "steps" else ([], 0)
     detail = WorkflowDetail(
         id=entry.id,
         name=source.name,
@@ -141,7 +149,8 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         inputs=input_outlines(pinned.workflow.inputs) if part in ("summary", "inputs") else [],
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
-        steps=list(_outlines(_readable(pinned.workflow).steps)) if part == "steps" else [],
+        steps=steps,
+        steps_omitted=steps_omitted,
         source=entry.content.decode() if part == "source" else "",
         compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
         diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
@@ -166,16 +175,27 @@ def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
         pinned_hash=run.workflow_hash,
         is_same=run.workflow_hash == pinned.workflow_hash,
         change_count=len(found),
-        changes=[
-            SourceChange(
-                pointer=one.pointer,
-                action=one.action,
-                before=UNSET if one.action == "added" else one.before,
-                after=UNSET if one.action == "removed" else one.after,
-            )
-            for one in found[:MOST_CHANGES]
-        ],
+        changes=first_within(map(_change, found[:MOST_CHANGES]), PART_BYTES)[0],
     )
+
+
+def _change(one: Difference) -> SourceChange:
+    return SourceChange(
+        pointer=one.pointer,
+        action=one.action,
+        before=UNSET if one.action == "added" else _value(one.before),
+        after=UNSET if one.action == "removed" else _value(one.after),
+    )
+
+
+def _value(held: Any) -> Any:
+    return held if encoded_size(held) <= LONGEST_VALUE_BYTES else UNSET
+
+
+def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
+    outlines = list(_outlines(_readable(pinned.workflow).steps))
+    shown, _ = first_within(outlines, PART_BYTES)
+    return shown, len(outlines) - len(shown)
 
 
 def _check_parts(request: InspectWorkflow, part: Part) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from handrail.contract.newest_within import encoded_size
 from handrail.contract.outcome import Page
 from handrail.contract.tokens.cursor import cursor_scope, read_cursor
 from handrail.contract.tokens.purpose_keys import CURSOR
@@ -15,6 +16,8 @@ from handrail.runtime.runtime import Runtime
 
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
+PAGE_BYTES = 32_768
+"""A page ends before it takes more, whatever limit was asked for; one row goes however long it is."""
 
 _T = TypeVar("_T")
 
@@ -38,18 +41,25 @@ def page_of(
     """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
     limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
     after = place_before(runtime, called, request)
-    window: list[_T] = []
-    has_more = False
+    rows: list[Any] = []
+    sort_keys: list[tuple[str, ...]] = []
+    has_more, used = False, 0
     for item in items:
         if after is not None and sort_key(item) <= after:
             continue
-        if len(window) == limit:
+        if len(rows) == limit:
             has_more = True
             break
-        window.append(item)
+        made = msgspec.to_builtins(row(item))
+        used += encoded_size(made)
+        if rows and used > PAGE_BYTES:
+            has_more = True
+            break
+        rows.append(made)
+        sort_keys.append(sort_key(item))
     return Page(
-        items=tuple(msgspec.to_builtins(row(item)) for item in window),
-        sort_keys=tuple(sort_key(item) for item in window),
+        items=tuple(rows),
+        sort_keys=tuple(sort_keys),
         limit=limit,
         has_more=has_more,
     )

@@ -27,13 +27,14 @@ from handrail.contract.ledger import (
     fold_ledger,
     removed_constraints,
 )
+from handrail.contract.newest_within import first_within, newest_within
 from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success
 from handrail.contract.shape import Shape
 from handrail.contract.wording import quoted
 from handrail.projections.ledger import ledger_entries
 from handrail.runtime.find_run import FoundRun, find_run
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.paging import page_of, place_before
+from handrail.runtime.paging import PAGE_BYTES, page_of, place_before
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import require_healthy
@@ -42,6 +43,14 @@ DEFAULT_LIMIT = 100
 MOST_ENTRIES = 1_000
 MOST_OFFSET = 10**9
 MOST_PATTERNS = 50
+LIST_BYTES = 8_192
+"""Of each list in the state: the newest that fit."""
+_LISTS = {
+    "constraints": "constraints",
+    "references": "references",
+    "decisions": "decisions",
+    "open_issues": "openIssues",
+}
 
 Mode: TypeAlias = Literal["full", "delta", "summary"]
 
@@ -83,6 +92,13 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     )
 
 
+class ShownView(LedgerView, frozen=True, kw_only=True):
+    """`view=state` as it is told: of each list the newest that fit."""
+
+    omitted: dict[str, int] | UnsetType = UNSET
+    """Where something was left out: how much of each list. The entries hold all of it."""
+
+
 class _Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """The whole ledger; `checksums[k]` is the one after k entries."""
 
@@ -104,7 +120,7 @@ def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
     _check_fitting(request, mode)
     ledger = _ledger(rt, _found(rt, request.run_id))
     if request.view == "state":
-        return _success(ledger, fold_ledger(ledger.entries))
+        return _success(ledger, _shown(fold_ledger(ledger.entries)))
     match mode:
         case "full":
             return _full(ledger, request, patterns)
@@ -122,6 +138,15 @@ def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
             )
         case never:
             assert_never(never)
+
+
+def _shown(view: LedgerView) -> ShownView:
+    """The view with the newest of each list that fit, and how many are left out."""
+    held = msgspec.structs.asdict(view)
+    lists = {name: newest_within(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
+    omitted = {name: len(held[name]) - len(shown) for name, shown in lists.items()}
+    left = {_LISTS[name]: count for name, count in omitted.items() if count}
+    return ShownView(**held | {name: tuple(shown) for name, shown in lists.items()}, omitted=left or UNSET)
 
 
 def _found(rt: Runtime, asked: str) -> FoundRun:
@@ -171,13 +196,16 @@ def _full(ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Succ
         entries=(),
         checksum=_checksum(request, ledger, ledger.version),
     )
+    window = [msgspec.to_builtins(entry) for entry in chosen[offset : offset + limit]]
+    fitting, _ = first_within(window, PAGE_BYTES)
+    items = tuple(fitting or window[:1])
     page = Page(
-        items=tuple(msgspec.to_builtins(entry) for entry in chosen[offset : offset + limit]),
+        items=items,
         list_key="entries",
         style="offset",
         limit=limit,
         offset=offset,
-        has_more=offset + limit < len(chosen),
+        has_more=offset + len(items) < len(chosen),
         total=len(chosen),
     )
     return _success(ledger, document, page)
@@ -276,7 +304,7 @@ OPERATION = Operation(
     summary="Show the context ledger of a run: whole, what is new, or only where it stands.",
     input=ShowLedger,
     output=LedgerDocument,
-    variants=(LedgerDelta, LedgerSummary, LedgerView),
+    variants=(LedgerDelta, LedgerSummary, ShownView),
     perform=show_ledger,
     shape=Shape(select="top", rows="entries"),
     default_sort="version, entryId",

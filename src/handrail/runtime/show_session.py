@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.ids import NodeId, RunId
+from handrail.contract.newest_within import newest_rows, newest_within
+from handrail.contract.outcome import Fault
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
+from handrail.contract.wording import quoted
+from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, way_to
-from handrail.engine.navigate import leaf_at
+from handrail.engine.navigate import ExitedLoop, SkippedStep, leaf_at
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
 from handrail.projections.graph_drawing import draw_run
 from handrail.projections.lineage import (
+    CurrentArtifact,
     capabilities_at,
     current_artifacts,
     divergences_at,
@@ -27,7 +34,7 @@ from handrail.projections.lineage import (
 )
 from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
 from handrail.projections.session_facts import session_project
-from handrail.projections.timeline import timeline
+from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
@@ -36,20 +43,26 @@ from handrail.runtime.sessions import Session
 from handrail.runtime.soundness import banner_of
 from handrail.workflows.compiled import CompiledWorkflow
 
-MOST_NODES = 200
-"""Nodes of one run that a summary lists; the newest ones are kept."""
-MOST_FACTS = 50
-"""The same for gaps, artifacts, skipped steps and ended loops."""
-MOST_NOTES = 20
-"""Notes of the session itself, or of one run, that a summary lists; the newest ones are kept."""
+LIST_BYTES = 6_144
+"""Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
+RUNS_BYTES = 49_152
+"""Of all runs together; the latest is always told."""
+MOST_TIPS = 50
 NOTE_CHARACTERS = 500
-"""Of one of these; a report or a bundle has the whole."""
+"""Of one of the notes; a report or a bundle has the whole."""
+MOST_MOMENTS = 200
+"""Of the timeline, before its bytes are counted."""
+LABEL_CHARACTERS = 80
+"""Of a title in the drawing."""
 
 
 class ShowSession(Input, frozen=True, kw_only=True):
     """Which session."""
 
     session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    run: (
+        Annotated[str, Meta(description="Only this run of it.", min_length=1, max_length=128)] | UnsetType
+    ) = UNSET
 
 
 class StepNoteRow(Answer, frozen=True, kw_only=True):
@@ -140,6 +153,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     node_count: int
     fork_count: int
     tips: list[str]
+    """The newest; `omitted` tells how many of this and the other lists are not here."""
     preferred_tip: str
     preferences: dict[str, str]
     capabilities: dict[str, str]
@@ -154,6 +168,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     nodes: list[NodeRow]
     nodes_omitted: int = 0
     graph: list[str]
+    omitted: dict[str, int] = {}
+    """By the name of a list: how many of its older items are left out."""
 
 
 class HealthRow(Answer, frozen=True, kw_only=True):
@@ -209,6 +225,7 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     """The newest notes of the session itself, oldest first."""
     notes_omitted: int = 0
     runs: list[RunRow]
+    runs_omitted: int = 0
     timeline: list[TimelineRow]
     """The newest nodes of all runs and notes of the session in the order of the log; told at level full."""
 
@@ -218,6 +235,8 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     session = find_session(rt, request.session_id)
     history = session.history
     is_lost = not session.is_sound and not history.head  # nobody knows what was in it
+    notes, notes_omitted = newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
+    runs = _runs(rt, history, request.run)
     return SessionSummary(
         session_id=history.session_id,
         status="unreadable" if is_lost else session_status(history),
@@ -228,20 +247,38 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         event_count=history.head,
         last_activity=history.last_at,
         imported=_import_row(history),
-        notes=[_note_row(held) for held in tuple(history.session_notes.values())[-MOST_NOTES:]],
-        notes_omitted=max(0, len(history.session_notes) - MOST_NOTES),
-        runs=[_run_row(rt, history, run_id) for run_id in history.runs],
-        timeline=[
-            TimelineRow(
-                index=entry.index,
-                at=entry.at,
-                lane=entry.lane,
-                what=entry.what,
-                node_id=entry.node_id,
-                step_id=entry.step_id,
-            )
-            for entry in timeline(history, MOST_NODES)
-        ],
+        notes=notes,
+        notes_omitted=notes_omitted,
+        runs=runs,
+        runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
+        timeline=newest_rows(timeline(history, MOST_MOMENTS), _timeline_row, LIST_BYTES)[0],
+    )
+
+
+def _runs(rt: Runtime, history: History, asked: str | UnsetType) -> list[RunRow]:
+    """The latest runs that fit, oldest first, the latest of all in any case; or the one that is asked for.
+
+    Raises Fault RUN_NOT_FOUND.
+    """
+    if asked is not UNSET:
+        if asked not in history.runs:
+            message = f"Session {history.session_id} has no run {quoted(asked)}."
+            raise Fault(RUN_NOT_FOUND, message, details={"run_id": asked})
+        return [_run_row(rt, history, RunId(asked))]
+    newest = sorted(history.runs, key=lambda run_id: history.runs[run_id].index, reverse=True)
+    rows = (_run_row(rt, history, run_id) for run_id in newest)
+    shown, _ = newest_within(rows, RUNS_BYTES)
+    return shown or [_run_row(rt, history, run_id) for run_id in newest[:1]]
+
+
+def _timeline_row(entry: TimelineEntry) -> TimelineRow:
+    return TimelineRow(
+        index=entry.index,
+        at=entry.at,
+        lane=entry.lane,
+        what=entry.what,
+        node_id=entry.node_id,
+        step_id=entry.step_id,
     )
 
 
@@ -280,9 +317,25 @@ def _is_cut(notes: Notes) -> bool:
 def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
     run = run_overview(history, run_id)
     workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
-    shown = run.graph.nodes[-MOST_NODES:]
     tip = run.graph.preferred_tip
     noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
+    gaps = newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
+    artifacts = newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
+    divergences = newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
+    skipped = newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
+    loops = newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
+    notes = newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
+    nodes = newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
+    graph = newest_rows(draw_run(run.graph, lambda node: _label(node, workflow)), str, LIST_BYTES)
+    counts = {
+        "tips": max(0, len(run.graph.tips) - MOST_TIPS),
+        "gaps": gaps[1],
+        "artifacts": artifacts[1],
+        "divergences": divergences[1],
+        "skipped": skipped[1],
+        "loops": loops[1],
+        "graph": graph[1],
+    }
     return RunRow(
         id=run_id,
         workflow_id=run.workflow_id,
@@ -294,35 +347,40 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
         ledger_version=run.ledger_version,
         node_count=len(run.graph.nodes),
         fork_count=run.fork_count,
-        tips=list(run.graph.tips),
+        tips=list(run.graph.tips[-MOST_TIPS:]),
         preferred_tip=run.graph.preferred_tip,
         preferences=msgspec.structs.asdict(preferences_at(history, tip)),
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
-        gaps=_gap_rows(history, tip),
-        artifacts=[
-            ArtifactRow(
-                kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
-            )
-            for held in current_artifacts(history, tip)[-MOST_FACTS:]
-        ],
-        divergences=[
-            DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
-            for told in divergences_at(history, tip)[-MOST_FACTS:]
-        ],
-        skipped=[
-            SkippedRow(step_id=entry.step_id, condition_id=entry.condition_id)
-            for entry in skipped_at(history, tip)[-MOST_FACTS:]
-        ],
-        loops=[
-            LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
-            for entry in loop_exits_at(history, tip)[-MOST_FACTS:]
-        ],
-        notes=[_step_note_row(history, node) for node in noted[-MOST_NOTES:]],
-        notes_omitted=max(0, len(noted) - MOST_NOTES),
-        nodes=[_node_row(history, run, node) for node in shown],
-        nodes_omitted=len(run.graph.nodes) - len(shown),
-        graph=draw_run(run.graph, lambda node: _label(node, workflow))[:MOST_NODES],
+        gaps=gaps[0],
+        artifacts=artifacts[0],
+        divergences=divergences[0],
+        skipped=skipped[0],
+        loops=loops[0],
+        notes=notes[0],
+        notes_omitted=notes[1],
+        nodes=nodes[0],
+        nodes_omitted=nodes[1],
+        graph=graph[0],
+        omitted={name: count for name, count in counts.items() if count},
     )
+
+
+def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
+    return ArtifactRow(
+        kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
+    )
+
+
+def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
+    return DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
+
+
+def _skipped_row(entry: SkippedStep) -> SkippedRow:
+    return SkippedRow(step_id=entry.step_id, condition_id=entry.condition_id)
+
+
+def _loop_row(entry: ExitedLoop) -> LoopRow:
+    return LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
 
 
 def _closed_row(history: History, run_id: RunId) -> ClosedRow | None:
@@ -330,18 +388,18 @@ def _closed_row(history: History, run_id: RunId) -> ClosedRow | None:
     return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
 
 
-def _gap_rows(history: History, tip: NodeId) -> list[GapRow]:
-    still_open = {gap.gap_id for gap in open_gaps(history, tip)}
-    return [
-        GapRow(
-            id=gap.gap_id,
-            severity=gap.severity,
-            reason=gap.reason,
-            summary=gap.summary,
-            is_open=gap.gap_id in still_open,
-        )
-        for gap in gaps_at(history, tip)[-MOST_FACTS:]
-    ]
+def _open_ids(history: History, tip: NodeId) -> frozenset[str]:
+    return frozenset(gap.gap_id for gap in open_gaps(history, tip))
+
+
+def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
+    return GapRow(
+        id=gap.gap_id,
+        severity=gap.severity,
+        reason=gap.reason,
+        summary=gap.summary,
+        is_open=gap.gap_id in still_open,
+    )
 
 
 def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
@@ -363,7 +421,8 @@ def _label(node: Node, workflow: CompiledWorkflow) -> str:
     what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
     if not isinstance(node.state, Running):
         return f"{what}done"
-    return f"{what}{leaf_at(workflow, node.state).title}"
+    title = leaf_at(workflow, node.state).title
+    return what + (title if len(title) <= LABEL_CHARACTERS else title[: LABEL_CHARACTERS - 1] + "…")
 
 
 OPERATION = Operation(
@@ -378,7 +437,7 @@ OPERATION = Operation(
             "minimal": ("session_id", "status", "health"),
             "standard": (
                 *("session_id", "status", "health", "goal", "project", "branch", "event_count"),
-                *("last_activity", "imported", "notes", "notes_omitted", "runs"),
+                *("last_activity", "imported", "notes", "notes_omitted", "runs", "runs_omitted"),
             ),
             "full": None,
         },
@@ -392,5 +451,11 @@ OPERATION = Operation(
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
         ),
     ),
-    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "RUN_NOT_FOUND",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
 )

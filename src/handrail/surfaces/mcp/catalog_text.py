@@ -47,6 +47,8 @@ def workflow_text(inspected: dict[str, Any]) -> str:
     lines.extend(_mode(workflow))
     lines.extend(f"input {_input(held)}" for held in workflow.get("inputs", ()))
     lines.extend(_outline(workflow.get("steps", ())))
+    if "stepsOmitted" in workflow:
+        lines.append(f"{workflow['stepsOmitted']} more steps are left out to keep this short.")
     lines.append(f"Start it: {call_text('start_workflow', _start(workflow))}")
     if "project" in inspected:
         lines.append(f"Project {one_line(inspected['project'])}")

@@ -30,6 +30,7 @@ LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
 LONGEST_URI = 512
 LONGEST_DESCRIPTION = 300
 _BOTH: Audience = ("user", "assistant")
+_OUTLINE = ("steps", "stepsOmitted")
 _ESCAPED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
@@ -165,14 +166,15 @@ def _workflow(runtime: Runtime, workflow_id: str) -> str:
     """The summary with its inputs, and the outline of the steps, in one document."""
     summary = told(runtime, "workflow.inspect", {"workflowId": workflow_id})
     outlined = told(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
-    steps = {"steps": outlined["workflow"]["steps"]}
+    steps = {name: outlined["workflow"][name] for name in _OUTLINE if name in outlined["workflow"]}
     return _json({**summary, "workflow": {**summary["workflow"], **steps}})
 
 
-def _graph(runtime: Runtime, run_id: str) -> str:
-    found = find_run(runtime, run_id)
-    shown = told(runtime, "session.show", {"sessionId": found.session.history.session_id})
-    (run,) = (run for run in shown["runs"] if run["id"] == found.run.run_id)
+def _graph(runtime: Runtime, named: str) -> str:
+    found = find_run(runtime, named)
+    session_id, run_id = found.session.history.session_id, found.run.run_id
+    shown = told(runtime, "session.show", {"sessionId": session_id, "run": run_id})
+    (run,) = shown["runs"]
     return _json({"session_id": shown["session_id"], "health": shown["health"], "run": run})
 
 

@@ -40,4 +40,14 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R12",
         says="A used token with other content is refused in the first words, with the call that stores it.",
     ),
+    Promise(
+        "recap.one-budget",
+        source="truth, R15",
+        says="Entries, branches and what followed share 12 KB as encoded; what is left out is counted.",
+    ),
+    Promise(
+        "reads.bounded",
+        source="truth, R15",
+        says="Every read of the largest session stays within its budget, on every surface.",
+    ),
 )

@@ -29,8 +29,11 @@ SESSION_ROWS = (
     Row(
         path="session show",
         operation="session.show",
-        spellings=(SESSION,),
-        examples=("handrail session show SESSION_ID --compact",),
+        spellings=(SESSION, Spelling(field="run", value="RUN_ID")),
+        examples=(
+            "handrail session show SESSION_ID --compact",
+            "handrail session show SESSION_ID --run RUN_ID --compact",
+        ),
     ),
     Row(
         path="session events",

@@ -114,6 +114,9 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     lines += as_aligned([row for row in facts if row[1]], page.width)
     notes = _notes(session, "notes of the session")
     lines += ["", *notes] if notes else []
+    if session.get("runs_omitted"):
+        earlier = counted(session["runs_omitted"], "earlier run")
+        lines += ["", f"{earlier} left out; one of them: handrail session show {name} --run RUN_ID --human"]
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
@@ -138,8 +141,9 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     for line, equal in itertools.groupby(one_line(one) for one in run.get("graph", [])):
         times = len(list(equal))
         lines.append(INDENT + cut(line, page.width - 12) + (f"  ({times} times)" if times > 1 else ""))
-    if run.get("nodes_omitted"):
-        lines.append(f"{INDENT}{counted(run['nodes_omitted'], 'older node')} not in the list of nodes.")
+    earlier = run.get("omitted", {}).get("graph", 0)
+    if earlier:
+        lines.insert(1, f"{INDENT}{counted(earlier, 'line')} of the graph before these.")
     preferences = run.get("preferences", {})
     forks = run.get("fork_count", 0)
     rows = [

@@ -57,6 +57,10 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if workflow.get(name):
             shown = _SHOWN[name](workflow[name], page) if name in _SHOWN else value_lines(workflow[name])
             lines += ["", f"{name.capitalize()}:", *(INDENT + line for line in shown)]
+    if workflow.get("stepsOmitted"):
+        lines.append(
+            f"{INDENT}{counted(workflow['stepsOmitted'], 'more step')} left out; --part compiled has all."
+        )
     start = f"handrail run start {workflow_id} --request-id KEY --human"
     return [*lines, "", *as_aligned([("Start it", start)])]
 
