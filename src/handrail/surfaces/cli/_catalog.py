@@ -277,7 +277,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session show": {
         "path": "session show",
-        "usage": "handrail session show ID [flags]",
+        "usage": "handrail session show ID [--run RUN_ID] [flags]",
         "summary": "Show one session: status, health and the graph of each run.",
         "operation": "session.show",
         "effect": "read",
@@ -285,10 +285,11 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The id of the session."},
+            {"name": "--run", "value": "RUN_ID", "choices": (), "is_required": False, "environment": "", "text": "Only this run of it."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--expand", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session show SESSION_ID --compact",),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "EXPAND_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "examples": ("handrail session show SESSION_ID --compact", "handrail session show SESSION_ID --run RUN_ID --compact"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "EXPAND_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session events": {
         "path": "session events",

@@ -281,6 +281,7 @@ COMMANDS: dict[str, Command] = {
         "effect": "read",
         "params": (
             {"name": "sessionId", "flag": "", "kind": "id", "value": "ID", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "run", "flag": "--run", "kind": "text", "value": "RUN_ID", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--expand", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "takes_project": False,
