@@ -154,7 +154,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         ],
         "global_flags": list(command["globals"]),
         "expand": [] if called is None else list(called.shape.on_demand),
-        "paging": "cursor" if any(param["name"] == "cursor" for param in command["params"]) else "none",
+        "paging": _paging(command),
         "default_sort": helped["sort"] or None,
         "batch": _batch(command),
         "dangerous": effect == "dangerous",
@@ -173,6 +173,12 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         "examples": list(row.examples),
         "deprecated": row.deprecated or None,
     }
+
+
+def _paging(command: Command) -> str:
+    """How its list goes on; a list with two ways says both, the usual one first."""
+    names = {param["name"] for param in command["params"]}
+    return " or ".join(way for way in ("offset", "cursor") if way in names) or "none"
 
 
 def _preview(schemas: _Schemas, called: Operation | None, effect: str) -> str:

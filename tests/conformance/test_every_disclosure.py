@@ -153,3 +153,18 @@ def test_pages_in_a_budget_joined_are_the_whole_list(called: Called) -> None:
 
         if "next_offset" not in whole:
             assert joined == whole[key], line
+
+
+@pytest.mark.promise("declared.paging")
+@every_leaf
+def test_a_list_goes_on_in_the_way_that_is_declared(called: Called) -> None:
+    declared = called.declared["paging"].split(" or ")
+    seen = set()
+    for line in lines_of(called):
+        document = strict_json(run(called, line, "--envelope", "lafs").out)
+        if "page" in document:
+            seen.add(document["page"]["mode"])
+
+    assert seen <= set(declared)
+    if declared != ["none"]:
+        assert seen, "no list was shown"

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.commits import Commits
 from handrail.contract.outcome import NextCall, Outcome, Success
 from handrail.contract.shape import Ask, Budget
-from handrail.runtime.commits import Commits
 from handrail.runtime.hub import perform
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime

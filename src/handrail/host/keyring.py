@@ -122,11 +122,11 @@ class FileKeyring:
                 if expected_version and _facts(held).version != expected_version:
                     return False
                 ring = held or self._create()
-                content = _encoded(self._randomness.bytes(KEY_LENGTH), ring.keys[0])
-                replace_private(self._path, content)
+                fresh = self._randomness.bytes(KEY_LENGTH)
+                self._secrets.register(fresh)  # before anything is written
+                replace_private(self._path, _encoded(fresh, ring.keys[0]))
         except OSError as trouble:
             raise _unwritable(trouble) from trouble
-        self._current_ring()  # a new key is registered as a secret before anything is written
         return True
 
     def _refuse_override(self) -> None:

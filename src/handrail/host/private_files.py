@@ -50,11 +50,11 @@ def replace_private(path: str, content: bytes) -> None:
     """
     temporary = _write_beside(path, content)
     try:
-        os.replace(temporary, path)
+        with _names_synced(os.path.dirname(path)):
+            os.replace(temporary, path)
     except OSError:
         _remove(temporary)
         raise
-    _sync_directory(os.path.dirname(path))
 
 
 def create_private(path: str, content: bytes) -> bool:
@@ -64,7 +64,8 @@ def create_private(path: str, content: bytes) -> bool:
     """
     temporary = _write_beside(path, content)
     try:
-        os.link(temporary, path)
+        with _names_synced(os.path.dirname(path)):
+            os.link(temporary, path)
     except FileExistsError:
         return False
     except OSError as trouble:
@@ -73,7 +74,6 @@ def create_private(path: str, content: bytes) -> bool:
         return _create_in_place(path, content)
     finally:
         _remove(temporary)
-    _sync_directory(os.path.dirname(path))
     return True
 
 
@@ -105,10 +105,10 @@ def locked(path: str) -> Iterator[None]:
 def _create_in_place(path: str, content: bytes) -> bool:
     """Where the file system has no hard links. A reader may find the file while it is still empty."""
     try:
-        _write_new(path, content)
+        with _names_synced(os.path.dirname(path)):
+            _write_new(path, content)
     except FileExistsError:
         return False
-    _sync_directory(os.path.dirname(path))
     return True
 
 
@@ -141,11 +141,24 @@ def _remove(path: str) -> None:
 
 
 def _sync_directory(path: str) -> None:
-    """A new name is durable only when its directory is."""
+    with _names_synced(path):
+        return
+
+
+@contextmanager
+def _names_synced(path: str) -> Iterator[None]:
+    """A new name is durable only when its directory is.
+
+    What it takes is at hand before the name is made: then nothing may fail any more, because the name is
+    there for everybody. A disk that refuses the sync takes the name back in a power failure at most.
+    """
     if sys.platform == "win32":
+        yield
         return  # directories cannot be opened there; the file system journals names itself
     descriptor = os.open(path or ".", os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        yield
+        with suppress(OSError):
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -17,7 +17,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.self_checks.check import Check, Examined
 from handrail.runtime.self_checks.checks import CHECK_NAMES, examine
-from handrail.runtime.workflow_catalog import project_of
+from handrail.runtime.workflow_catalog import project_or_root
 
 
 class ExamineInstallation(Input, frozen=True, kw_only=True):
@@ -68,7 +68,8 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
             hint=f"Did you mean {', '.join(nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
         )
     is_offline = request.offline is True
-    examined = Examined(rt=rt, project=project_of(rt, request.project), is_offline=is_offline)
+    project, trouble = project_or_root(rt, request.project)
+    examined = Examined(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
     checks = examine(examined, wanted)
     counted = Counter(check.status for check in checks)
     summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR
+from handrail.contract.commits import Commits, unseen
 from handrail.contract.disclosure import disclose, refused_ask
 from handrail.contract.outcome import (
     Failure,
@@ -32,7 +33,6 @@ from handrail.contract.redaction import without_named_secrets
 from handrail.contract.shape import Ask
 from handrail.contract.wording import make_readable_json, make_safe_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
-from handrail.runtime.commits import Commits, unseen
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_call_corrected
 from handrail.runtime.operation import Operation, StreamItem, effect_of, shape_of

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from handrail.contract.catalogue import FEATURE_DISABLED
+from handrail.contract.commits import Commits
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.ports import (
@@ -31,7 +32,6 @@ from handrail.ports import (
     WorkflowLibrary,
     Workspace,
 )
-from handrail.runtime.commits import Commits
 from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
 
 

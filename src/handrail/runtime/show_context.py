@@ -14,7 +14,7 @@ from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.ports import Settings
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.workflow_catalog import project_of
+from handrail.runtime.workflow_catalog import project_or_root
 
 
 class ShowContext(Input, frozen=True, kw_only=True):
@@ -72,9 +72,11 @@ class Context(Answer, frozen=True, kw_only=True):
 
 def show_context(rt: Runtime, request: ShowContext) -> Context:
     """The facts, whatever state the store is in."""
-    project = project_of(rt, request.project)
+    project, trouble = project_or_root(rt, request.project)
     seen = rt.workspace.observations(project)
     settings, steps = _settings(rt, project)
+    if trouble is not None:
+        steps.insert(0, "handrail doctor --checks workspace --compact")
     credentials = _credentials(rt)
     if not credentials.usable:
         steps.append("handrail doctor --checks keyring --compact")

@@ -33,6 +33,19 @@ def project_of(rt: Runtime, asked: str | UnsetType) -> str:
     return rt.workspace.project("" if asked is UNSET else asked)
 
 
+def project_or_root(rt: Runtime, asked: str | UnsetType) -> tuple[str, Fault | None]:
+    """The project for what must answer anyway: where the surroundings name none, the root, and why.
+
+    Raises Fault when the caller itself named a directory that is none.
+    """
+    try:
+        return project_of(rt, asked), None
+    except Fault as fault:
+        if asked is not UNSET:
+            raise
+        return "/", fault
+
+
 def catalog_of(rt: Runtime, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
     return build_catalog(rt.library.files(project))

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.payload import Answer
 from handrail.runtime.runtime import Runtime
 
@@ -37,6 +37,8 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
 
     rt: Runtime
     project: str
+    trouble: Fault | None = None
+    """Why there is no project to look at; the rest is looked at all the same."""
     is_offline: bool = False
     """Whether nothing but this machine may be asked."""
 

@@ -72,6 +72,8 @@ def settings(given: Examined) -> Finding:
 
 
 def workspace(given: Examined) -> Finding:
+    if given.trouble is not None:
+        raise given.trouble
     seen = given.rt.workspace.observations(given.project)
     if "repo_root_hash" not in seen:
         fix = "Run git init in the project, or go on without: sessions are then found by their words only."

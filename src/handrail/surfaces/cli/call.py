@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from handrail.contract.commits import is_unseen
 from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.ports import Settings
-from handrail.runtime.commits import is_unseen
 from handrail.runtime.hub import account, declared_of, perform_operation, perform_stream
 from handrail.runtime.operation import StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller

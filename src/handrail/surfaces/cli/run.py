@@ -14,9 +14,9 @@ import msgspec
 from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
+from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
-from handrail.runtime.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.surfaces.cli.output import (
     Output,
     ask_of,

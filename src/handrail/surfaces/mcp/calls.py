@@ -8,9 +8,9 @@ import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED
 from handrail.contract.cli_envelope import payload_of
+from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.shape import Ask, Budget, Level
-from handrail.runtime.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime

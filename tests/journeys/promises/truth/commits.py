@@ -72,4 +72,24 @@ PROMISES: tuple[Promise, ...] = (
         source="truth, R28",
         says="A confirm token belongs to a project where its operation does, and nowhere else.",
     ),
+    Promise(
+        "commit.signals",
+        source="truth, R22",
+        says="A signal, a second one, or the deadline after a commit leaves the answer a success.",
+    ),
+    Promise(
+        "commit.undelivered",
+        source="truth, R22",
+        says="A change whose answer stdout refuses is told on stderr, with the command that reads it.",
+    ),
+    Promise(
+        "declared.paging",
+        source="truth, R25; LAFS 9.4",
+        says="A list goes on in the way that `reference` declares, and in no other.",
+    ),
+    Promise(
+        "declared.doctor",
+        source="truth, R25; CLI 11",
+        says="`doctor` and `context` exit with 0 wherever they run; only wrong arguments are refused.",
+    ),
 )

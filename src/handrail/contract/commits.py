@@ -1,4 +1,4 @@
-"""What one call has changed for good: from then on no trouble makes a failure of its answer.
+"""What one call has changed for good: from then on no trouble makes a failure of its answer. Pure.
 
 An operation notes a change the moment it is made, with the call that reads it. Whoever answers for the call
 (hub or surface) asks here whether a trouble may still be told as a failure.
