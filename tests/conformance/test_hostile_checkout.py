@@ -1,0 +1,167 @@
+"""Every command, every hook and the server in a checkout that wants its own programs started: none is.
+
+The checkout has everything of `hostile.py` in it, the repository that the user took workflows from as well.
+Each command is a process of its own with relative places first on its PATH, as the user's shell might have.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from handrail.host.programs import own_command
+from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.hook import EVENTS
+from tests.conformance.hostile import (
+    FILTERS,
+    RELATIVE,
+    Trap,
+    make_repository,
+    plant_directory,
+    plant_every_trick,
+    run_git,
+)
+from tests.conformance.leaves import LEAVES
+from tests.conformance.seeded import Seeded, spelt
+
+DEADLINE_SECONDS = 120
+REFUSING = "http://127.0.0.1:9/simple"
+"""An index where nobody listens."""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+CALLS = (
+    INITIALIZE,
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    {
+        "jsonrpc": "2.0",
+        "id": 3,
+        "method": "tools/call",
+        "params": {"name": "list_workflows", "arguments": {}},
+    },
+)
+CHECKS = ",".join(
+    next(param["choices"] for param in _table.COMMANDS["doctor"]["params"] if param["name"] == "checks")
+)
+LINES: dict[str, tuple[str, ...]] = {
+    "demo": ("demo",),
+    "doctor": ("doctor", "--offline", "--checks", CHECKS),
+    "setup": ("setup",),
+    "store selftest": ("store", "selftest", "--kills", "1", "--timeout", "2"),
+}
+"""Where the line of the leaf does not reach as far as the command can."""
+USAGE = 2
+"""The exit status of a line that was not understood, so did not do its work."""
+SERVERS = ("hook", "mcp")
+
+
+class Checkout:
+    """The hostile project, a home that knows it, and a shell whose PATH begins with it."""
+
+    def __init__(self, folder: Path, seeded: Seeded) -> None:
+        tool = seeded.copy(folder)
+        self.names = {**seeded.names, "HOME": tool.home}
+        self.project = Path(tool.project)
+        self.trap = Trap(folder / "trap")
+        flows = folder / "flows"
+        flows.mkdir()
+        (flows / "a.json").write_text("{}", encoding="utf-8")
+        commit = make_repository(flows)
+        plant_every_trick(flows, self.trap)
+        make_repository(self.project)
+        # With a filter nothing is asked of git at all, so the project does without.
+        plant_every_trick(self.project, self.trap, but=FILTERS)
+        plant_directory(self.project, self.trap)
+        settings = {
+            "startSession": True,
+            "update": {"index": REFUSING},
+            "workflowSources": [{"kind": "git", "path": str(flows), "ref": commit}],
+        }
+        Path(tool.home, "config.json").write_text(json.dumps(settings), encoding="utf-8")
+        self.environment = {
+            "PATH": RELATIVE + os.pathsep + os.environ.get("PATH", os.defpath),
+            "HOME": str(folder),
+            "HANDRAIL_HOME": tool.home,
+            "HANDRAIL_PROJECT": str(self.project),
+        }
+
+    def run(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [*own_command(), *arguments],
+            input=given,
+            capture_output=True,
+            cwd=self.project,
+            env=self.environment,
+            timeout=DEADLINE_SECONDS,
+            check=False,
+        )
+
+    def line(self, path: str) -> list[str]:
+        leaf = LEAVES.get(path)
+        line = LINES.get(path) or (leaf.line if leaf is not None else tuple(path.split()))
+        more = () if leaf is None else (*leaf.key, *leaf.dangerous)
+        gate = ("--dry-run",) if _table.COMMANDS[path]["effect"] in ("gated", "dangerous") else ()
+        return spelt((*line, *more, *gate), self.names)
+
+
+@pytest.fixture(scope="module")
+def checkout(seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    return Checkout(tmp_path_factory.mktemp("hostile"), seeded)
+
+
+def test_the_checkout_catches_whoever_is_careless(checkout: Checkout) -> None:
+    def carelessly(*command: str) -> list[str]:
+        subprocess.run(command, cwd=checkout.project, env=checkout.environment, check=False)
+        return checkout.trap.started()
+
+    by_import = carelessly(sys.executable, "-m", "handrail.main", "--version")
+    by_path = carelessly("/bin/sh", "-c", "git status")
+    run_git(checkout.project, "status")
+    by_configuration = checkout.trap.started()
+
+    assert all((by_import, by_path, by_configuration)), (by_import, by_path, by_configuration)
+
+
+@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
+@pytest.mark.parametrize("path", [path for path in _table.COMMANDS if path not in SERVERS])
+def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: str) -> None:
+    ran = checkout.run(*checkout.line(path))
+
+    assert checkout.trap.started() == []
+    assert ran.stdout, ran.stderr
+    assert ran.returncode != USAGE, ran.stdout
+
+
+@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
+@pytest.mark.parametrize(
+    ("event", "inside"),
+    [*((event, "") for event in EVENTS), ("PreCompact", "bare"), ("PreCompact", "nested")],
+)
+def test_no_hook_starts_anything_of_the_checkout(checkout: Checkout, event: str, inside: str) -> None:
+    message = {"cwd": str(checkout.project / inside), "hook_event_name": event, "trigger": "auto"}
+
+    ran = checkout.run("hook", event, given=json.dumps(message).encode())
+
+    assert checkout.trap.started() == []
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
+def test_the_server_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
+    ran = checkout.run("mcp", given=b"".join(json.dumps(call).encode() + b"\n" for call in CALLS))
+
+    assert checkout.trap.started() == []
+    assert sorted(json.loads(line)["id"] for line in ran.stdout.splitlines()) == [1, 2, 3]
