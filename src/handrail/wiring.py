@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.outcome import Notice
 from handrail.contract.redaction import Secrets
@@ -30,6 +30,9 @@ from handrail.ports import (
 )
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from handrail.runtime.session_index import SessionIndex
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -64,6 +67,7 @@ def build_runtime(
         settings=LocalSettings(place, environment),
         keeper=lambda: _keeper(place),
         proof=lambda: _proof(place),
+        index=lambda: _index(place),
         audit=AuditFiles(place, known),
         secrets=known,
         updates=lambda: _updates(place, environment, known),
@@ -148,6 +152,15 @@ def _keeper(place: str) -> StoreKeeper:
     from handrail.event_log.keeping import FileKeeper
 
     return FileKeeper(os.path.join(place, "data"))
+
+
+def _index(place: str) -> SessionIndex | None:
+    """None where the library is missing: then lists and searches take longer."""
+    try:
+        from handrail.event_log.session_index import FileSessionIndex
+    except ImportError:
+        return None
+    return FileSessionIndex(FileLog(os.path.join(place, "data")))
 
 
 def _proof(place: str) -> StoreProof:

@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ NOT_MADE_HERE = {
     "incidents/<id>.txt": "needs a defect: tests/host/test_incidents.py",
     "contracts/<name>.json": "made by the user alone",
     "data/cache/<session>": "needs 2 048 events: tests/event_log/conformance.py",
+    **({} if find_spec("apsw") else {"data/cache/sessions.sqlite": "needs apsw"}),
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",
     "data/cache/update-check.json": "needs an index: tests/updates/test_notices.py",
     "data/git/<digest>/*": "fetched by the user: tests/host/workflow_sources/test_git.py",
@@ -54,6 +56,7 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> Worked:
     own.mkdir()
     (own / "three_steps.json").write_bytes(THREE_STEPS)
     tool.data("workflow", "list")
+    tool.data("session", "list")
     return Worked(
         tool=tool,
         state_token=started["stateToken"],

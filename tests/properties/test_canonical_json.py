@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -12,8 +13,8 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.contract.canonical import canonical_bytes, digest
-from handrail.contract.outcome import Json
+from handrail.contract.canonical import canonical_bytes, canonical_bytes_of_decoded, digest
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import decode_json
 
 WHOLE_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -50,6 +51,30 @@ process.stdout.write(lines.map((line) => canonical(JSON.parse(line))).join('\\n'
 @given(VALUES)
 def test_another_library_writes_the_same_bytes(value: Json) -> None:
     assert canonical_bytes(value) == rfc8785.dumps(value)
+
+
+ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    VALUES
+    | st.recursive(
+        st.integers(-(10**17), 10**17) | st.floats(allow_nan=False, allow_infinity=False) | ASCII,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ASCII, inner, max_size=4),
+    )
+)
+def test_the_short_way_of_large_documents_leads_to_the_same_bytes(value: Json) -> None:
+    decoded = json.loads(json.dumps(value))
+
+    assert spelt(canonical_bytes_of_decoded, decoded) == spelt(canonical_bytes, decoded)
+
+
+def spelt(write: Callable[[Json], bytes], value: Json) -> bytes | str:
+    try:
+        return write(value)
+    except Fault as fault:
+        return fault.message
 
 
 @settings(max_examples=200, deadline=None)

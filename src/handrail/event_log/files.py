@@ -291,7 +291,7 @@ class FileLog:
                 names = self.disk.names(self.sessions)
             except FileNotFoundError:
                 return ()
-            stamps = [self._stamp(SessionId(name)) for name in names if is_session_id(name)]
+            stamps = [self.stamp(SessionId(name)) for name in names if is_session_id(name)]
         found = [stamp for stamp in stamps if stamp is not None]
         return tuple(sorted(found, key=lambda stamp: (-stamp.order, stamp.session_id)))
 
@@ -310,7 +310,7 @@ class FileLog:
         finally:
             hold.end()
 
-    def _stamp(self, session_id: SessionId) -> SessionStamp | None:
+    def stamp(self, session_id: SessionId) -> SessionStamp | None:
         """None for what `load` would not show: no commit yet, just deleted, or a link.
 
         One that cannot be read is listed and hides no other; whoever loads it is told.

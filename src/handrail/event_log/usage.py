@@ -22,6 +22,8 @@ SET_ASIDE: Final = ".removed"
 """How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
 
 CACHE_NAME: Final = "cache"
+INDEX_NAME: Final = "sessions.sqlite"
+"""In the cache: the index of all sessions; SQLite puts files beside it whose names begin with this one."""
 """Beside `sessions`: what can be made again, in files named after their session."""
 
 _DIRECTORY = re.compile("[0-9a-f]{2}")

@@ -5,7 +5,7 @@ likely, likely beats recent; inside a tier the last activity decides, then the i
 the input plays a part (tests/properties/test_resume_ranking.py).
 """
 
-from __future__ import annotations
+# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
 
 import re
 import unicodedata
@@ -16,10 +16,11 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.ids import RunId, SessionId
-from handrail.engine.history import History, attached_to, path_to
+from handrail.engine.history import History, attached_to
 from handrail.engine.place import Place, begun_at, is_same_place, opened_at
 from handrail.engine.work import excerpt
 from handrail.projections.overview import SessionStatus, last_notes, run_overview, session_status
+from handrail.projections.session_facts import SessionFacts, seen_on_the_way
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_FOUND = 5
@@ -129,15 +130,45 @@ def is_finished(subject: Subject) -> bool:
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text as the search compares them."""
-    return frozenset(_WORD.findall(unicodedata.normalize("NFKC", text).lower()))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return frozenset(_WORD.findall(plain.lower()))
+
+
+def words_in(subjects: Iterable[Subject]) -> frozenset[str]:
+    """Every word that one of these can be found by."""
+    found: frozenset[str] = frozenset()
+    for subject in subjects:
+        found |= words_of(
+            " ".join(
+                (
+                    *(subject.goal, subject.recap, subject.workflow_id, subject.workflow_name),
+                    *(*subject.tags, *subject.outputs),
+                )
+            )
+        )
+    return found
+
+
+def may_be_found(facts: SessionFacts, wanted: Wanted) -> bool:
+    """Whether a session may hold something that is asked for by other means than words."""
+    query = wanted.query
+    branches = [branch.casefold() for branch in facts.branches]
+    return (
+        query in facts.run_ids
+        or bool({query.lower(), wanted.head.lower()} & set(facts.heads))
+        or any(
+            branch.startswith(asked.casefold())
+            for branch in branches
+            for asked in (query, wanted.branch)
+            if asked
+        )
+    )
 
 
 def subjects_of(
     history: History,
     order: int,
     workflows: Mapping[str, CompiledWorkflow],
-    *,
-    with_outputs: bool,
 ) -> list[Subject]:
     """Every run of a session at its preferred tip; the session itself where it has none.
 
@@ -146,10 +177,7 @@ def subjects_of(
     if not history.runs:
         return [_of_session(history, order)]
     newest = sorted(history.runs.values(), key=lambda run: (run.index, run.run_id))[-MOST_RUNS:]
-    return [
-        _of_run(history, run.run_id, order, workflows[run.workflow_hash], with_outputs=with_outputs)
-        for run in newest
-    ]
+    return [_of_run(history, run.run_id, order, workflows[run.workflow_hash]) for run in newest]
 
 
 def _of_session(history: History, order: int) -> Subject:
@@ -173,15 +201,10 @@ def _of_run(
     run_id: RunId,
     order: int,
     workflow: CompiledWorkflow,
-    *,
-    with_outputs: bool,
 ) -> Subject:
     run = history.runs[run_id]
     held = run_overview(history, run_id)
-    on_the_way = [
-        run.seen,
-        *(history.inherited[node.node_id].seen for node in path_to(history, held.tip.node_id)),
-    ]
+    on_the_way = seen_on_the_way(history, run_id, held.tip.node_id)
     return Subject(
         session_id=history.session_id,
         run_id=run_id,
@@ -192,11 +215,11 @@ def _of_run(
         workflow_name=workflow.name,
         tags=run.tags,
         status=held.status,
-        branches=tuple(dict.fromkeys(seen["git_branch"] for seen in on_the_way if "git_branch" in seen)),
-        heads=tuple(dict.fromkeys(seen["git_head_sha"] for seen in on_the_way if "git_head_sha" in seen)),
+        branches=on_the_way.get("git_branch", ()),
+        heads=on_the_way.get("git_head_sha", ()),
         place=begun_at(run),
         recap=last_notes(history, held.tip.node_id),
-        outputs=_within_budget(_texts(history, run_id)) if with_outputs else (),
+        outputs=_within_budget(_texts(history, run_id)),
     )
 
 
@@ -281,11 +304,12 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
     if not words:
         return []
     matches = []
-    if words <= words_of(subject.goal):
+    of_goal, of_recap = words_of(subject.goal), words_of(subject.recap)
+    if words <= of_goal:
         matches.append(_Match(Tier.RECAP, "goal"))
-    if words <= words_of(subject.recap):
+    if words <= of_recap:
         matches.append(_Match(Tier.RECAP, "newest notes"))
-    if words <= words_of(subject.goal) | words_of(subject.recap) and not matches:
+    if not matches and words <= of_goal | of_recap:
         matches.append(_Match(Tier.RECAP, "goal and newest notes"))
     if words <= words_of(" ".join((subject.workflow_id, subject.workflow_name, *subject.tags))):
         matches.append(_Match(Tier.WORKFLOW, "workflow"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -13,11 +13,12 @@ from handrail.contract.outcome import Fault, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.ports import SessionStamp
-from handrail.projections.session_facts import SessionFacts, session_facts
+from handrail.projections.session_facts import SessionFacts
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.session_index import IndexTrouble
+from handrail.runtime.stored_sessions import Sessions, stored_sessions
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
@@ -96,20 +97,26 @@ class SessionList(Answer, frozen=True, kw_only=True):
 
 
 def list_sessions(rt: Runtime, request: ListSessions) -> Success:
-    """One page, last activity first. Without a filter only the sessions of this page are read."""
-    stamps = rt.log.list_sessions()
+    """One page, last activity first. Without a filter only the sessions of this page are looked at."""
     _check_times(request)
+    try:
+        return _listed(rt, request, with_index=True)
+    except IndexTrouble:
+        return _listed(rt, request, with_index=False)
+
+
+def _listed(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     filters = (request.status, request.workflow, request.since, request.until, request.query)
     is_filtered = any(given is not UNSET for given in filters)
-    chosen: Iterable[SessionStamp] = _matching(rt, stamps, request) if is_filtered else stamps
-    page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(rt, stamp))
+    with stored_sessions(rt, with_index=with_index) as sessions:
+        chosen: Iterable[SessionStamp] = _matching(sessions, request) if is_filtered else sessions.stamps
+        page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp))
     return Success(data={"scope": "all sessions of this store"}, page=page)
 
 
-def _matching(rt: Runtime, stamps: Sequence[SessionStamp], request: ListSessions) -> Iterator[SessionStamp]:
-    for stamp in stamps:
-        rt.interruptions.end_here()
-        if _is_wanted(stamp, _facts(rt, stamp), request):
+def _matching(sessions: Sessions, request: ListSessions) -> Iterator[SessionStamp]:
+    for stamp in sessions.stamps:
+        if _is_wanted(stamp, sessions.facts(stamp.session_id), request):
             yield stamp
 
 
@@ -162,8 +169,8 @@ def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
     return (f"{_FAR - stamp.order:025d}", stamp.session_id)
 
 
-def _row(rt: Runtime, stamp: SessionStamp) -> SessionRow:
-    facts = _facts(rt, stamp)
+def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
+    facts = sessions.facts(stamp.session_id)
     return SessionRow(
         id=stamp.session_id,
         status=facts.status,
@@ -177,16 +184,6 @@ def _row(rt: Runtime, stamp: SessionStamp) -> SessionRow:
         last_activity=facts.last_activity,
         imported_from=facts.imported_from,
     )
-
-
-def _facts(rt: Runtime, stamp: SessionStamp) -> SessionFacts:
-    try:
-        session = read_session(rt.log, stamp.session_id)
-    except Fault as fault:  # one bad session never hides the others
-        return SessionFacts(status="unreadable", health=fault.kind.code)
-    if session is None:
-        return SessionFacts(status="unreadable", health="missing")
-    return session_facts(session.history, session.health.state)
 
 
 OPERATION = Operation(

@@ -1,12 +1,13 @@
 """`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
 
 The ranking is `projections/resuming.py`; this file bounds what is read for it. A session id reads one
-session, no question at all the latest ones, and a search stops after 1 000 sessions or 200 000 events.
+session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated
 
 import msgspec
@@ -18,7 +19,6 @@ from handrail.contract.payload import Payload
 from handrail.contract.shape import Shape
 from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import counted
-from handrail.engine.history import History
 from handrail.engine.place import Place, begun_at, is_same_place, place_of
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.ports import SessionStamp
@@ -28,27 +28,29 @@ from handrail.projections.resuming import (
     Found,
     Subject,
     Wanted,
-    is_offered,
     latest,
+    may_be_found,
     ranked,
-    subjects_of,
     words_of,
 )
 from handrail.projections.run_graph import preferred_tip
+from handrail.projections.session_facts import SessionFacts
 from handrail.projections.whereabouts import title_at
+from handrail.runtime.find_session import find_session
 from handrail.runtime.handles import session_token, state_token
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.session_index import IndexTrouble
+from handrail.runtime.sessions import read_session, require_healthy
 from handrail.runtime.source_drift import source_warnings
+from handrail.runtime.stored_sessions import Sessions, stored_sessions
 from handrail.runtime.workflow_catalog import project_of
-from handrail.workflows.compiled import CompiledWorkflow
 
 LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
-MOST_SESSIONS = 1_000
-MOST_EVENTS = 200_000
+MOST_SESSIONS = 5_000
+MOST_EVENTS = 500_000
 _UNFINISHED = ("in_progress", "blocked")
 FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
@@ -104,18 +106,23 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     """Healthy sessions only, tips only, ranked; what is nowhere to be found gets the latest ones instead."""
     project = project_of(rt, request.project)
     wanted = _wanted(request, project, rt.workspace.observations(project))
-    looked = _look(rt, wanted)
-    found = ranked(looked.subjects, wanted, most=MOST_FOUND + 1)
-    scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
-    closed = sum(not is_offered(subject, wanted) for subject in looked.subjects)
-    if closed:
-        scope += f"; {counted(closed, 'closed run')} left out"
-    if not is_matched and not is_session_id(wanted.query):
-        scope = f"nothing matches in {scope}"
-    if not is_matched and wanted.query and not _is_exact(wanted.query):
-        found = latest(looked.subjects, wanted.here, most=MOST_FOUND + 1)
-        scope = f"{scope}; the latest sessions instead"
-    items = tuple(msgspec.to_builtins(_candidate(rt, looked, held, project)) for held in found[:MOST_FOUND])
+    try:
+        return _resumed(rt, project, wanted, with_index=True)
+    except IndexTrouble:  # it is broken, or what it led to is gone: the log knows better
+        return _resumed(rt, project, wanted, with_index=False)
+
+
+def _resumed(rt: Runtime, project: str, wanted: Wanted, *, with_index: bool) -> Success:
+    with _looking(rt, wanted, with_index=with_index) as looked:
+        found = ranked(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
+        scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
+        if not is_matched and not is_session_id(wanted.query):
+            scope = f"nothing matches in {scope}"
+        if not is_matched and wanted.query and not _is_exact(wanted.query):
+            found = latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
+            scope = f"{scope}; the latest sessions instead"
+        candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
+        items = tuple(map(msgspec.to_builtins, candidates))
     is_cut = len(found) > MOST_FOUND or not looked.is_whole
     page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
@@ -132,16 +139,25 @@ class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
 def work_in_progress(rt: Runtime, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
     here = place_of(project, rt.workspace.observations(project))
-    looked = _look(rt, Wanted(here=here))
-    mine = [
-        subject
-        for subject in looked.subjects
-        if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
-    ]
-    return WorkHere(
-        candidates=tuple(_candidate(rt, looked, found, project) for found in latest(mine, here)),
-        damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
-    )
+    try:
+        return _in_progress(rt, project, here, with_index=True)
+    except IndexTrouble:
+        return _in_progress(rt, project, here, with_index=False)
+
+
+def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) -> WorkHere:
+    with _looking(rt, Wanted(here=here), with_index=with_index) as looked:
+        mine = [
+            subject
+            for subject in looked.all_of_them()
+            if subject.run_id is not None
+            and subject.status in _UNFINISHED
+            and is_same_place(subject.place, here)
+        ]
+        return WorkHere(
+            candidates=tuple(_candidates(rt, latest(mine, here), project, with_index=with_index)),
+            damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
+        )
 
 
 def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
@@ -171,49 +187,68 @@ def _is_exact(query: str) -> bool:
 
 
 class _Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions that a search has read, as subjects of the ranking."""
+    """The sessions that a search looks through, as subjects of the ranking."""
 
-    histories: dict[SessionId, History]
-    workflows: dict[str, CompiledWorkflow]
-    subjects: tuple[Subject, ...]
+    sessions: Sessions
+    chosen: tuple[tuple[SessionStamp, SessionFacts], ...]
     scope: str
     is_whole: bool
     """No session was left unread."""
-    unsound: tuple[SessionId, ...] = ()
+    unsound: tuple[SessionId, ...]
+
+    def all_of_them(self) -> Iterator[Subject]:
+        for stamp, _ in self.chosen:
+            yield from self.sessions.subjects(stamp)
+
+    def that_may_match(self, wanted: Wanted) -> Iterator[Subject]:
+        """Without those of which it is certain beforehand; the ranking itself decides."""
+        if not wanted.is_asked:
+            yield from self.all_of_them()
+            return
+        words = sorted(words_of(wanted.query))
+        lacking = self.sessions.without_words(words)
+        for stamp, facts in self.chosen:
+            if stamp.session_id not in lacking or may_be_found(facts, wanted):
+                yield from self.sessions.subjects(stamp)
 
 
-def _look(rt: Runtime, wanted: Wanted) -> _Looked:
-    """Read the latest sessions, as many as the question is worth."""
-    stamps = _stamps(rt, wanted)
+@contextmanager
+def _looking(rt: Runtime, wanted: Wanted, *, with_index: bool) -> Iterator[_Looked]:
+    """The latest sessions, as many as the question is worth."""
+    if is_session_id(wanted.query):
+        stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
+        yield _chosen(Sessions(rt, None, only=[stamp]), wanted)
+        return
+    with stored_sessions(rt, with_index=with_index) as sessions:
+        yield _chosen(sessions, wanted)
+
+
+def _chosen(sessions: Sessions, wanted: Wanted) -> _Looked:
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
-    with_outputs = bool(words_of(wanted.query))
-    histories: dict[SessionId, History] = {}
-    workflows: dict[str, CompiledWorkflow] = {}
-    subjects: list[Subject] = []
+    chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: list[SessionId] = []
-    events = read = 0
-    for stamp in stamps[:most]:
-        rt.interruptions.end_here()
+    events = read = closed = 0
+    for stamp in sessions.stamps[:most]:
         read += 1
-        history = _healthy(rt, stamp.session_id, workflows)
-        if history is None:
-            unsound += [stamp.session_id] if _is_there(rt, stamp.session_id) else []
+        facts = sessions.facts(stamp.session_id)
+        if not sessions.is_resumable(stamp.session_id):
+            unsound += [stamp.session_id] if facts.health != "missing" else []
             continue
-        histories[stamp.session_id] = history
-        subjects += subjects_of(history, stamp.order, workflows, with_outputs=with_outputs)
-        events += history.head
+        chosen.append((stamp, facts))
+        closed += sum(wanted.query not in (stamp.session_id, run_id) for run_id in facts.closed_run_ids)
+        events += facts.event_count
         if events >= MOST_EVENTS:
             break
-    if is_session_id(wanted.query) and not histories and not unsound:
-        looked_at = "no session of this store has that id"
+    if is_session_id(wanted.query) and not chosen and not unsound:
+        scope = "no session of this store has that id"
     else:
-        looked_at = f"{len(histories)} of {len(stamps)} sessions, the latest first{_left_out(unsound)}"
+        scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{_left_out(unsound)}"
+        scope += f"; {counted(closed, 'closed run')} left out" if closed else ""
     return _Looked(
-        histories=histories,
-        workflows=workflows,
-        subjects=tuple(subjects),
-        scope=looked_at,
-        is_whole=read == len(stamps),
+        sessions=sessions,
+        chosen=tuple(chosen),
+        scope=scope,
+        is_whole=read == len(sessions.stamps),
         unsound=tuple(unsound),
     )
 
@@ -226,43 +261,31 @@ def _left_out(unsound: Sequence[SessionId]) -> str:
     return f"; {those} damaged and left out, ask the user to run handrail store verify"
 
 
-def _is_there(rt: Runtime, session_id: SessionId) -> bool:
-    try:
-        return rt.log.load(session_id) is not None
-    except Fault:
-        return True
+def _candidates(
+    rt: Runtime, found: Sequence[Found], project: str, *, with_index: bool
+) -> Iterator[Candidate]:
+    """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
+    for held in found:
+        try:
+            yield _candidate(rt, held, project)
+        except Fault as fault:
+            if with_index:
+                raise IndexTrouble(fault.message) from fault
 
 
-def _stamps(rt: Runtime, wanted: Wanted) -> Sequence[SessionStamp]:
-    if is_session_id(wanted.query):
-        return [SessionStamp(session_id=SessionId(wanted.query), order=0)]
-    return rt.log.list_sessions()
-
-
-def _healthy(rt: Runtime, session_id: SessionId, workflows: dict[str, CompiledWorkflow]) -> History | None:
-    """None for a session that cannot be resumed; `session list` shows those. Adds its workflows."""
-    try:
-        session = read_session(rt.log, session_id)
-        if session is None or not session.is_sound:
-            return None
-        for run in session.history.runs.values():
-            if run.workflow_hash not in workflows:
-                workflows[run.workflow_hash] = pinned_workflow(rt.log, run.workflow_hash)
-    except Fault:
-        return None
-    return session.history
-
-
-def _candidate(rt: Runtime, looked: _Looked, found: Found, project: str) -> Candidate:
+def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
+    """Read from the log in any case: a token is only made for what is there."""
     subject = found.subject
-    history = looked.histories[subject.session_id]
+    session = find_session(rt, subject.session_id)
+    require_healthy(session)
+    history = session.history
     warnings: tuple[ReplyWarning, ...] = ()
     if subject.run_id is None:
         title, token = "", session_token(rt.keys, history)
     else:
         run = history.runs[subject.run_id]
         tip = preferred_tip(history, subject.run_id)
-        title = title_at(looked.workflows[run.workflow_hash], tip)
+        title = title_at(pinned_workflow(rt.log, run.workflow_hash), tip)
         token = state_token(rt.keys, history.session_id, tip)
         if found.is_here:
             warnings = source_warnings(rt.library, rt.workspace, project, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,6 +34,9 @@ from handrail.ports import (
     Workspace,
 )
 from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
+
+if TYPE_CHECKING:  # few calls list or search
+    from handrail.runtime.session_index import SessionIndex
 
 
 def no_installation() -> Installation:
@@ -73,6 +77,10 @@ def no_keeper() -> StoreKeeper:
 
 def no_proof() -> StoreProof:
     raise _without_files()
+
+
+def no_index() -> SessionIndex | None:
+    return None
 
 
 def _without_files() -> Fault:
@@ -118,6 +126,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     keeper: Callable[[], StoreKeeper] = no_keeper
     """Asked for when needed, as the one before and the one after: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
+    index: Callable[[], SessionIndex | None] = no_index
+    """Of the sessions, for lists and searches; None: they are read from the log."""
     audit: Audit = NO_AUDIT
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes
+from handrail.contract.canonical import canonical_bytes, canonical_bytes_of_decoded
 from handrail.contract.ids import BundleId, bundle_id
 from handrail.contract.outcome import Json
 from handrail.engine.state import State
@@ -125,5 +125,5 @@ def name_of(entries: tuple[IntegrityEntry, ...]) -> BundleId:
 
 
 def _entry(path: str, part: Json) -> IntegrityEntry:
-    content = canonical_bytes(part)
+    content = canonical_bytes_of_decoded(part)
     return IntegrityEntry(path=path, sha256=sha256(content).hexdigest(), bytes=len(content))

@@ -10,4 +10,9 @@ PROMISES: tuple[Promise, ...] = (
         "hardening, H7",
         "An imported session says so first in every reply, and no request id answers with one.",
     ),
+    Promise(
+        "limits.index-changes-no-answer",
+        source="hardening, must hold",
+        says="Lists and searches answer the same with the index, without it, and with a broken one.",
+    ),
 )
