@@ -166,9 +166,10 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(advance(runtime, alone))
     lacking = begin(runtime, step("decide", **WITH_DECISION), fields={}, preferences=NEVER_STOP)
     heard |= warned(advance(runtime, lacking))
+    named = {"inputs": {"all": {"type": "array"}, "size": {"type": "string"}}}
     once = {"type": "loop", "loopId": "one", "forEach": {"input": "all", "as": "each"}, "maxIterations": 1}
     parts = (once | {"body": [step("work")]}, step("rest", when=equals("size", "large")), step("end"))
-    heard |= warned(advance(runtime, begin(runtime, *parts, fields={}, context={"all": [1, 2]})))
+    heard |= warned(advance(runtime, begin(runtime, *parts, fields=named, context={"all": [1, 2]})))
     twin = start(runtime, goal="twice")
     heard |= warned(start(runtime, goal="twice"))
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))

@@ -203,7 +203,7 @@ def tokens_are_miscopied(scene: Scene, ack: str) -> None:
     teller.row("complete", "yes" if repaired.data["isComplete"] else "no")
     teller.check(
         "It was repaired to the token that was meant, with a warning.",
-        [warning.get("correctedToken") for warning in warnings] == [ack],
+        ack in [warning.get("correctedToken") for warning in warnings],
     )
 
 
