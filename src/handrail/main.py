@@ -76,7 +76,7 @@ def _require_utf8() -> None:
     if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
     try:
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this program itself, with the same words
     except OSError:
         return  # then only names that are not ASCII are in trouble
 

@@ -20,6 +20,7 @@ UPDATERS = ("src/handrail/host/fetching.py", "src/handrail/host/sigstore_child.p
 Sigstore; nothing else speaks to a network."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
+    "src/handrail/main.py",
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
     "src/handrail/store_proof/processes.py",
@@ -29,7 +30,7 @@ STARTERS = (
     "src/handrail/host/updates.py",
     "src/handrail/host/provenance.py",
 )
-"""The demo and the proof of the store run this same program in order to kill it; git reads a repository
+"""The front door starts itself again where the locale is not UTF-8; the demo and the proof of the store run this same program in order to kill it; git reads a repository
 that the user configured, and counts changed files for a hook of an agent's client; a check that was asked
 for by name greets our own server; `setup` runs the clients' own commands; `update` runs the package
 manager, and a child of its own that checks a signature."""
