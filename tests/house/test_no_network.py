@@ -30,10 +30,11 @@ STARTERS = (
     "src/handrail/host/updates.py",
     "src/handrail/host/provenance.py",
 )
-"""The front door starts itself again where the locale is not UTF-8; the demo and the proof of the store run this same program in order to kill it; git reads a repository
-that the user configured, and counts changed files for a hook of an agent's client; a check that was asked
-for by name greets our own server; `setup` runs the clients' own commands; `update` runs the package
-manager, and a child of its own that checks a signature."""
+"""The front door starts itself again where the locale is not UTF-8; the demo and the proof of the store run
+this same program in order to kill it; git reads a repository that the user configured, and counts changed
+files for a hook of an agent's client; a check that was asked for by name greets our own server; `setup`
+runs the clients' own commands; `update` runs the package manager, and a child of its own that checks a
+signature."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 
