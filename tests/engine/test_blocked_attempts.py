@@ -206,7 +206,7 @@ def test_a_choice_writes_what_its_option_sets_and_which_one_it_was() -> None:
     assert log.history.advances[(first.node_id, attempt(1))].option_id == "left"
 
 
-def test_a_long_trace_keeps_both_ends_and_counts_the_middle() -> None:
+def test_a_long_trace_keeps_what_was_passed_by_at_both_ends_and_counts_the_rest() -> None:
     skipped = [step(f"s{number}", when="never") for number in range(30)]
     log = WrittenLog(workflow=workflow_of(*skipped, step("z"), conditions={"never": AlwaysFalse()}))
     first = log.start()
@@ -214,5 +214,5 @@ def test_a_long_trace_keeps_both_ends_and_counts_the_middle() -> None:
     trace = log.history.attached[first.node_id].trace
 
     assert len(trace) == 25
-    assert getattr(trace[1], "step_id", "") == "s0"
+    assert [getattr(entry, "step_id", "") for entry in trace[:2]] == ["s0", "s1"]
     assert getattr(trace[-1], "step_id", "") == "z"

@@ -132,7 +132,7 @@ def _are_numbers(values: tuple[Any, ...]) -> bool:
 
 def _listed(values: Iterable[Any]) -> str:
     shown = [
-        shortened(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+        shortened(value) if isinstance(value, str) and value else msgspec.json.encode(value).decode()[:80]
         for value in values
     ]
     return " | ".join([*shown[:MOST_VALUES], *(["…"] if len(shown) > MOST_VALUES else [])])

@@ -12,6 +12,7 @@ import re
 from handrail.contract.vocabulary import Autonomy
 from handrail.workflows.compiled import Choice, Leaf, Step
 from handrail.workflows.prompt_sections import (
+    ASK_FOR_FILES,
     ONCE_FOR_ALL,
     QUESTIONS,
     heading_of,
@@ -34,8 +35,9 @@ _NOBODY_ANSWERS = """\
 Nobody is asked in this mode ({reason}). Find out what you can, take the way that is easiest to undo, and \
 write into the notes what you assumed. It is recorded as a gap."""
 _NOBODY_CHOOSES = """\
-Nobody is asked in this mode: choose yourself, by what is easiest to undo, and keep the reason in the notes. \
-The choice is recorded as a gap."""
+Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
+the notes; the choice is recorded as a gap. What the user would read:"""
+_FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
 def in_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
@@ -48,8 +50,8 @@ def in_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
         alone = _NOBODY_ANSWERS.format(reason=leaf.user_only.reason)
         text = text.replace(user_only_section(leaf.user_only), alone)
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
-        text = f"{text}\n\n{_NOBODY_CHOOSES}"
-    return text
+        text = f"{_NOBODY_CHOOSES}\n\n{text}"
+    return text.replace(ASK_FOR_FILES, _FIND_FILES)
 
 
 def asks_user_first(prompt: str) -> bool:

@@ -141,6 +141,13 @@ class RecapArtifact(Payload, frozen=True, kw_only=True):
     body: dict[str, Any]
 
 
+class RecapInput(Payload, frozen=True, kw_only=True):
+    """A value that holds at the step; a long one is cut, and is text then."""
+
+    name: str
+    value: Any
+
+
 class SkippedPart(Payload, frozen=True, kw_only=True):
     """A step or loop that the run passed by, and the condition that did not hold."""
 
@@ -193,6 +200,9 @@ class Recap(Payload, frozen=True, kw_only=True):
     policy: str = ""
     artifacts: list[RecapArtifact] = []
     artifacts_omitted: int = 0
+    inputs: list[RecapInput] = []
+    """Of the inputs of the workflow: what was sent, or the default."""
+    inputs_omitted: int = 0
     skipped: list[SkippedPart] = []
     skipped_omitted: int = 0
     blocked_by: list[Blocker] = []

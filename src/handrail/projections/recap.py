@@ -24,6 +24,7 @@ from handrail.engine.history import (
 from handrail.engine.navigate import leaf_at
 from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
+from handrail.projections.known_inputs import known_inputs
 from handrail.projections.lineage import current_artifacts, skipped_at
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, status_at
@@ -50,11 +51,14 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
     way = way_to(history, node_id)
     artifacts, artifacts_omitted = _artifacts(history, node_id)
     skipped, skipped_omitted = _skipped(history, node_id)
+    inputs, inputs_omitted = known_inputs(history, workflow, node_id)
     blocked = _blocked_at(history, history.nodes[node_id])
     recap = Recap(
         entries=[],
         artifacts=artifacts,
         artifacts_omitted=artifacts_omitted,
+        inputs=inputs,
+        inputs_omitted=inputs_omitted,
         skipped=skipped,
         skipped_omitted=skipped_omitted,
         blocked_by=list(blocked.blockers) if blocked else [],

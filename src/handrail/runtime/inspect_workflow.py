@@ -21,7 +21,7 @@ from handrail.runtime.pinning import pin
 from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
-from handrail.runtime.workflow_inputs import InputOutline, input_outlines
+from handrail.runtime.workflow_inputs import InputOutline, steering_outlines
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -146,7 +146,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
         step_count=_count(pinned.workflow.steps),
-        inputs=input_outlines(pinned.workflow.inputs) if part in ("summary", "inputs") else [],
+        inputs=steering_outlines(pinned.workflow) if part in ("summary", "inputs") else [],
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
         steps=steps,

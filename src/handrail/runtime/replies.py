@@ -49,6 +49,7 @@ RUN_SHAPE = Shape(
     untrusted=(
         "recap.entries.notes",
         "recap.artifacts.body",
+        "recap.inputs.value",
         "recap.children.notes",
         "recap.downstream.notes",
         "recap.closed.note",

@@ -10,6 +10,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
 
 QUESTIONS = "Before you begin, ask the user"
+ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
 MODE = "Mode"
 ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"

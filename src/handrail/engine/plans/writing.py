@@ -25,7 +25,7 @@ from handrail.engine.events import (
     Scope,
 )
 from handrail.engine.history import History, Node, seen_at
-from handrail.engine.navigate import TraceEntry
+from handrail.engine.navigate import EnteredLoop, EvaluatedCondition, TraceEntry
 from handrail.engine.preferences import change_since
 from handrail.engine.work import WorkDone, excerpt
 
@@ -86,13 +86,19 @@ def output_name(node_id: NodeId, what: str) -> str:
 
 
 def trace_event(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
-    """The decisions that led to a node; the middle of a long trace is left out and counted."""
+    """The decisions that led to a node; of a long trace the middle is left out and counted.
+
+    What was passed by and how loops ended is kept before the conditions that were looked at.
+    """
     if not entries:
         return []
-    omitted = max(0, len(entries) - MOST_TRACE_ENTRIES)
-    first = MOST_TRACE_ENTRIES // 2 if omitted else len(entries)
-    kept = (*entries[:first], *entries[first + omitted :])
-    appended = DecisionTraceAppended(entries=kept, omitted=omitted)
+    kept = tuple(entries)
+    if len(kept) > MOST_TRACE_ENTRIES:
+        kept = tuple(entry for entry in kept if not isinstance(entry, EvaluatedCondition | EnteredLoop))
+    more = max(0, len(kept) - MOST_TRACE_ENTRIES)
+    first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
+    kept = (*kept[:first], *kept[first + more :])
+    appended = DecisionTraceAppended(entries=kept, omitted=len(entries) - len(kept))
     return [planned(f"decision_trace_appended:{scope.node_id}", scope, appended)]
 
 

@@ -93,6 +93,10 @@ def _input(held: dict[str, Any]) -> str:
         facts.append(f"one of {_words(held['enum'])}")
     if "default" in held:
         facts.append(f"default {_words([held['default']])}")
+    if "allowed" in held:
+        facts.append(held["allowed"])
+    if "askedAt" in held:
+        facts.append(f"asked for by {', '.join(held['askedAt'])}")
     about = f": {held['description']}" if "description" in held else ""
     return one_line(f"{held['name']} ({', '.join(facts)}){about}")
 

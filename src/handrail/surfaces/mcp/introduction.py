@@ -17,7 +17,7 @@ Asking: TypeAlias = Literal["never", "now", "in the answer"]
 
 INSTRUCTIONS = (
     "Handrail gives you a process one step at a time. "
-    "Do the step in `pending.prompt`, then make the call in `nextCall` exactly as given; "
+    "Do the step in `pending.prompt`, then make the call in `nextCall`, each `…` in it replaced by your own; "
     "of a choice, the call of one of its `options`. "
     "Tokens are opaque: copy them, never edit them. Repeating a call is safe. "
     "If you lost the thread, call `continue_workflow` with only the stateToken, or `resume_session`. "

@@ -228,6 +228,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         yield "\nRecap, oldest first:"
         yield from map(_entry, recap["entries"])
     yield from _artifacts(recap)
+    yield from _inputs(recap)
     if recap.get("skipped"):
         skipped = (f"{part['stepId']} (condition {part['conditionId']})" for part in recap["skipped"])
         earlier = f" and {recap['skippedOmitted']} earlier" if "skippedOmitted" in recap else ""
@@ -282,6 +283,16 @@ def _current(place: dict[str, Any]) -> Iterator[str]:
         f"{place['status']}, {_pending_there(place)}."
     )
     yield f"To go on from there instead: {_call(place['nextCall'])}"
+
+
+def _inputs(recap: dict[str, Any]) -> Iterator[str]:
+    if recap.get("inputs"):
+        lines = [
+            f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap["inputs"]
+        ]
+        yield "\n" + fenced("\n".join(lines), "inputs, with the values that hold here")
+    if recap.get("inputsOmitted"):
+        yield f"Omitted {recap['inputsOmitted']} inputs to keep this short."
 
 
 def _artifacts(recap: dict[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from handrail.workflows.dialect.plain_text import as_text, as_texts
 from handrail.workflows.dialect.pointers import child
 from handrail.workflows.dialect.prompt_forms import to_fragments, to_prompt
 from handrail.workflows.dialect.rule_forms import to_rules
+from handrail.workflows.prompt_sections import ASK_FOR_FILES
 
 _NATIVE_TYPES = ("template_call", "choice", "action")
 _NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")
@@ -37,7 +38,6 @@ _READ_AS = {
     "loop": "it is read as the native keys of a loop",
 }
 _BUNDLED = "wr.contracts."
-_ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
 
 
 def to_parts(
@@ -99,7 +99,7 @@ def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     guidance += advice
     guidance += _add_checks(context, source, native, part)
     if value.get("askForFiles") is True:
-        guidance.append(_ASK_FOR_FILES)
+        guidance.append(ASK_FOR_FILES)
     if guidance:
         part["guidance"] = guidance
     if "agentRole" in value and value["agentRole"] is not None:

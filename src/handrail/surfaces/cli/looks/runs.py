@@ -28,12 +28,18 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
         title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
         lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
     else:
-        lines += ["The workflow is complete.", ""]
+        lines += ["The workflow is complete.", *wrapped(one_line(reply.get("closing", "")), page.width), ""]
     for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
         lines += [*part, ""] if part else []
-    lines += as_aligned(_calls(reply, pending))
+    lines += as_aligned([*_progress(reply, pending), *_calls(reply, pending)])
     session = reply.get("session")
     return lines + (["", *as_aligned(_session(session))] if isinstance(session, dict) else [])
+
+
+def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
+    """How far the run is; at its end the closing line says it."""
+    held = reply.get("progress")
+    return [("Done", f"{held['done']} of at least {held['atLeast']} steps")] if held and pending else []
 
 
 def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
@@ -82,6 +88,9 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
             continue
         lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width)
         lines += [f"{INDENT}{called(warning['nextCall'])}"] if warning.get("nextCall") else []
+    for part in () if is_first else reply.get("skipped", []):
+        said = f"{one_line(part['stepId'])} did not run: {one_line(part['why'])}"
+        lines += wrapped(said, page.width, INDENT)
     return lines
 
 
@@ -94,6 +103,10 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrapped(where, page.width)
+    values = [
+        f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
+    ]
+    lines += lines_of(fenced("\n".join(values), "inputs")) if values else []
     for entry in recap.get("entries", []):
         lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
     for place, said in (

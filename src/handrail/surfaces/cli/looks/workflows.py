@@ -71,6 +71,13 @@ def _inputs(inputs: Json, page: Page) -> list[str]:
         required = ", required" if one.get("required") else ""
         lines.append(f"{one_line(one['name'])} ({one_line(one.get('type', ''))}{required})")
         lines += wrapped(one_line(one.get("description", "")), page.width - 2, INDENT)
+        if one.get("askedAt"):
+            asked = f"Asked for by: {', '.join(map(one_line, one['askedAt']))}"
+            lines += wrapped(
+                asked + (f" ({one_line(one['allowed'])})" if one.get("allowed") else ""),
+                page.width - 2,
+                INDENT,
+            )
         if one.get("default") is not None:
             lines += wrapped(f"Default: {as_cell(one['default'])}", page.width - 2, INDENT)
     return lines

@@ -1,0 +1,163 @@
+"""An agent that answers only what it is asked ends every workflow, and nothing is skipped unseen.
+
+It knows nothing of the workflows: it fills the frame of the next call from the prompt, sends the values that
+the prompt asks for, and mends what a blocker names. The public files are looked for as in
+tests/workflows/test_corpus.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.results import Rendered
+from tests.conftest import GivenFiles
+from tests.filled_in import PLACEHOLDER
+from tests.journeys.conversation import answer
+from tests.journeys.doors import tool_call
+from tests.surfaces.mcp.test_scripted_agents import BUNDLED, IDS, MODES, answered
+from tests.workflows.test_corpus import FILES
+
+MOST_CALLS = 200
+MOST_BLOCKS = 4
+"""Corrections that one step may need."""
+
+EXAMPLE = re.compile(r"^```json\n(.*)\n```$", re.MULTILINE)
+WANTED = re.compile(r'contain "((?:[^"\\]|\\.)*)"')
+LEAST = re.compile(r"have at least ([0-9]+)")
+
+
+class Driven(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a run."""
+
+    end: dict[str, Any]
+    visited: set[str]
+    passed: set[str]
+    """Steps and loops that some reply told of as not run."""
+
+
+def drive(runtime: Runtime, workflow_id: str, mode: str) -> Driven:
+    visited: set[str] = set()
+    passed: set[str] = set()
+    reply = begun(runtime, workflow_id, mode).structured
+    blocks = 0
+    for _ in range(MOST_CALLS):
+        passed |= {part["stepId"] for part in reply.get("skipped", ())}
+        if reply["pending"] is None:
+            return Driven(end=reply, visited=visited, passed=passed)
+        visited.add(reply["pending"]["stepId"].rpartition("::")[2])
+        blocks = blocks + 1 if reply["kind"] == "blocked" else 0
+        assert blocks <= MOST_BLOCKS, reply["blockers"]
+        call = reply["nextCall"]
+        following = tool_call(runtime, call["tool"], **report_on(reply))
+        assert not following.is_error, following.text
+        reply = following.structured
+    raise AssertionError(f"{workflow_id} did not end in {MOST_CALLS} calls")
+
+
+def begun(runtime: Runtime, workflow_id: str, mode: str) -> Rendered:
+    """The start; refused for want of inputs, the agent makes the corrected one that it is offered."""
+    first = tool_call(runtime, "start_workflow", workflowId=workflow_id, preferences={"autonomy": mode})
+    if not first.is_error:
+        return first
+    return tool_call(runtime, "start_workflow", **first.structured["details"]["next_call"]["params"])
+
+
+def report_on(reply: dict[str, Any]) -> dict[str, Any]:
+    """The next call, filled in from what the reply shows."""
+    call = reply["nextCall"]
+    frame = call["options"][0]["params"] if "options" in call else call["params"]
+    prompt = reply["pending"]["prompt"]
+    params = answered(frame, prompt)
+    output = frame.get("output", {})
+    filled: dict[str, Any] = {}
+    if "notesMarkdown" in output:
+        filled["notesMarkdown"] = notes_for(prompt)
+    if "artifacts" in output:
+        shown = [json.loads(text) for text in EXAMPLE.findall(prompt)]
+        shown += [reply["example"]] if "example" in reply else []
+        filled["artifacts"] = [made_from(held, shown) for held in output["artifacts"]]
+    return params | ({"output": filled} if filled else {})
+
+
+def notes_for(prompt: str) -> str:
+    """Notes with every text that the prompt demands, as long as it demands; the rest in its own words."""
+    rules = prompt.partition("The notes are accepted only if they:\n")[2].partition("\n\n")[0]
+    wanted = [rules, *(json.loads(f'"{text}"') for text in WANTED.findall(rules))]
+    least = max((int(number) for number in LEAST.findall(rules)), default=0)
+    return " ".join(["Did it; `pytest -q` ended with exit code 0.", *wanted]).ljust(least, ".")
+
+
+def made_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, Any]:
+    """The artifact of a frame, with the values of an example of its kind; a loop is left at once."""
+    alike = [one for one in shown if one.get("kind") == frame["kind"]]
+    named = [one for one in alike if one.get("assessmentId") == frame.get("assessmentId")]
+    example = (named or alike or [{}])[-1] | {"decision": "stop"}
+    known = {key: value for key, value in frame.items() if PLACEHOLDER not in str(value)}
+    return {key: value for key, value in example.items() if key in alike_keys(alike)} | known
+
+
+def alike_keys(alike: list[dict[str, Any]]) -> set[str]:
+    return {key for one in alike for key in one}
+
+
+def unseen(runtime: Runtime, workflow_id: str, driven: Driven) -> set[str]:
+    """Steps that neither ran nor were told of, themselves or by a loop around them."""
+    outline = answer(runtime, "workflow.inspect", workflowId=workflow_id, part="steps")["workflow"]["steps"]
+    loops = {part["id"]: part.get("loop", "") for part in outline}
+    return {
+        part["id"]
+        for part in outline
+        if part.get("type") != "loop"
+        and part["id"] not in driven.visited
+        and not set(around(part["id"], loops)) & driven.passed
+    }
+
+
+def around(part_id: str, loops: dict[str, str]) -> Iterator[str]:
+    while part_id:
+        yield part_id
+        part_id = loops[part_id]
+
+
+@pytest.mark.promise("truth.nothing-in-silence")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
+    runtime: Runtime, workflow_id: str, mode: str
+) -> None:
+    runtime = msgspec.structs.replace(runtime, library=GivenFiles(BUNDLED))
+
+    driven = drive(runtime, workflow_id, mode)
+
+    assert driven.end["isComplete"] is True
+    assert unseen(runtime, workflow_id, driven) == set()
+
+
+@pytest.mark.skipif(not FILES, reason="needs the corpus of public workflow files (HANDRAIL_TEST_CORPUS)")
+@pytest.mark.promise("truth.nothing-in-silence")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_public_workflow_ends_with_steps_skipped_in_silence(
+    runtime: Runtime, path: Path, mode: str
+) -> None:
+    document = json.loads(path.read_bytes())
+    document["id"] = "project.public"
+    runtime = msgspec.structs.replace(runtime, library=GivenFiles())
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(json.dumps(document).encode())
+
+    driven = drive(runtime, "project.public", mode)
+
+    assert driven.end["isComplete"] is True
+    assert unseen(runtime, "project.public", driven) == set()
+    if mode == "full_auto_never_stop":
+        reasons = {warning["code"] for warning in driven.end.get("warnings", ())}
+        assert "GAP_RECORDED" not in reasons, "what was asked for was sent"
