@@ -494,7 +494,7 @@ def test_after_compaction_the_step_has_all_that_it_needs(runtime: Runtime) -> No
     assert "## Mode" in back["pending"]["prompt"]
     assert back["session"]["goal"] == goal
     values = {held["name"]: held["value"] for held in back["recap"]["inputs"]}
-    assert list(values) == ["ticket", "module", "log"]
+    assert list(values) == ["log", "module", "ticket"]
     assert (values["ticket"], values["module"]) == ("none", "billing")
     assert values["log"].endswith("…")
     assert len(values["log"]) < 420
