@@ -307,6 +307,13 @@ LEAVES: dict[str, Leaf] = {
     "session delete": Leaf(
         line=words("session delete --ids SESSION_ID,OTHER_ID"),
         dangerous=("--dangerous",),
+        ways={
+            "SESSION_LOCKED": wrong(
+                damage.locked,
+                "session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN",
+                "impatient",
+            ),
+        },
     ),
     "ledger show": Leaf(
         line=words("ledger show RUN_ID"),
@@ -371,7 +378,15 @@ LEAVES: dict[str, Leaf] = {
         line=words("store copy --to elsewhere"),
         further=(words("store copy --from HOME --to elsewhere2 --ids SESSION_ID --dry-run"),),
     ),
-    "store gc": Leaf(line=words("store gc --older-than 90"), dangerous=("--dangerous",)),
+    "store gc": Leaf(
+        line=words("store gc --older-than 90"),
+        dangerous=("--dangerous",),
+        ways={
+            "SESSION_LOCKED": wrong(
+                damage.locked, "store gc --older-than 0 --dangerous --confirm CONFIRM_TOKEN", "impatient"
+            ),
+        },
+    ),
     "lafs check": Leaf(
         line=words("lafs check answer.json"),
         further=(

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from handrail.contract.catalogue import E_AUTH, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.contract.store_facts import ProofPart
 from handrail.event_log.disk import Disk
-from handrail.runtime import sessions
+from handrail.runtime import removing, sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
 from tests.conformance.planted_index import NEWER, answers, offers
@@ -62,6 +62,7 @@ def _proof(*problems: str) -> Callable[[], None]:
 def _impatient() -> None:
     """Nobody waits for a lock."""
     sessions.LOCK_WAIT_MS = 0
+    removing.LOCK_WAIT_MS = 0
 
 
 PLANTS: dict[str, Callable[[], None]] = {

@@ -322,3 +322,19 @@ def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_
         "failed": 0,
         "skipped": 0,
     }
+
+
+@pytest.mark.promise("commit.refused-before")
+@pytest.mark.parametrize("name", ["run.start", "session.start"])
+def test_what_the_reply_needs_is_looked_for_before_anything_is_begun(tmp_path: Path, name: str) -> None:
+    world = World(str(tmp_path))
+    params = WRITES[name](world)
+    os.makedirs(f"{world.home}/data/keys", mode=0o700)
+    with open(f"{world.home}/data/keys/keyring.json", "w", encoding="utf-8") as file:
+        file.write("{")
+
+    refused = perform(world.runtime, name, params)
+
+    assert not isinstance(refused, Success)
+    assert refused.kind.code == "KEYRING_INVALID"
+    assert answer(world.runtime, "session.list")["items"] == []

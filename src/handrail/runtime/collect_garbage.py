@@ -159,6 +159,7 @@ OPERATION = Operation(
         E_CONFIG.code,
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
+        "SESSION_LOCKED",
         "KEYRING_INVALID",
         "STORE_IO_ERROR",
         "STORE_PERMISSION_DENIED",

@@ -138,6 +138,7 @@ OPERATION = Operation(
         E_NOT_FOUND.code,
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
+        "SESSION_LOCKED",
         "KEYRING_INVALID",
         "STORE_IO_ERROR",
         "STORE_PERMISSION_DENIED",

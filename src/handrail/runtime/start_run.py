@@ -119,6 +119,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
     run_id = run_id_for(session.history.session_id, asked.key)
     recorded = _started(session, run_id)
     warnings: tuple[ReplyWarning, ...] = ()
+    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if recorded is None:  # a replay answers even when the workflow's file is gone by now
         seen = _seen(rt, asked, project)
         if request.request_id is UNSET:  # with one, a repeat meets its own run

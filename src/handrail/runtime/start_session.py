@@ -11,6 +11,7 @@ from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION
 from handrail.contract.ids import session_id_of
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.shape import Shape
+from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.engine.place import kept_project
 from handrail.engine.plans.session import plan_session
 from handrail.engine.reply import ReplyWarning
@@ -73,6 +74,7 @@ def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
     goal = "" if request.goal is UNSET else request.goal.strip()
     input_digest = digest({"goal": goal})
     session = _named(rt, request)
+    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if session.history.head == 0:
         session = _begin(rt, session, goal, input_digest, project)
     opening = session.history.opening

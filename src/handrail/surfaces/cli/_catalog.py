@@ -390,7 +390,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--dangerous", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session delete --ids SESSION_ID --dangerous --dry-run --compact", "handrail session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN --compact"),
-        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_CONFIG", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "SESSION_LOCKED", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_CONFIG", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "ledger show": {
         "path": "ledger show",
@@ -477,7 +477,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--dangerous", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail store gc --older-than 90 --dangerous --dry-run --compact", "handrail store gc --older-than 90 --dangerous --confirm CONFIRM_TOKEN --compact"),
-        "errors": ("VALIDATION_ERROR", "E_CONFIG", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_CONFIG", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "SESSION_LOCKED", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "store copy": {
         "path": "store copy",
