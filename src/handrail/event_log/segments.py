@@ -19,8 +19,10 @@ FIRST_SEGMENT: Final = "events-000001.jsonl"
 _START = b'{"dedupeKey":"'
 _MIDDLE = b'","event":'
 _END = b"}"
+# Only what is there as it was written: a sector that never arrived must not make another time of one.
 _STAMPS = re.compile(
-    b"^" + re.escape(_START) + b'[^"]*' + re.escape(_MIDDLE) + rb'\{"v":[0-9]+,"at":"([^"]*)"', re.MULTILINE
+    b"^" + re.escape(_START) + b"[a-z0-9_:>-]+" + re.escape(_MIDDLE) + rb'\{"v":[0-9]+,"at":"([0-9TZ:.+-]+)"',
+    re.MULTILINE,
 )
 _KEYS = re.compile(b"^" + re.escape(_START) + b'([^"]*)' + re.escape(_MIDDLE), re.MULTILINE)
 
