@@ -57,6 +57,10 @@ class Broken(Exception):
         self.code = failure.kind.code
 
 
+class Untold(Exception):
+    """An operation committed, and its answer could not be put together; it says so."""
+
+
 class StillClock:
     """Stands where it is set, at first at the beginning of 2026."""
 
@@ -157,10 +161,12 @@ class World:
         return self
 
     def call(self, operation: str, params: dict[str, Json]) -> bytes:
-        """The reply. Raises Broken."""
+        """The reply. Raises Broken or Untold."""
         outcome = perform(self.runtime, operation, params)
         if isinstance(outcome, Failure):
             raise Broken(outcome)
+        if isinstance(outcome.data, dict) and outcome.data.get("committed") is True:
+            raise Untold
         return msgspec.json.encode(outcome.data)
 
     def meaning(self, reply: bytes) -> bytes:
