@@ -56,7 +56,7 @@ def test_every_flipped_byte_is_detected_or_harmless(place: str, mask: int) -> No
     assert part.facts["detected"] + part.facts["harmless"] == part.cases
     assert part.cases > 2_000
     assert part.facts["harmless"] < part.cases / 20
-    assert part.facts["files"] == 5  # events, manifest, lock, one blob, the keyring
+    assert part.facts["files"] == 6  # events, manifest, lock, blob, keyring, secret of the request ids
 
 
 def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(

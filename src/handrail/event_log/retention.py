@@ -57,19 +57,24 @@ def plan_removal(
 ) -> RemovalPlan:
     """Sessions whose last activity was before this time, and the blobs that no other session names."""
     old: list[SessionToRemove] = []
+    unread: list[SessionId] = []
     for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):
         if stamp.order < before_ns and stamp.session_id not in keep:
-            with suppress(Fault):  # how old it is cannot be told, so it stays; `blocked_by` names it
-                old.append(_to_remove(log, stamp.session_id))
+            try:
+                with named_troubles(stamp.session_id):
+                    old.append(_to_remove(log, stamp.session_id))
+            except Fault:  # it stays, and stops no other from going
+                unread.append(stamp.session_id)
     with named_troubles():
         pinned = pinned_in(log, without=[session.session_id for session in old])
-        unused = [] if pinned.blocked_by else list(_unused(log, pinned.refs, grace_ns))
+        blocked_by = tuple(sorted({*pinned.blocked_by, *unread}))
+        unused = [] if blocked_by else list(_unused(log, pinned.refs, grace_ns))
         blobs = [blob for blob in unused if blob.ref not in pinned.refs]
         return RemovalPlan(
             sessions=tuple(old),
             blobs=tuple(dict.fromkeys(blob.ref for blob in blobs)),
             blob_bytes=sum(blob.size for blob in blobs),
-            blocked_by=pinned.blocked_by,
+            blocked_by=blocked_by,
             half_made=half_made_in(log),
         )
 

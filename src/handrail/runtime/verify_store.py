@@ -21,7 +21,7 @@ from handrail.runtime.runtime import Runtime
 
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""
-_MOST_LEFTOVERS = 20
+MOST_LEFTOVERS = 20
 
 
 class VerifyStore(Input, frozen=True, kw_only=True):
@@ -222,7 +222,7 @@ def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
     told = [
         f"{session_id} holds events that no commit attests: an import that was killed, or all that is left "
         f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run removes it."
-        for session_id in kept[:_MOST_LEFTOVERS]
+        for session_id in kept[:MOST_LEFTOVERS]
     ]
     if swept:
         told.append(

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import msgspec
 
+from handrail.contract.catalogue import STORE_IO_ERROR
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Failure, Json
+from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.vocabulary import ObservationKey, SourceKind
@@ -257,6 +258,8 @@ def _current_key(world: World, _: Replies) -> bytes:
 def _collected(world: World, replies: Replies) -> bytes:
     kept = session_of(replies[2])
     plan = plan_removal(world.log, world.disk.now_ns() + 1, keep=[kept], grace_ns=-1)
+    if plan.blocked_by:
+        raise Fault(STORE_IO_ERROR, "The plan names a session that it could not read.")
     remove(world.log, world.disk, plan, grace_ns=-1)
     return _left(world, replies)
 
@@ -264,7 +267,7 @@ def _collected(world: World, replies: Replies) -> bytes:
 def _imported(world: World, replies: Replies) -> bytes:
     exported = world.call("session.export", {"sessionId": session_of(replies[0])})
     text = msgspec.json.encode(msgspec.json.decode(exported)["content"]).decode()
-    params: dict[str, Json] = {"bundle": {"source": "proof", "text": text}, "asNew": True}
+    params: dict[str, Json] = {"bundle": {"source": "proof", "text": text}}  # its own id is taken
     shown = world.call("session.import", params | {"dryRun": True})
     world.call("session.import", params | {"confirm": _field(shown, "confirm_token")})
     return _left(world, replies)
