@@ -194,5 +194,5 @@ def _told() -> Iterator[None]:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise IndexTrouble(str(error), is_broken=True) from error
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, UnicodeError) as error:  # SQLite takes no path that is not text
         raise IndexTrouble(str(error)) from error
