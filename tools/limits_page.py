@@ -185,6 +185,7 @@ MCP: Rows = (
     ("surfaces.mcp.under_way", "HANGING_CALLS", "Calls beyond their time that may go on in the background."),
     ("surfaces.mcp.under_way", "OWED_ANSWERS", "Requests without an answer, before reading waits."),
     ("surfaces.mcp.under_way", "OWED_BYTES", "What they have together."),
+    ("surfaces.mcp.under_way", "BURST_BYTES", "What calls carry before memory is given back."),
     ("surfaces.mcp.under_way", "LAST_ANSWERS_SECONDS", "How long answers may take after the input closed."),
     ("surfaces.mcp.resources", "LONGEST_URI", "Characters of an address."),
     ("surfaces.mcp.prompts", "LONGEST_ARGUMENT", "Characters of an argument of a prompt."),

@@ -277,7 +277,8 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     from handrail.runtime.accounting import account_for_start
     from handrail.runtime.permission import Caller
     from handrail.surfaces.mcp.stdio import serve_stdio
-    from handrail.wiring import build_runtime, home_directory
+    from handrail.surfaces.mcp.under_way import Door
+    from handrail.wiring import build_runtime, give_back_memory, home_directory
 
     project = parsed.options.get("project")
     environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
@@ -298,7 +299,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
         return adapter
 
-    serve_stdio(runtime, offer, home_directory(environment))
+    serve_stdio(runtime, Door(offer=offer, give_back_memory=give_back_memory), home_directory(environment))
     return 0
 
 

@@ -87,6 +87,13 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
     return notices_for(place, operation)
 
 
+def give_back_memory() -> None:
+    """What a burst left behind; a server that never had one loads nothing for it."""
+    from handrail.host.memory import give_back_memory as give_back
+
+    give_back()
+
+
 class _Late:
     """An adapter that is made, and its module loaded, when it is first used."""
 

@@ -305,6 +305,7 @@ STRAY = """
 import os, sys, warnings
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve_stdio
+from handrail.surfaces.mcp.under_way import Door
 from handrail.wiring import build_runtime
 import handrail.host.workflow_library as library
 
@@ -321,7 +322,7 @@ def loud(self, project):
 
 library.DirectoryLibrary.files = loud
 runtime = build_runtime(os.environ)
-serve_stdio(runtime, lambda: Adapter(runtime))
+serve_stdio(runtime, Door(offer=lambda: Adapter(runtime), give_back_memory=print))
 """
 
 

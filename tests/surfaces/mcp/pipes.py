@@ -12,7 +12,7 @@ from typing import Any
 
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve
-from handrail.surfaces.mcp.under_way import LIMITS, Limits
+from handrail.surfaces.mcp.under_way import LIMITS, Door, Limits
 
 BOUND_SECONDS = 20
 
@@ -25,16 +25,22 @@ class Client:
         self._reading, outgoing = os.pipe()
         self.trouble: OSError | None = None
         self._rest = b""
+        self.tidied = threading.Event()
+
+        door = Door(offer=lambda: adapter, give_back_memory=self._note_tidying)
 
         def work() -> None:
             try:
-                self.trouble = serve(adapter.runtime, lambda: adapter, incoming, outgoing, limits)
+                self.trouble = serve(adapter.runtime, door, incoming, outgoing, limits)
             finally:
                 os.close(incoming)
                 os.close(outgoing)
 
         self._server = threading.Thread(target=work, daemon=True)
         self._server.start()
+
+    def _note_tidying(self) -> None:
+        self.tidied.set()
 
     def send(self, *messages: dict[str, Any] | bytes) -> None:
         """Lines, each whole; bytes go as they are."""

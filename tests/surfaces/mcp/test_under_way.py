@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import threading
@@ -19,14 +20,14 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import Work
 from handrail.surfaces.mcp.messages import Id
 from handrail.surfaces.mcp.questions import ToolCall
-from handrail.surfaces.mcp.under_way import LIMITS, Call, Limits, Outlet
+from handrail.surfaces.mcp.under_way import BURST_BYTES, LIMITS, Call, Limits, Outlet
 from tests.conftest import GivenFiles
 from tests.surfaces.mcp.conversations import WORKFLOW, notice, opening, request, tool
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, connected
 from tests.surfaces.mcp.test_ask import REGION, REPORT, give
 from tests.surfaces.mcp.test_ask import WORKFLOW as ASKS
 
-LISTING = tool("list_workflows")
+MOST_LOOKS = 500
 
 
 class StuckFiles:
@@ -324,6 +325,31 @@ def test_after_the_end_of_input_a_call_that_hangs_is_waited_for_only_so_long(run
 
         assert client.rest() == b""
         library.let_go()
+
+
+@pytest.mark.promise("door.memory")
+def test_after_a_burst_memory_is_given_back_once_nothing_is_owed(runtime: Runtime) -> None:
+    with opened(Adapter(runtime)) as client:
+        client.ask(call(1, "list_workflows"))
+        assert not client.tidied.is_set()
+
+        client.ask(call(2, "list_workflows", query="x" * BURST_BYTES))
+
+        assert client.tidied.wait(BOUND_SECONDS)
+        assert client.ask(request(3, "ping"))["id"] == 3
+
+
+@pytest.mark.promise("door.memory")
+def test_a_worker_keeps_nothing_of_its_last_call(runtime: Runtime) -> None:
+    with opened(Adapter(runtime)) as client:
+        client.ask(call(1, "list_workflows"))
+
+        assert any(_no_call_is_kept() for _ in range(MOST_LOOKS))  # the worker may still be on its way back
+
+
+def _no_call_is_kept() -> bool:
+    gc.collect()
+    return not any(isinstance(each, Call) for each in gc.get_objects())
 
 
 def test_progress_goes_to_a_client_that_asked_for_it() -> None:

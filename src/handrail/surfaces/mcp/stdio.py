@@ -7,9 +7,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from handrail import __version__
 from handrail.contract.catalogue import E_IO
@@ -17,27 +15,21 @@ from handrail.contract.outcome import Fault
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 from handrail.surfaces.mcp.messages import Lines
-from handrail.surfaces.mcp.under_way import LIMITS, Limits, Outlet, UnderWay
-
-if TYPE_CHECKING:  # its first use loads it, which is after the first answer
-    from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.under_way import LIMITS, Door, Limits, Outlet, UnderWay
 
 _CHUNK_BYTES = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
 _FIRST_FREE = 3
 
 
-def serve_stdio(runtime: Runtime, offer: Callable[[], Adapter], store: str = "") -> None:
-    """Serve until the client closes either end. `store` is only named in the first line on stderr.
-
-    `offer` is called when the first answer needs an operation: loading them takes most of the start.
-    """
+def serve_stdio(runtime: Runtime, door: Door, store: str = "") -> None:
+    """Serve until the client closes either end. `store` is only named in the first line on stderr."""
     # Dying at once is safe: the log survives it, and every call may be repeated.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stderr.write(_greeting(runtime, store))
     sys.stderr.flush()
     incoming, outgoing = _claim_descriptors()
-    trouble = serve(runtime, offer, incoming, outgoing)
+    trouble = serve(runtime, door, incoming, outgoing)
     sys.stdout.flush()  # what a stray print left in Python's buffer; descriptor 1 is stderr
     if trouble is not None and not isinstance(trouble, BrokenPipeError | ConnectionResetError):
         sys.stderr.write("handrail mcp: stdout could not be written; free space there and start again.\n")
@@ -45,13 +37,13 @@ def serve_stdio(runtime: Runtime, offer: Callable[[], Adapter], store: str = "")
 
 
 def serve(
-    runtime: Runtime, offer: Callable[[], Adapter], incoming: int, outgoing: int, limits: Limits = LIMITS
+    runtime: Runtime, door: Door, incoming: int, outgoing: int, limits: Limits = LIMITS
 ) -> OSError | None:
     """Serve between two descriptors until one of them ends; what went wrong with the outgoing one."""
     ends = os.pipe()
     with os.fdopen(ends[0], "rb") as woken, os.fdopen(ends[1], "wb", 0) as wake:
         outlet = Outlet(outgoing, wake)
-        under_way = UnderWay(runtime, cache(offer), outlet, limits)
+        under_way = UnderWay(runtime, door, outlet, limits)
         under_way.start()
         if _read_to_the_end(under_way, incoming, outgoing, woken.fileno()):
             under_way.finish()
@@ -78,10 +70,15 @@ def _read_to_the_end(under_way: UnderWay, incoming: int, outgoing: int, woken: i
         if incoming not in events:
             continue
         chunk = os.read(incoming, _CHUNK_BYTES)
-        for line in lines.feed(chunk) if chunk else lines.end():
-            under_way.take(line)
+        _hand_in(under_way, lines.feed(chunk) if chunk else lines.end())
         if not chunk:
             return True
+
+
+def _hand_in(under_way: UnderWay, lines: Iterator[bytes | None]) -> None:
+    """In a frame of its own: a loop that waits for input would keep the last line."""
+    for line in lines:
+        under_way.take(line)
 
 
 def _claim_descriptors() -> tuple[int, int]:

@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # its first use loads it, which is after the first answer
     from handrail.surfaces.mcp.adapter import Adapter
 
 _CANCELLED = "notifications/cancelled"
+_TIDY_UP = b""
+"""At the desk: no line, but the time to give memory back."""
 _NO_LISTS = Refusal(
     code=INVALID_REQUEST,
     message="A line with a list of messages is no part of this protocol revision. Send one message per line.",
@@ -63,6 +65,8 @@ HANGING_CALLS = 48
 OWED_ANSWERS = 10_000
 OWED_BYTES = 64 * 1024 * 1024
 """Of requests that have no answer yet; nothing more is read while there are more."""
+BURST_BYTES = 4 * 1024 * 1024
+"""What calls have carried when memory is given back once nothing is owed any more."""
 CALL_SECONDS = 55
 """Less than the minute after which most clients give up, so that they hear what to do."""
 LAST_ANSWERS_SECONDS = 30
@@ -81,6 +85,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LIMITS = Limits()
+
+
+class Door(msgspec.Struct, frozen=True, kw_only=True):
+    """What the front door brings, because it is not needed at once."""
+
+    offer: Callable[[], Adapter]
+    give_back_memory: Callable[[], None]
 
 
 class Outlet:
@@ -191,11 +202,11 @@ class Call:
 class UnderWay:
     """Everything between a line that came in and the line that answers it."""
 
-    def __init__(
-        self, runtime: Runtime, offer: Callable[[], Adapter], outlet: Outlet, limits: Limits = LIMITS
-    ) -> None:
+    def __init__(self, runtime: Runtime, door: Door, outlet: Outlet, limits: Limits = LIMITS) -> None:
         self._runtime = runtime
-        self._offer = offer
+        self._door = door
+        self._offered: Adapter | None = None
+        self._offering = threading.Lock()
         self._outlet = outlet
         self._limits = limits
         self._connection = Connection()
@@ -209,7 +220,7 @@ class UnderWay:
         """In the order in which they began, so the first one is overdue first; so are the questions."""
         self._asked: dict[int, Call] = {}
         self._questions = 0
-        self._owed = self._owed_bytes = 0
+        self._owed = self._owed_bytes = self._carried_bytes = 0
         self._workers = self._idle = self._queued = self._hanging = 0
         self._is_closing = False
 
@@ -330,6 +341,7 @@ class UnderWay:
             turn = self._begin(call)
             if not call.is_over:
                 self._perform(call)
+            del call  # else an idle worker keeps what its last client sent
             if self._has_too_many(turn):
                 return
 
@@ -354,11 +366,17 @@ class UnderWay:
 
     def _perform(self, call: Call) -> None:
         runtime = msgspec.structs.replace(self._runtime, interruptions=call, progress=call)
-        found = guarded(runtime, lambda: call.work.perform(self._offer(), runtime))
+        found = guarded(runtime, lambda: call.work.perform(self._adapter(), runtime))
         if isinstance(found, Waiting):
             self._ask(call, found)
         else:
             self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
+
+    def _adapter(self) -> Adapter:
+        """Made once, by whoever needs it first; the others wait for it."""
+        with self._offering:
+            self._offered = self._offered or self._door.offer()
+            return self._offered
 
     def _ask(self, call: Call, waiting: Waiting) -> None:
         """Send the question and let the worker go; the answer comes in like any other message."""
@@ -420,12 +438,16 @@ class UnderWay:
             if self._by_key.get(call.id.key) is call:
                 del self._by_key[call.id.key]
             self._owed_bytes -= call.size
+            self._carried_bytes += call.size
             self._pay()
 
     def _pay(self) -> None:
         """One answer less is owed. Under the lock."""
         self._owed -= 1
         self._changed.notify_all()
+        if not self._owed and self._carried_bytes >= BURST_BYTES:
+            self._carried_bytes = 0
+            self._quick.put(_TIDY_UP)
 
     def _send(self, line: bytes | None, batch: Batch | None) -> None:
         if batch is not None:
@@ -464,6 +486,9 @@ class UnderWay:
                 continue
             if line is None:
                 return
+            if line is _TIDY_UP:
+                self._door.give_back_memory()
+                continue
             self._outlet.send(line)
             with self._changed:
                 self._owed_bytes -= len(line)
@@ -481,7 +506,7 @@ class UnderWay:
             for call in unanswered:
                 del self._asked[call.question]
         for call in overdue:
-            told = self._offer().overdue(call.work.tool, self._limits.call_seconds)
+            told = self._adapter().overdue(call.work.tool, self._limits.call_seconds)
             self._reply(call, answer_line(call.id, told))
         for call in unanswered:
             self._say_no_longer(call, "nobody answered")

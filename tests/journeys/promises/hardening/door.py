@@ -65,4 +65,9 @@ PROMISES: tuple[Promise, ...] = (
         source="H11",
         says="A list of messages is answered by a list in the revision that has them, and refused in others.",
     ),
+    Promise(
+        "door.memory",
+        source="H11",
+        says="Memory that a burst took is given back once every call of it is answered.",
+    ),
 )
