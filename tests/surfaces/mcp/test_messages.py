@@ -184,9 +184,17 @@ def test_of_a_line_over_the_limit_nothing_is_kept() -> None:
     assert cut._parts == []
     assert list(Lines(most_bytes=10).feed(b"1234567890\n")) == [b"1234567890"]
     kept = Lines(most_bytes=10)
-    assert list(kept.feed(b"x" * 11)) == []
+    assert [*kept.feed(b"x" * 6), *kept.feed(b"x" * 6)] == []
     assert kept._parts == []
     assert list(kept.end()) == [None]
+
+
+def test_no_answer_overtakes_the_one_that_opens_the_connection(runtime: Runtime) -> None:
+    sent = lines(*opening(), *(request(number, "prompts/get", {"name": "resume"}) for number in range(1, 20)))
+
+    first = {piped(sent, Adapter(runtime)).partition(b"\n")[0][:24] for _ in range(20)}
+
+    assert first == {b'{"jsonrpc":"2.0","id":0,'}
 
 
 @pytest.mark.promise("door.lists")
