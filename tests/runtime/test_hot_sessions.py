@@ -203,13 +203,22 @@ IDS = [SessionId(f"ses_{number:012d}") for number in range(6)]
 def test_the_sessions_used_longest_ago_are_forgotten(
     most_sessions: int, most_events: int, heads: list[int], kept: list[int]
 ) -> None:
-    hot = HotLog(MemoryLog(), most_sessions=most_sessions, most_events=most_events)
+    hot = HotLog(MemoryLog(), most_sessions=most_sessions, most_events=most_events, always_kept=1)
 
     for session_id, head in zip(IDS, heads, strict=False):
         hot.keep(history_with(session_id, head))
 
     assert [place for place, name in enumerate(IDS) if hot.folded(name) is not None] == kept
     assert len(hot) == len(kept)
+
+
+def test_the_latest_sessions_stay_however_long_they_are() -> None:
+    hot = HotLog(MemoryLog(), most_events=100, always_kept=2)
+
+    for session_id in IDS:
+        hot.keep(history_with(session_id, 500))
+
+    assert [place for place, name in enumerate(IDS) if hot.folded(name) is not None] == [4, 5]
 
 
 def test_a_session_that_is_looked_at_stays() -> None:

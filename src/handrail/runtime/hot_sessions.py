@@ -17,8 +17,10 @@ from handrail.ports import EventLog, Loaded, Remembered, SessionHold, SessionSta
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 MOST_SESSIONS: Final = 2_048
-MOST_EVENTS: Final = 400_000
+MOST_EVENTS: Final = 10_000
 """Over all kept sessions; an event of a folded session takes about one kilobyte."""
+ALWAYS_KEPT: Final = 4
+"""The latest sessions stay, however long they are: folding one anew in every call would be dear."""
 MOST_WORKFLOWS: Final = 64
 LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 
@@ -30,11 +32,17 @@ class HotLog:
     """
 
     def __init__(
-        self, log: EventLog, *, most_sessions: int = MOST_SESSIONS, most_events: int = MOST_EVENTS
+        self,
+        log: EventLog,
+        *,
+        most_sessions: int = MOST_SESSIONS,
+        most_events: int = MOST_EVENTS,
+        always_kept: int = ALWAYS_KEPT,
     ) -> None:
         self.log = log
         self._most_sessions = most_sessions
         self._most_events = most_events
+        self._always_kept = always_kept
         self._guard = allocate_lock()
         self._histories: dict[SessionId, History] = {}
         self._events = 0
@@ -90,7 +98,7 @@ class HotLog:
             self._events += history.head - (0 if before is None else before.head)
             self._histories[history.session_id] = history
             while len(self._histories) > self._most_sessions or (
-                self._events > self._most_events and len(self._histories) > 1
+                self._events > self._most_events and len(self._histories) > self._always_kept
             ):
                 oldest = self._histories.pop(next(iter(self._histories)))
                 self._events -= oldest.head
