@@ -160,12 +160,44 @@ def test_hostile_text_cannot_pose_as_the_markdown_report(text: str) -> None:
     assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u200b\u2060]", markdown) is None
 
 
-def test_a_fence_in_an_artifact_does_not_end_the_block_around_it() -> None:
+def test_a_fence_in_an_artifact_opens_no_block() -> None:
     runtime, session_id = written("``` ````` \n```")
 
     markdown = report(runtime, session_id, "markdown")
 
-    assert "\n``````json\n" in markdown
+    fences = [line for line in markdown.split("\n") if line.lstrip().startswith("```")]
+    assert fences == ["```text", "```"]  # the map alone
+
+
+@pytest.mark.promise("truth.report-for-people")
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_an_artifact_stands_once_and_as_people_read_it(runtime: Runtime, form: str) -> None:
+    artifact = {
+        "kind": "x.findings",
+        "findings": [
+            {"title": "Rounds twice", "filePath": "src/bill.py", "isFixed": False, "lines": [3, 4]},
+            {"title": "No test", "evidence": [{"claim": "nothing imports it", "exitStatus": 1}]},
+        ],
+    }
+    first = start(runtime)
+    answer(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": [artifact]})
+
+    told = report(runtime, first["session"]["sessionId"], form)
+
+    for words in ("Findings:", "File path: src/bill.py", "Is fixed: no", "Exit status: 1"):
+        assert words in told.replace("\\", ""), words
+    assert told.count("Rounds twice") == told.count("nothing imports it") == 1
+    assert '"filePath"' not in told
+
+
+@pytest.mark.promise("truth.report-for-people")
+def test_a_quick_run_is_told_to_the_second(runtime: Runtime) -> None:
+    first = start(runtime)
+    advance(runtime, first, "done")
+
+    told = [report(runtime, first["session"]["sessionId"], form) for form in ("html", "markdown")]
+
+    assert ["08:00:00 UTC" in one for one in told] == [True, True]
 
 
 def test_a_token_that_an_agent_wrote_down_is_not_repeated(runtime: Runtime) -> None:

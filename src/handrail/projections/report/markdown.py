@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from handrail.contract.outcome import Json
 from handrail.contract.wording import visible
 from handrail.projections.graph_drawing import draw_run
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
+    artifact_lines,
     banners,
     branch_words,
+    is_quick,
     kind_words,
     moment_time,
     nothing_started,
+    outputs_words,
     preferences_words,
     provenance,
     standing,
@@ -70,15 +71,15 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     if run.omitted:
         yield from (f"{run.omitted} earlier nodes are left out.", "")
     for number, moment in enumerate(run.moments):
-        yield from _moment(moment, number + run.omitted)
+        yield from _moment(moment, number + run.omitted, run)
     drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", visible(run.labels[node.node_id])))
     yield from ("### Map", "", *_fenced(drawn[:MOST_DRAWN], "text"), "")
     if run.artifacts:
         yield from ("### Current outputs", "")
         for held in run.artifacts:
-            checked = "checked against its contract" if held.is_validated else "not checked"
-            yield from (f"{_inline(held.kind)}, from {_inline(held.step_id)}, {checked}:", "")
-            yield from _json(held.body)
+            words = outputs_words(is_validated=held.is_validated)
+            yield from (f"{_inline(held.kind)}, from {_inline(held.step_id)}, {words}:", "")
+            yield from _artifact(held.body)
     yield from (
         "### Preferences and capabilities",
         "",
@@ -89,9 +90,9 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     yield from _provenance(story, run)
 
 
-def _moment(moment: Moment, number: int) -> Iterator[str]:
+def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     yield from (f"#### {number}. {_inline(kind_words(moment))}", "")
-    yield from (f"`{moment.node_id}`, {moment_time(moment.at)}", "")
+    yield from (f"`{moment.node_id}`, {moment_time(moment.at, is_quick=is_quick(run))}", "")
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
     facts += ["This is a fork."] if moment.is_fork else []
     facts += [f"Blocked by {one.code}: {_inline(one.message)}" for one in moment.blockers]
@@ -108,7 +109,11 @@ def _moment(moment: Moment, number: int) -> Iterator[str]:
     if moment.is_cut:
         yield from ("The rest of these notes is no longer in the store.", "")
     for body in moment.artifacts:
-        yield from _json(body)
+        kind = _inline(str(body.get("kind", "")))
+        if any(held.body == body for held in run.artifacts):
+            yield from (f"Delivered {kind}, shown among the outputs.", "")
+        else:
+            yield from (f"{kind}, replaced later:", "", *_artifact(body))
     for branch in moment.branches:
         yield from _branch(branch)
 
@@ -133,9 +138,9 @@ def _quoted(text: str) -> list[str]:
     return [f"> {line}".rstrip() for line in calm.split("\n")]
 
 
-def _json(body: Json) -> Iterator[str]:
-    text = msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
-    yield from (*_fenced(visible(text).replace("<", "\\u003c").split("\n"), "json"), "")
+def _artifact(body: dict[str, Json]) -> Iterator[str]:
+    yield from (f"{'  ' * depth}- {_inline(words)}" for depth, words in artifact_lines(body))
+    yield ""
 
 
 def _fenced(lines: Sequence[str], language: str = "") -> list[str]:

@@ -6,19 +6,20 @@ import base64
 import hashlib
 from collections.abc import Iterable
 
-import msgspec
-
 from handrail.contract.outcome import Json
 from handrail.projections.html.elements import Child, Html, document, element, joined, style_sheet
 from handrail.projections.html.notes import notes_html
 from handrail.projections.html.rail import draw_rail, lay_out
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
+    artifact_lines,
     banners,
     branch_words,
+    is_quick,
     kind_words,
     moment_time,
     nothing_started,
+    outputs_words,
     preferences_words,
     provenance,
     standing,
@@ -150,16 +151,30 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
         yield element(
             "li",
             element("h4", kind_words(moment)),
-            element("p", moment_time(moment.at), " · ", element("code", moment.node_id), class_="small"),
+            element(
+                "p",
+                moment_time(moment.at, is_quick=is_quick(run)),
+                " · ",
+                element("code", moment.node_id),
+                class_="small",
+            ),
             _told(moment),
             _notes(moment),
             _cut() if moment.is_cut else None,
-            *(_folded(f"Artifact {body.get('kind', '')}", _json(body)) for body in moment.artifacts),
+            *(_delivered(body, run) for body in moment.artifacts),
             _trace(moment),
-            *(_branch(branch) for branch in moment.branches),
+            *(_branch(branch, run) for branch in moment.branches),
             class_=f"moment {moment.kind}{' last' if is_last else ''}",
             id=moment.node_id,
         )
+
+
+def _delivered(body: dict[str, Json], run: RunStory) -> Html:
+    """An artifact that still holds stands once, among the outputs; one that was replaced stands here."""
+    kind = str(body.get("kind", ""))
+    if any(held.body == body for held in run.artifacts):
+        return element("p", f"Delivered {kind}, shown among the outputs.", class_="small")
+    return _folded(f"{kind}, replaced later", _artifact(body))
 
 
 def _notes(moment: Moment) -> Child:
@@ -212,12 +227,18 @@ def _trace(moment: Moment) -> Child:
     return _folded("Why it went on here", element("ul", *lines, class_="facts")) if lines else None
 
 
-def _branch(branch: Branch) -> Html:
+def _branch(branch: Branch, run: RunStory) -> Html:
     told = [
         element(
             "div",
             element("h4", kind_words(moment)),
-            element("p", moment_time(moment.at), " · ", element("code", moment.node_id), class_="small"),
+            element(
+                "p",
+                moment_time(moment.at, is_quick=is_quick(run)),
+                " · ",
+                element("code", moment.node_id),
+                class_="small",
+            ),
             _told(moment),
             _notes(moment),
         )
@@ -241,9 +262,9 @@ def _outputs(run: RunStory) -> Child:
         return None
     rows = [
         _folded(
-            f"{held.kind}, from {held.step_id}, "
-            f"{'checked against its contract' if held.is_validated else 'not checked'}",
-            _json(held.body),
+            f"{held.kind}, from {held.step_id}, {outputs_words(is_validated=held.is_validated)}",
+            _artifact(held.body),
+            is_open=True,
         )
         for held in run.artifacts
     ]
@@ -263,5 +284,20 @@ def _folded(summary: str, content: Html, *, is_open: bool = False) -> Html:
     return element("details", element("summary", summary), content, open=is_open)
 
 
-def _json(body: Json) -> Html:
-    return element("pre", msgspec.json.format(msgspec.json.encode(body), indent=2).decode())
+def _artifact(body: dict[str, Json]) -> Html:
+    """Points within points, as deep as the artifact is."""
+    open_lists: list[list[Html]] = [[]]
+    for depth, words in artifact_lines(body):
+        while len(open_lists) - 1 > depth:
+            _close_list(open_lists)
+        while len(open_lists) - 1 < depth:
+            open_lists.append([])
+        open_lists[-1].append(element("li", words, dir="auto"))
+    while len(open_lists) > 1:
+        _close_list(open_lists)
+    return element("ul", *open_lists[0], class_="facts artifact")
+
+
+def _close_list(open_lists: list[list[Html]]) -> None:
+    inner = open_lists.pop()
+    open_lists[-1].append(element("li", element("ul", *inner), class_="inner"))

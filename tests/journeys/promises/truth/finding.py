@@ -110,4 +110,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R33",
         "`doctor` does not fail a checkout for a record that only a release has.",
     ),
+    Promise(
+        "truth.report-for-people",
+        "truth, R33",
+        "A report shows an artifact once, as people read it, and seconds where a run was that quick.",
+    ),
 )
