@@ -115,7 +115,7 @@ GIT_TRICKS = (
     _trick("alternates", "[core]\nalternateRefsCommand = PROGRAM", "rev-list --alternate-refs"),
     _trick("proxy", '[core]\ngitProxy = PROGRAM\n[remote "o"]\nurl = git://h/r', "ls-remote o"),
     _trick("clean filter", '[filter "x"]\nclean = PROGRAM', "status", "* filter=x"),
-    _trick("filter process", '[filter "x"]\nprocess = PROGRAM\nrequired = true', "status", "* filter=x"),
+    _trick("filter process", '[filter "x"]\nprocess = PROGRAM\nrequired = true', "", "* filter=x"),
     _trick("external diff", "[diff]\nexternal = PROGRAM", "diff"),
     _trick("diff driver", '[diff "x"]\ncommand = PROGRAM', "diff", "* diff=x"),
     _trick("textconv", '[diff "x"]\ntextconv = PROGRAM', "diff", "* diff=x"),

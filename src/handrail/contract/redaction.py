@@ -1,6 +1,7 @@
-"""Secrets kept out of everything that is written: by the name of a field, and by value. Pure.
+"""Secrets kept out of everything that is written: by the name of a field, by shape, and by value. Pure.
 
-Names catch what callers send us; values catch what we read ourselves, however it found its way into a text.
+Names catch what callers send us; shapes catch it in a field that has another name, and what stands in
+addresses; values catch what we read ourselves, however it found its way into a text.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _FOREIGN = frozenset({"context", "artifacts", "body"})
 _TELLING_NAME = (
     r"(?i)password|passwd|secret|token|authorization|cookie|api[ _-]?key|private[ _-]?key|credential"
 )
-_CREDENTIALS = r"(?i)([a-z][a-z0-9+.-]*://)[^/?#\s\"'<>]*@"
+# No scheme before it: looking for one would take quadratic time in a long word.
+_CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
+_TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
+_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -82,13 +86,42 @@ def _hidden(value: Json) -> Json:
 
 
 def without_credentials(text: str) -> str:
-    """The same text with the user and password of every address in it replaced."""
-    return re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text) if "@" in text else text
+    """The same text with what every address in it tells of its user replaced: login, password, key."""
+    if "@" in text:
+        text = re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text)
+    return re.sub(_TELLING_QUERY, rf"\1{REDACTED}", text) if "=" in text and "?" in text else text
+
+
+def without_minted(text: str) -> str:
+    """The same text in which every token of ours is cut: who reads it must not be able to act with one."""
+    return re.sub(_MINTED, r"\1…", text)
+
+
+def without_shapes(text: str) -> str:
+    """The same text without anything that looks like a secret, for what is kept and never acted on."""
+    return without_minted(without_credentials(text))
+
+
+def without_told_secrets(value: Json) -> Json:
+    """`without_named_secrets`, and by shape what stands under other names than those of our tokens."""
+    return _shaped(without_named_secrets(value), TOLD)
+
+
+def _shaped(value: Json, own: frozenset[str]) -> Json:
+    match value:
+        case str():
+            return without_shapes(value)
+        case dict():
+            return {name: inner if name in own else _shaped(inner, own) for name, inner in value.items()}
+        case list() | tuple():
+            return [_shaped(inner, own) for inner in value]
+        case _:
+            return value
 
 
 def credentials_in(address: str) -> tuple[bytes, ...]:
     """The password in an address, alone and with its user, as written and as meant; often there is none."""
-    found = re.match(_CREDENTIALS, address)
+    found = re.search(_CREDENTIALS, address)
     if found is None:
         return ()
     written = found[0].removeprefix(found[1])[:-1].encode(errors="surrogateescape")

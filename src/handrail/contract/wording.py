@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.redaction import without_shapes
+
 LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
 
@@ -29,9 +31,6 @@ _HIDDEN = (
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
-
-# A message ends up in logs; whoever reads it must not be able to act with a token that was sent to us.
-_MINTED = r"(?i)(?<![0-9A-Za-z])((?:st|ak|ck|ch|cu)[0-9]|ct_)[0-9A-Za-z_.-]{16,}"
 
 
 def make_readable(text: str) -> str:
@@ -94,7 +93,7 @@ def quoted(text: str) -> str:
 def shortened(text: str, longest: int = LONGEST_QUOTE) -> str:
     """The same without the quotes around it, for a field of its own; at most four times as long."""
     clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
-    clean = re.sub(_MINTED, r"\1…", clean).replace('"', "'")
+    clean = without_shapes(clean).replace('"', "'")  # a message ends up in logs
     if len(clean) > longest or len(text) > _LOOKED_AT:
         clean = clean[: longest - 1] + "…"
     return clean
@@ -116,7 +115,7 @@ def visible(text: str) -> str:
     What joins or colours an emoji stays, because it is seen.
     """
     told = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
-    return re.sub(_MINTED, r"\1…", told)
+    return without_shapes(told)
 
 
 def _marked(hidden: re.Match[str]) -> str:

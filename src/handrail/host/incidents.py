@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 
-from handrail.contract.redaction import Secrets
+from handrail.contract.redaction import Secrets, without_shapes
 from handrail.host.private_files import ensure_private_directory
 
 MOST_INCIDENT_BYTES = 65_536
+_MOST_LOOKED_AT = 4 * MOST_INCIDENT_BYTES
+"""What could not be kept anyway must not cost time."""
 
 
 class IncidentFiles:
@@ -19,7 +21,8 @@ class IncidentFiles:
         self._secrets = secrets or Secrets()
 
     def record(self, traceback: str) -> str:
-        content = self._secrets.redacted(traceback.encode(errors="replace"))[:MOST_INCIDENT_BYTES]
+        text = without_shapes(traceback[:_MOST_LOOKED_AT])
+        content = self._secrets.redacted(text.encode(errors="replace"))[:MOST_INCIDENT_BYTES]
         incident = hashlib.sha256(content).hexdigest()[:12]
         try:
             ensure_private_directory(self._directory)

@@ -22,6 +22,14 @@ def opened_plainly(path: str, flags: int, mode: int = 0o600) -> int:
     raise OSError(errno.EINVAL, "not a regular file")
 
 
+def leads_out(path: str, root: str) -> bool:
+    """Whether what is at the path lies outside of the root, behind whatever links; never what is missing."""
+    if not os.path.lexists(path):
+        return False
+    real_root, real = os.path.realpath(root), os.path.realpath(path)
+    return os.path.commonpath((real_root, real)) != real_root
+
+
 def why_unreadable(path: str) -> str:
     """Why there is nothing to read at this path, as the end of a sentence; empty when there is."""
     try:

@@ -90,7 +90,7 @@ class LocalSettings:
         """The settings in force. Raises Fault E_CONFIG, naming file and key."""
         user = _decoded(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
         output = user.output
-        if project:
+        if project and not _leads_out(project):
             theirs = _decoded(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile).output
             output = _Output(
                 format=theirs.format or output.format,
@@ -117,7 +117,11 @@ class LocalSettings:
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with the files; an unknown name is said, though it changes nothing."""
         found = _problems_of(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
-        if project:
+        if project and _leads_out(project):
+            message = f"{PROJECT_FILE} is behind a link that leads out of the project, so it is not read."
+            fix = "Put the file itself in its place, or remove the link."
+            found.append(SettingProblem(place=PROJECT_FILE, message=message, fix=fix))
+        elif project:
             found += _problems_of(os.path.join(project, PROJECT_FILE), PROJECT_FILE, _ProjectFile)
         try:
             self._lowered("dangerous")
@@ -163,6 +167,15 @@ class LocalSettings:
                 hint=f"Set {MAX_EFFECT_VARIABLE} to one of {', '.join(_EFFECTS)}, or unset it.",
             )
         return min(ceiling, asked, key=_EFFECTS.index)
+
+
+def _leads_out(project: str) -> bool:
+    path = os.path.join(project, PROJECT_FILE)
+    if not os.path.lexists(path):
+        return False
+    from handrail.host.plain_files import leads_out
+
+    return leads_out(path, project)
 
 
 def _decoded(path: str, shown: str, kind: type[_File]) -> _File:

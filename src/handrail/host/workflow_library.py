@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 
 from handrail.contract.vocabulary import SourceKind
+from handrail.host.plain_files import leads_out
 from handrail.host.workflow_sources.directories import content_of, files_in
-from handrail.host.workflow_sources.settings import UserSettings, project_settings, user_settings
+from handrail.host.workflow_sources.settings import OWN_FOLDER, UserSettings, project_settings, user_settings
 from handrail.ports import WorkflowFile
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
@@ -30,7 +31,7 @@ class DirectoryLibrary:
             *_plugin_files(own),
             *own.troubles,
             *files_in(os.path.join(self._home, "contracts"), "user", holds="contract"),
-            *files_in(os.path.join(project, ".handrail", "contracts"), "project", holds="contract"),
+            *_project_contracts(project),
         ]
         # It loads the language, which a call on a running session never needs.
         from handrail.host.workflow_sources.summary_cache import SummaryCache  # noqa: PLC0415 - see above
@@ -38,12 +39,14 @@ class DirectoryLibrary:
         return SummaryCache(self._home).with_summaries(found)
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
-        path = self._path_of(project, source_kind, source_ref)
-        if path is None:
+        directory = self._directory_of(project, source_kind, source_ref)
+        if directory is None:
             return None
-        return content_of(path) if path.endswith(".json") else b""
+        path = os.path.join(directory, source_ref)
+        root = project if source_kind == "project" else directory
+        return content_of(path) if path.endswith(".json") and not leads_out(path, root) else b""
 
-    def _path_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
+    def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
         """Where a file was found; None where no directory of this machine holds it."""
         folders = source_ref.split("/")
         if ".." in folders or source_ref.startswith("/"):
@@ -52,14 +55,13 @@ class DirectoryLibrary:
         if source_kind == "project":
             asked = project_settings(project).directories
             if any(named == one or named.startswith(f"{one}/") for one in asked):
-                return os.path.join(project, source_ref)
+                return project
         own = {
             "bundled": _BUNDLED,
             "user": os.path.join(self._home, "workflows"),
             "project": os.path.join(project, ".handrail", "workflows"),
         }
-        directory = own.get(source_kind)
-        return None if directory is None else os.path.join(directory, source_ref)
+        return own.get(source_kind)
 
     def _git_files(self, own: UserSettings) -> list[WorkflowFile]:
         if not own.git:
@@ -72,10 +74,24 @@ class DirectoryLibrary:
 
 def _project_files(project: str) -> list[WorkflowFile]:
     asked = project_settings(project)
-    found = files_in(os.path.join(project, ".handrail", "workflows"), "project")
+    if _is_elsewhere(project):
+        return list(asked.troubles)
+    found = files_in(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project)
     for name in asked.directories:
-        found += files_in(os.path.join(project, name), "project", shown_as=name)
+        found += files_in(os.path.join(project, name), "project", shown_as=name, root=project)
     return [*found, *asked.troubles]
+
+
+def _project_contracts(project: str) -> list[WorkflowFile]:
+    if _is_elsewhere(project):
+        return []
+    directory = os.path.join(project, OWN_FOLDER, "contracts")
+    return files_in(directory, "project", holds="contract", root=project)
+
+
+def _is_elsewhere(project: str) -> bool:
+    """Whether the project's own folder is a link out of it: then that is the one trouble to tell."""
+    return leads_out(os.path.join(project, OWN_FOLDER), project)
 
 
 def _plugin_files(own: UserSettings) -> list[WorkflowFile]:

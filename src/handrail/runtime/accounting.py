@@ -13,7 +13,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.ids import is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
-from handrail.contract.redaction import REDACTED, is_secret_name
+from handrail.contract.redaction import REDACTED, is_secret_name, without_shapes
 from handrail.contract.wording import make_readable
 from handrail.ports import AuditLine, Settings
 from handrail.runtime.operation import Effect
@@ -132,7 +132,8 @@ def _measured(value: Json) -> dict[str, Json]:
 
 
 def _text(value: Any) -> str:
-    return make_readable(str(value))
+    """Whatever its field is called: a token in the wrong one is a token all the same."""
+    return without_shapes(make_readable(str(value)))
 
 
 def _not_json(value: Any) -> dict[str, Json]:

@@ -19,6 +19,8 @@ from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR
 from handrail.contract.commits import Commits, unseen
 from handrail.contract.disclosure import disclose, refused_ask
 from handrail.contract.outcome import (
+    HINT_LIMIT,
+    MESSAGE_LIMIT,
     Failure,
     Fault,
     Json,
@@ -29,7 +31,12 @@ from handrail.contract.outcome import (
     Success,
     failure_of,
 )
-from handrail.contract.redaction import without_named_secrets
+from handrail.contract.redaction import (
+    without_credentials,
+    without_named_secrets,
+    without_shapes,
+    without_told_secrets,
+)
 from handrail.contract.shape import Ask
 from handrail.contract.wording import make_readable_json, make_safe_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
@@ -260,14 +267,22 @@ def _recorded(runtime: Runtime) -> str:
 
 
 def _safe(failure: Failure) -> Failure:
-    """Without what a caller sent under a telling name; the next call then says that it was left out."""
+    """Without what a caller sent under a telling name; the next call then says that it was left out.
+
+    A hint may hold a token to go on with; a login in an address is never needed.
+    """
     following = failure.next_call
     if following is not None:
         params = without_named_secrets(following.params)
         following = msgspec.structs.replace(following, params=params)
         following = msgspec.structs.replace(following, params=make_readable_json(following.params))
-    details = _prompt_json(without_named_secrets(failure.details))
-    return msgspec.structs.replace(failure, details=details, next_call=following)
+    return msgspec.structs.replace(
+        failure,
+        message=without_shapes(failure.message)[:MESSAGE_LIMIT],
+        hint=without_credentials(failure.hint)[:HINT_LIMIT],
+        details=_prompt_json(without_told_secrets(failure.details)),
+        next_call=following,
+    )
 
 
 def _as_success(called: Operation, result: Any) -> Success:

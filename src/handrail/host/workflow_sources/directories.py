@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import make_readable, quoted
-from handrail.host.plain_files import opened_plainly, why_unreadable
+from handrail.host.plain_files import leads_out, opened_plainly, why_unreadable
 from handrail.ports import WorkflowFile
 from handrail.workflows.file_kinds import file_kind, is_looked_into
 from handrail.workflows.limits import MAX_SOURCE_BYTES
@@ -26,16 +26,22 @@ def files_in(
     *,
     holds: _Holds = "workflow",
     shown_as: str = "",
+    root: str = "",
 ) -> list[WorkflowFile]:
     """Every `*.json` in a directory and below it, and what is meant to be one, by name.
 
     `shown_as` stands before the names where a directory is not the usual one. A folder `contracts` holds
-    contracts, wherever it is. Links to folders are not followed.
+    contracts, wherever it is. Links to folders are not followed, and nothing is read that lies outside of
+    `root`, which is the directory itself if no other is named.
     """
+    if root and leads_out(directory, root):
+        return [led_out(source_kind, shown_as or os.path.relpath(directory, root), holds)]
     names = sorted(_names_below(directory))
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
-        _found(os.path.join(directory, name), source_kind, make_readable(prefix + name), holds)
+        _found(
+            os.path.join(directory, name), source_kind, make_readable(prefix + name), holds, root or directory
+        )
         for name in names[:MOST_FILES]
         if holds == "workflow" or not name.endswith(_YAML)
     ]
@@ -63,7 +69,20 @@ def _names_below(directory: str) -> list[str]:
     return found
 
 
-def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds) -> WorkflowFile:
+def led_out(source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow") -> WorkflowFile:
+    """A link to somewhere else, as it is listed: what lies there may be anyone's and is not read."""
+    owner = "project" if source_kind == "project" else "directory"
+    return WorkflowFile(
+        source_kind=source_kind,
+        source_ref=make_readable(source_ref),
+        content=b"",
+        holds=holds,
+        trouble=f"{quoted(source_ref)} is a link that leads out of the {owner}, so it is not read.",
+        remedy="Put what it leads to in its place, or remove the link.",
+    )
+
+
+def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str) -> WorkflowFile:
     held: _Holds = "contract" if file_kind(path) == "contract" else holds
 
     def unusable(trouble: str, remedy: str) -> WorkflowFile:
@@ -76,6 +95,8 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds) -
             remedy=remedy,
         )
 
+    if os.path.islink(path) and leads_out(path, root):
+        return led_out(source_kind, source_ref, held)
     if path.endswith(_YAML):
         name = os.path.splitext(os.path.basename(source_ref))[0]
         return unusable(

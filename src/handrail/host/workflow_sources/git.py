@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Mapping
 
+from handrail.contract.redaction import REDACTED, without_credentials
 from handrail.contract.wording import quoted
 from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
@@ -26,7 +27,8 @@ def clone_directory(home: str, url: str) -> str:
 def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
     """Every `*.json` of the directory at the pinned commit; what is not here yet is said, never fetched."""
     repository = _repository(source, home)
-    shown = f"{(source.path or source.url).rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
+    named = without_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
+    shown = f"{named.rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
     if not os.path.isdir(repository):
         return [_absent(source, repository, shown)]
     git = open_objects(repository, environment, SECONDS)
@@ -94,9 +96,11 @@ def _absent(source: GitSource, repository: str, shown: str) -> WorkflowFile:
     if source.path:
         message = f"The repository {quoted(source.path)} of config.json does not exist."
         return trouble("git", shown, message, "Correct path in config.json.")
-    command = shlex.join(["git", "clone", "--bare", "--", source.url, repository])
+    address = without_credentials(source.url)
+    command = shlex.join(["git", "clone", "--bare", "--", address, repository])
     message = f"The repository {quoted(source.url)} is not fetched yet; nothing is fetched unasked."
-    return trouble("git", shown, message, f"Fetch it: {command}")
+    how = "Fetch it" if address == source.url else f"Fetch it, with your login in place of {REDACTED}"
+    return trouble("git", shown, message, f"{how}: {command}")
 
 
 def _no_commit(source: GitSource, repository: str, shown: str) -> WorkflowFile:

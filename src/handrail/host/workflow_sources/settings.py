@@ -15,9 +15,11 @@ import msgspec
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
-from handrail.host.workflow_sources.directories import content_of
+from handrail.host.plain_files import leads_out
+from handrail.host.workflow_sources.directories import content_of, led_out
 from handrail.ports import WorkflowFile
 
+OWN_FOLDER = ".handrail"
 MOST_BYTES = 65_536
 MOST_SOURCES = 50
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
@@ -68,6 +70,9 @@ def user_settings(home: str) -> UserSettings:
 
 def project_settings(project: str) -> ProjectSettings:
     shown = ".handrail/config.json"
+    for name in (OWN_FOLDER, shown):
+        if leads_out(os.path.join(project, name), project):
+            return ProjectSettings(troubles=(led_out("project", name),))
     read = _read(os.path.join(project, ".handrail", "config.json"), "project", shown)
     if isinstance(read, WorkflowFile):
         return ProjectSettings(troubles=(read,))

@@ -15,4 +15,19 @@ PROMISES: tuple[Promise, ...] = (
         source="H2",
         says="No configuration of a repository makes git, as Handrail asks it, start a program.",
     ),
+    Promise(
+        "programs.addresses-without-login",
+        source="H8",
+        says="The login in an address of a source, an index or a proxy is told and kept nowhere.",
+    ),
+    Promise(
+        "programs.tokens-in-wrong-fields",
+        source="H8",
+        says="A token is no secret by the name of its field alone: in any other one it is cut, too.",
+    ),
+    Promise(
+        "programs.links-stay-inside",
+        source="H9",
+        says="A link out of the project or source is one problem with its name; its target is not read.",
+    ),
 )
