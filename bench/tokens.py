@@ -27,7 +27,8 @@ from handrail.wiring import build_runtime
 
 DEFINITIONS_BOUND = 1_800
 STEP_BOUND = 165
-STEP_WITH_TOKENS_BOUND = 270
+STEP_WITH_TOKENS_BOUND = 290
+"""Four token strings on top, of about 38 tokens each by tokenizers."""
 MINIMAL_BOUND = 100
 ARTIFACT_BOUND = 60
 """What the frame of an artifact may add to each of them."""

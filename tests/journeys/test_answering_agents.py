@@ -30,6 +30,7 @@ MOST_BLOCKS = 4
 """Corrections that one step may need."""
 
 EXAMPLE = re.compile(r"^```json\n(.*)\n```$", re.MULTILINE)
+ASKING = re.compile(r"(?:ask me|ask the user|wait for the (?:user|answer)).*", re.IGNORECASE)
 WANTED = re.compile(r'contain "((?:[^"\\]|\\.)*)"')
 LEAST = re.compile(r"have at least ([0-9]+)")
 
@@ -41,17 +42,20 @@ class Driven(msgspec.Struct, frozen=True, kw_only=True):
     visited: set[str]
     passed: set[str]
     """Steps and loops that some reply told of as not run."""
+    prompts: list[str]
 
 
 def drive(runtime: Runtime, workflow_id: str, mode: str) -> Driven:
     visited: set[str] = set()
     passed: set[str] = set()
+    prompts: list[str] = []
     reply = begun(runtime, workflow_id, mode).structured
     blocks = 0
     for _ in range(MOST_CALLS):
         passed |= {part["stepId"] for part in reply.get("skipped", ())}
         if reply["pending"] is None:
-            return Driven(end=reply, visited=visited, passed=passed)
+            return Driven(end=reply, visited=visited, passed=passed, prompts=prompts)
+        prompts.append(reply["pending"]["prompt"])
         visited.add(reply["pending"]["stepId"].rpartition("::")[2])
         blocks = blocks + 1 if reply["kind"] == "blocked" else 0
         assert blocks <= MOST_BLOCKS, reply["blockers"]
@@ -139,6 +143,16 @@ def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
 
     assert driven.end["isComplete"] is True
     assert unseen(runtime, workflow_id, driven) == set()
+
+
+@pytest.mark.promise("truth.mode-words")
+@pytest.mark.parametrize("workflow_id", IDS)
+def test_no_bundled_prompt_asks_the_user_where_nobody_is_asked(runtime: Runtime, workflow_id: str) -> None:
+    runtime = msgspec.structs.replace(runtime, library=GivenFiles(BUNDLED))
+
+    prompts = drive(runtime, workflow_id, "full_auto_never_stop").prompts
+
+    assert [found for prompt in prompts for found in ASKING.findall(prompt)] == []
 
 
 @pytest.mark.skipif(not FILES, reason="needs the corpus of public workflow files (HANDRAIL_TEST_CORPUS)")
