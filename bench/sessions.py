@@ -99,7 +99,7 @@ def measure_finding(report: dict[str, Any], home: str, sessions: int, nodes: int
         same = partial(ask, unindexed, operation, params)
         report["ms"] |= _both(f"reference: {name} without the index", same, 2)
     report["index bytes per session"] = round(
-        os.path.getsize(os.path.join(home, "data", "cache", "sessions.sqlite")) / sessions
+        os.path.getsize(os.path.join(home, "data", "cache", "index", "sessions.sqlite")) / sessions
     )
 
 

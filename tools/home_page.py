@@ -141,7 +141,7 @@ PLACES = (
         after="The next call on that session takes longer.",
     ),
     Place(
-        path="data/cache/sessions.sqlite",
+        path="data/cache/index/sessions.sqlite",
         holds="An index of all sessions, for lists and searches; SQLite keeps two files beside it meanwhile.",
         loss="nothing",
         after="The next list or search reads the log, and makes it anew.",

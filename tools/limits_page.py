@@ -84,6 +84,7 @@ READING: Rows = (
         "Sessions that `session resume` looks at if nothing is asked.",
     ),
     ("runtime.resume_session", "MOST_SESSIONS", "Sessions that a search looks through."),
+    ("runtime.stored_sessions", "MOST_NEW", "Sessions that a list adds to the index beside its own."),
     ("runtime.resume_session", "MOST_EVENTS", "Events that a search looks through."),
     ("projections.resuming", "MOST_FOUND", "Candidates in one answer."),
     ("projections.resuming", "MOST_RUNS", "Runs of one session that are candidates."),

@@ -22,7 +22,7 @@ from handrail.wiring import build_runtime
 
 pytest.importorskip("apsw", reason="the library of the index is missing")
 
-INDEX = "data/cache/sessions.sqlite"
+INDEX = "data/cache/index/sessions.sqlite"
 WORDS = ("parser", "login", "fix-7", "Zeppelin")
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("session.list", {}),
@@ -191,12 +191,12 @@ def test_a_deleted_session_leaves_nothing_in_the_index(store: Store) -> None:
     store.start("Zeppelin")
     store.start("parser")
     store.ask(store.indexed, "session.resume", query="zeppelin")
-    held = [path for path in (store.home / "data/cache").iterdir() if b"zeppelin" in _bytes(path)]
+    held = [path for path in (store.home / "data/cache").rglob("*") if b"zeppelin" in _bytes(path)]
     assert held != []
 
     store.delete(0)
 
-    assert [path for path in (store.home / "data/cache").iterdir() if b"zeppelin" in _bytes(path)] == []
+    assert [path for path in (store.home / "data/cache").rglob("*") if b"zeppelin" in _bytes(path)] == []
     assert store.differences() == []
 
 

@@ -20,7 +20,7 @@ def test_work_is_listed_and_found_whatever_became_of_the_index(tmp_path: Path, s
     runtime = msgspec.structs.replace(on_disk, incidents=KeptIncidents())
     mine = start(runtime, workflowId="wr.small_change", goal="mend the till")["session"]["sessionId"]
     start(runtime, workflowId="wr.small_change", goal="feed the cat")
-    index = tmp_path / "data" / "cache" / "sessions.sqlite"
+    index = tmp_path / "data" / "cache" / "index" / "sessions.sqlite"
     if state == "none":
         runtime = msgspec.structs.replace(runtime, index=lambda: None)
     if state in ("known", "garbage", "gone"):

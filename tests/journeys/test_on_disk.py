@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.usage import INDEX_NAME
+from handrail.event_log.usage import INDEX_FOLDER
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
@@ -40,10 +40,8 @@ def every_byte(home: str) -> dict[str, tuple[int, int, bytes]]:
     """
     files = {}
     for folder, folders, names in os.walk(home):
-        folders[:] = [name for name in folders if name != "audit"]
+        folders[:] = [name for name in folders if name not in ("audit", INDEX_FOLDER)]
         for name in names:
-            if name.startswith(INDEX_NAME):
-                continue
             path = os.path.join(folder, name)
             about = os.stat(path)
             with open(path, "rb") as file:

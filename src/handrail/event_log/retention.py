@@ -22,7 +22,7 @@ from handrail.event_log.files import FileLog
 from handrail.event_log.lock import acquire_existing, release
 from handrail.event_log.pins import half_made_in, pinned_in
 from handrail.event_log.usage import (
-    INDEX_NAME,
+    INDEX_FOLDER,
     SET_ASIDE,
     StoredBlob,
     blobs_in,
@@ -197,13 +197,14 @@ def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
 
 def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
     """What a cache holds of a removed session goes with it; an index of all sessions goes as a whole."""
-    held = (session_id, INDEX_NAME)
-    names = [name for name in names_in(disk, cache_of(log)) if name.startswith(held)]
-    if names:
-        with opened_directory(disk, cache_of(log)) as directory:
-            for name in names:
-                with suppress(FileNotFoundError):
-                    disk.unlink(name, directory)
+    index = f"{cache_of(log)}/{INDEX_FOLDER}"
+    for place, beginning in ((cache_of(log), session_id), (index, "")):
+        names = [name for name in names_in(disk, place) if name.startswith(beginning)]
+        if names:
+            with opened_directory(disk, place) as directory:
+                for name in names:
+                    with suppress(FileNotFoundError):
+                        disk.unlink(name, directory)
 
 
 def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:

@@ -18,10 +18,11 @@ from handrail.contract.ids import SessionId, is_session_id
 from handrail.event_log.disk import make_directory
 from handrail.event_log.files import FileLog
 from handrail.event_log.manifest import MANIFEST_NAME
-from handrail.event_log.usage import INDEX_NAME
+from handrail.event_log.usage import INDEX_FOLDER
 from handrail.ports import EventReader, SessionStamp
 from handrail.runtime.session_index import Entry, Indexed, IndexTrouble
 
+INDEX_NAME = "sessions.sqlite"
 _INDEX_FILES = (INDEX_NAME, INDEX_NAME + "-wal", INDEX_NAME + "-shm")
 _WAIT_MS = 200
 _SCHEMA = """
@@ -38,7 +39,7 @@ class FileSessionIndex:
 
     def __init__(self, log: FileLog) -> None:
         self._log = log
-        self._path = f"{log.cache}/{INDEX_NAME}"
+        self._folder = f"{log.cache}/{INDEX_FOLDER}"
 
     @contextmanager
     def opened(self, form: str) -> Iterator[FileIndexView]:
@@ -59,9 +60,11 @@ class FileSessionIndex:
     def _connection(self, form: str) -> apsw.Connection:
         with _told():
             make_directory(self._log.disk, self._log.cache)
+            make_directory(self._log.disk, self._folder)
+            path = f"{self._folder}/{INDEX_NAME}"
             # SQLite would make it readable for everybody; its other files take over these permissions.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-            connection = apsw.Connection(self._path)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+            connection = apsw.Connection(path)
             connection.set_busy_timeout(_WAIT_MS)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -72,7 +75,7 @@ class FileSessionIndex:
     def _remove(self) -> None:
         for name in _INDEX_FILES:
             with suppress(OSError):
-                os.unlink(f"{self._log.cache}/{name}")
+                os.unlink(f"{self._folder}/{name}")
 
 
 class FileIndexView:

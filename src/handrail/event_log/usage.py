@@ -22,8 +22,8 @@ SET_ASIDE: Final = ".removed"
 """How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
 
 CACHE_NAME: Final = "cache"
-INDEX_NAME: Final = "sessions.sqlite"
-"""In the cache: the index of all sessions; SQLite puts files beside it whose names begin with this one."""
+INDEX_FOLDER: Final = "index"
+"""In the cache: the index of all sessions, in files of its own."""
 """Beside `sessions`: what can be made again, in files named after their session."""
 
 _DIRECTORY = re.compile("[0-9a-f]{2}")
@@ -109,6 +109,7 @@ def usage_of(
             blob for blob in blobs if in_use is not None and (blob.is_set_aside or blob.ref not in in_use)
         ]
         left_bytes = sum(one.bytes for one in sessions if one.session_id in half_made)
+        index = f"{cache_of(log)}/{INDEX_FOLDER}"
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
             unreadable=tuple(unreadable),
@@ -117,7 +118,7 @@ def usage_of(
             leftover_blobs=len(leftover),
             leftover_sessions=len(half_made),
             leftover_bytes=sum(blob.size for blob in leftover) + left_bytes + _half_removed_bytes(log),
-            cache_bytes=bytes_in(log.disk, cache_of(log)),
+            cache_bytes=sum(bytes_in(log.disk, place) for place in (cache_of(log), index)),
         )
 
 
