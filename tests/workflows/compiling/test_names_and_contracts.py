@@ -79,7 +79,7 @@ def test_a_contract_without_an_example_gets_one_that_fits() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"example": {"endpont": "/users"}}, "Its example is wrong at /endpoint"),
+        ({"example": {"endpont": "/users"}}, "Its example is wrong at /endpont"),
         ({"schema": {"type": "object", "oneOf": []}}, 'Contracts do not use the keyword "oneOf".'),
         ({"schema": {"type": "string"}}, "The schema does not describe an object."),
         (
