@@ -144,6 +144,12 @@ EARLY = {"kind": "compare", "artifact": "wr.plan", "op": "exists"}
             "/steps/0/gates/0/followups",
         ),
         (
+            [step("a", gates=[{"assessmentId": "fit"}])],
+            {"assessments": [ASSESSMENT | {"dimensions": {"scope": ["l" * 65, "m" * 65]}}]},
+            "impassable_gate",
+            "/steps/0/gates/0",
+        ),
+        (
             [{"type": "action", "id": "a", "operation": "workflow.lst"}],
             NO_FIELDS,
             "unknown_id",

@@ -150,6 +150,7 @@ class Judge:
         text = mutated(chance.choice(self._originals), chance)
         [examined] = examine_texts(self._catalog, [WorkflowText(source="mutated.json", text=text)])
         is_fine = all(problem.severity != "error" for problem in examined.problems)
+        is_stopped = any(problem.code in _STOPPING for problem in examined.problems)
         runtime = memory_runtime()
         assert isinstance(runtime.library, GivenFiles)
         runtime.library.held = [
@@ -161,11 +162,16 @@ class Judge:
         context = {} if workflow is None else starts(workflow, 1, 4)[0][0]
         outcome = perform(runtime, "run.start", {"workflowId": workflow_id, "context": context})
         refused = outcome.message if isinstance(outcome, Failure) else ""
-        walks = _walks(workflow) if workflow is not None and is_fine else ""
+        walks = _walks(workflow) if workflow is not None and is_fine and not is_stopped else ""
         run = "not tried"
-        if workflow is not None and isinstance(outcome, Success) and seed % RUN_EVERY == 0:
+        may_run = workflow is not None and not is_stopped and seed % RUN_EVERY == 0
+        if workflow is not None and may_run and isinstance(outcome, Success):
             run = _run(runtime, workflow, outcome)
         return Told(seed=seed, is_fine=is_fine, refused=refused, walks=walks, run=run)
+
+
+_STOPPING = ("impassable_gate", "unsatisfiable_contract")
+"""In a file from elsewhere these are warnings: it starts, and its author was told where it stops."""
 
 
 def _claimed_id(text: str) -> str:

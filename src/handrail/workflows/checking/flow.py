@@ -17,6 +17,7 @@ from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
     ForEach,
+    Gate,
     Loop,
     Part,
     Step,
@@ -34,6 +35,7 @@ from handrail.workflows.conditions import (
     Or,
     holds,
 )
+from handrail.workflows.contract_check import violations
 from handrail.workflows.edits import NO_EDIT, replaced
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import Problem
@@ -103,15 +105,33 @@ class _Flow:
             own = there | frozenset(self._delivered(step))
             self._reads(step.require_confirmation, f"{pointer}/requireConfirmation", own)
         for place, gate in enumerate(step.gates):
-            for dimension, levels in gate.dimensions.items():
-                if levels and all(level in gate.followups for level in levels):
-                    message = f"No level of {shown(dimension)} passes: each demands a follow-up first."
-                    fix = "Take the level with which the run may go on out of followups."
-                    self.found.report("impassable_gate", f"{pointer}/gates/{place}/followups", message, fix)
+            self._gate(gate, f"{pointer}/gates/{place}")
         for reason in impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
             self.found.report("unsatisfiable_contract", child(pointer, "validation"), message, fix)
+
+    def _gate(self, gate: Gate, pointer: str) -> None:
+        """Some assessment must pass it: a level of each dimension, in a form that its contract takes."""
+        passing: dict[str, str] = {}
+        for dimension, levels in gate.dimensions.items():
+            free = [level for level in levels if level not in gate.followups]
+            passing[dimension] = free[0] if free else ""
+            if levels and not free:
+                message = f"No level of {shown(dimension)} passes: each demands a follow-up first."
+                fix = "Take the level with which the run may go on out of followups."
+                self.found.report("impassable_gate", f"{pointer}/followups", message, fix)
+                return
+        report = {
+            "kind": _ASSESSMENT,
+            "assessmentId": gate.assessment_id,
+            "dimensions": passing,
+            "rationale": "What each level rests on.",
+        }
+        for wrong in violations(self._schemas.get(_ASSESSMENT, {}), report)[:1]:
+            message = f"No report can pass it: {wrong.pointer} of an assessment does not fit. {wrong.message}"
+            fix = "Give its levels shorter names."
+            self.found.report("impassable_gate", pointer, message, fix)
 
     def _action(self, action: Action, pointer: str) -> None:
         known = self._given.operations
