@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.ids import SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Success
 from handrail.contract.payload import Payload
@@ -271,6 +272,8 @@ def _candidates(
         except Fault as fault:
             if with_index:
                 raise IndexTrouble(fault.message) from fault
+            if fault.kind is KEYRING_INVALID:
+                raise  # it is the same with every other one, and nothing found would not be true
 
 
 def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
