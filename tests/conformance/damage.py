@@ -69,7 +69,9 @@ def no_session(tool: ForkedTool, names: Names) -> None:
 def older_session(tool: ForkedTool, names: Names) -> None:
     """The session began anew: what was acknowledged is not in it."""
     no_session(tool, names)
-    tool.data("run", "start", "project.three_steps", "--request-id", "first")
+    tool.data(
+        "run", "start", "project.three_steps", "--request-id", "first", "--project", names["SEED_PROJECT"]
+    )
 
 
 def feature_off(tool: ForkedTool, names: Names) -> None:

@@ -134,6 +134,7 @@ LEAVES: dict[str, Leaf] = {
             "WORKFLOW_INVALID": says("workflow simulate broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow simulate wr.nope"),
             "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
+            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
             "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("workflow simulate --record SESSION_ID", plant="disk denied"),
         },
@@ -252,6 +253,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("session show SESSION_ID"),
         ways={
             "SESSION_NOT_FOUND": says(f"session show {NOWHERE}"),
+            "RUN_NOT_FOUND": says("session show SESSION_ID --run run_000000000000"),
             "STORE_CORRUPT": wrong(damage.changed_blobs),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
@@ -427,7 +429,7 @@ LEAVES: dict[str, Leaf] = {
             "E_INTEGRITY": Way(line=("update",), plant="tampered index"),
             **{
                 code: Way(plant=f"index says {code}")
-                for code in ("E_AUTH", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER")
+                for code in ("E_AUTH", "E_CONFLICT", "E_NETWORK", "E_RATE_LIMITED", "E_SERVER")
             },
         },
     ),

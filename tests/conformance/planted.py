@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from handrail.contract.catalogue import E_AUTH, E_NETWORK, E_RATE_LIMITED, E_SERVER
+from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.contract.store_facts import ProofPart
 from handrail.event_log.disk import Disk
 from handrail.runtime import removing, sessions
@@ -68,7 +68,10 @@ def _impatient() -> None:
 PLANTS: dict[str, Callable[[], None]] = {
     "index": offers(),
     "tampered index": offers(NEWER),
-    **{f"index says {kind.code}": answers(kind) for kind in (E_AUTH, E_NETWORK, E_RATE_LIMITED, E_SERVER)},
+    **{
+        f"index says {kind.code}": answers(kind)
+        for kind in (E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER)
+    },
     "defect": _defect,
     "disk denied": _refusing(errno.EACCES),
     "disk error": _refusing(errno.EIO),

@@ -29,6 +29,7 @@ class Seeded:
         self._server = server
         self.names: dict[str, str] = {"CONFIRM_TOKEN": "ct_fabricated_0000"}
         tool = self._tool(self.folder)
+        self.names["SEED_PROJECT"] = tool.project
         self._files(Path(tool.project))
         Path(tool.home).mkdir(mode=0o700)
         Path(tool.home, "config.json").write_text('{"startSession": true}', encoding="utf-8")

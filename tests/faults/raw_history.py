@@ -26,6 +26,9 @@ class RawSession(NamedTuple):
     problems: list[str]
 
 
+_FACTS = ("kind", "pending", "isComplete", "nextIntent", "nextCall", "stateToken", "ackToken")
+
+
 def raw_sessions(data: Path) -> list[RawSession]:
     """Every session of a store."""
     return [_readable(folder) for folder in sorted((data / "sessions").iterdir()) if folder.is_dir()]
@@ -134,12 +137,12 @@ def _graph_trouble(session: RawSession) -> Iterator[str]:
 
 
 def _replies_differ(heard: list[Heard]) -> Iterator[str]:
-    """The same token with the same use always got the same facts; only warnings may tell them apart."""
+    """The same token with the same use always got the same facts, whatever is told beside them."""
     first: dict[tuple[str, str], str] = {}
     for call in heard:
         if not call["token"]:
             continue
-        said = json.dumps({name: call["reply"][name] for name in call["reply"] if name != "warnings"})
+        said = json.dumps({name: call["reply"][name] for name in call["reply"] if name in _FACTS})
         known = first.setdefault((call["token"], call["use"]), said)
         if known != said:
             yield f"two replies to {call['token']}: {known} and {said}"

@@ -45,7 +45,8 @@ def check_conflict(rt: Runtime, reason: str, **params: Any) -> None:
     assert failure.next_call.params["dryRun"] is True
     assert "confirm" not in failure.next_call.params
     assert files_of(rt) == before
-    assert claims_of(rt).claimed == used
+    # A token refused as expired stays refused when the clock goes back, so that is remembered.
+    assert (claims_of(rt).claimed == used) is (reason != "expired")
 
 
 def test_a_bare_call_is_refused_with_the_dry_run_as_the_next_call(runtime: Runtime) -> None:

@@ -16,7 +16,7 @@ from handrail.runtime.runtime import Runtime
 
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
-PAGE_BYTES = 32_768
+PAGE_BYTES = 65_536
 """A page ends before it takes more, whatever limit was asked for; one row goes however long it is."""
 
 _T = TypeVar("_T")

@@ -225,8 +225,8 @@ def test_a_defect_s_traceback_holds_no_secret(place: Place, monkeypatch: pytest.
     def broken(*_: object) -> None:
         raise RuntimeError(f"the secret is {ENVIRONMENT}")
 
-    monkeypatch.setattr("handrail.event_log.files.FileLog.list_sessions", broken)
-    perform(rt, "session.list", {})
+    monkeypatch.setattr("handrail.event_log.files.FileLog.load", broken)
+    perform(rt, "session.show", {"sessionId": "ses_000000000000"})
 
     texts = [path.read_bytes() for path in Path(place.home, "incidents").iterdir()]
     assert any(b"the secret is [redacted]" in text for text in texts)

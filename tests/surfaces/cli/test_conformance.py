@@ -47,6 +47,7 @@ CASES: list[tuple[list[str], str, str]] = [
     (["run", "continue", "--ack", "ACK", "--notes", "done"], "", ""),
     (["session", "list"], "", ""),
     (["session", "list", "--status", "complete", "--workflow", "wr.none", "--limit", "500"], "", ""),
+    (["run", "close", "SESSION", "--reason", "abandoned"], "", ""),
     (["session", "show", "SESSION"], "", ""),
     (["session", "export", "SESSION"], "", ""),
     (["session", "import", "BUNDLE", "--as-new", "--dry-run"], "", ""),
@@ -157,6 +158,7 @@ CASES: list[tuple[list[str], str, str]] = [
     (["run", "continue", "--input", '{"ackToken":7}'], "E_VALIDATION", "VALIDATION_ERROR"),
     (["run", "continue", "--notes-file", "absent.md"], "E_NOT_FOUND", ""),
     (["run", "checkpoint"], "E_USAGE", ""),
+    (["run", "close"], "E_USAGE", ""),
     (
         ["run", "checkpoint", "--checkpoint", "ck1nonsense", "--notes", "x"],
         "E_CONFLICT",

@@ -169,7 +169,7 @@ def test_a_next_command_runs_as_it_stands(tool: Tool, line: list[str]) -> None:
 
 @pytest.mark.promise("cli.input")
 def test_a_next_call_of_a_reply_can_be_passed_back_as_input(tool: Tool, started: Any) -> None:
-    params = json.dumps(started["nextCall"]["params"])
+    params = json.dumps(started["nextCall"]["params"]).replace("\\u2026", "done")
 
     assert tool.data("run", "continue", "--input", params)["kind"] == "ok"
 
@@ -207,7 +207,7 @@ def test_help_is_a_document_when_json_is_asked_for(tool: Tool) -> None:
 
     assert [command["path"] for command in data["commands"]] == ["run start"]
     assert data["commands"][0]["authorised_by"] == "requestId or confirm"
-    assert "--timeout" in [flag["name"] for flag in data["global_flags"]]
+    assert "--timeout" in data["commands"][0]["global_flags"]
 
 
 def test_help_of_an_unknown_command_is_still_unknown(tool: Tool) -> None:

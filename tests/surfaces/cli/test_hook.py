@@ -127,7 +127,8 @@ def test_an_agent_that_lost_everything_after_each_step_finishes_from_the_text_al
             break
         shown = answered(runtime, "run.continue", **called(told.out))
         steps.append(shown["pending"]["stepId"])
-        answered(runtime, "run.continue", **shown["nextCall"]["params"], output={"notesMarkdown": "Did it."})
+        params = shown["nextCall"]["params"] | {"output": {"notesMarkdown": "Did it."}}
+        answered(runtime, "run.continue", **params)
 
     assert len(steps) == len(set(steps)) == 3
     assert told == HookAnswer()

@@ -88,6 +88,7 @@ def test_a_finished_run_says_so() -> None:
     expected = """\
 The workflow is complete.
 
+
 Lost context: handrail run continue --state st1x --human
 """
     check_text(finished, expected)

@@ -20,6 +20,7 @@ EVERY_REPLY = {
     "name": "Every reply",
     "description": "Has a contract, a condition, a loop, a choice and a confirmation.",
     "inputs": {
+        "more": {"type": "boolean", "default": False},
         "depth": {"type": "string", "enum": ["deep", "flat"], "required": True, "description": "How deep."},
         "tries": {"type": "integer", "default": 3},
     },
@@ -116,7 +117,7 @@ def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Ru
         lines = text.split("\n")
         firsts.append(lines[0].split(".")[0])
         following = next_call_in_text(text)
-        assert following is not None
+        assert following is not None, text
         tool, params = following[0], filled_in(following[1])
         shown = [line.removeprefix(EXAMPLE_LINE) for line in lines if line.startswith(EXAMPLE_LINE)]
         params["output"] = {"notesMarkdown": "did it"}
