@@ -74,7 +74,7 @@ async def tell_run(client: Client) -> list[dict[str, Any]]:
     for part in ("summary", "inputs", "steps"):
         await call("inspect_workflow", {"workflowId": WORKFLOW, "part": part})
     reply = await call("start_workflow", START)
-    reply = await call("continue_workflow", reply["nextCall"]["params"])
+    reply = await call("continue_workflow", {"ackToken": reply["nextCall"]["params"]["ackToken"]})
     retry = reply["nextCall"]["params"] | {"output": {"notesMarkdown": "did it", "artifacts": [ARTIFACT]}}
     reply = await call("continue_workflow", retry)
     await call("continue_workflow", reply["nextCall"]["options"][1]["params"])
@@ -98,7 +98,7 @@ def test_a_block_a_retry_and_a_choice_get_the_same_bytes_in_every_era(judged: Pa
     blocked, choice, done = (answer["structured"] for answer in told["legacy"][5:])
     assert (blocked["kind"], blocked["nextIntent"]) == ("blocked", "perform_pending_then_continue")
     assert blocked["blockers"][0]["code"] == "MISSING_REQUIRED_OUTPUT"
-    assert blocked["nextCall"]["params"] == {"ackToken": blocked["retryAckToken"]}
+    assert blocked["nextCall"]["params"]["ackToken"] == blocked["retryAckToken"]
     assert blocked["example"]["kind"] == "wr.changed_files"
     assert (choice["kind"], choice["nextIntent"]) == ("ok", "await_user_confirmation")
     assert [offered["id"] for offered in choice["pending"]["choices"]] == ["keep", "drop"]
