@@ -36,7 +36,9 @@ ERRORS: tuple[Callable[[], Exception], ...] = (
     lambda: RuntimeError("can't start new thread"),
     lambda: ValueError("a defect"),
 )
-GUARDS = frozenset(("_caught", "_accounted", "_tried", "_recorded", "unseen", "_guarded", "_delivered", "is_made"))
+GUARDS = frozenset(
+    ("_caught", "_accounted", "_tried", "_recorded", "unseen", "_guarded", "_delivered", "is_made")
+)
 """What catches all the others."""
 PACKAGE = f"{os.sep}handrail{os.sep}"
 
