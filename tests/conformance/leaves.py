@@ -251,6 +251,7 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session show": Leaf(
         line=words("session show SESSION_ID"),
+        further=(words("session show SESSION_ID --run RUN_ID"),),
         ways={
             "SESSION_NOT_FOUND": says(f"session show {NOWHERE}"),
             "RUN_NOT_FOUND": says("session show SESSION_ID --run run_000000000000"),
@@ -345,7 +346,10 @@ LEAVES: dict[str, Leaf] = {
     ),
     "preferences set": Leaf(
         line=words("preferences set --autonomy guided"),
-        further=(words("preferences set --session SESSION_ID --risk-policy balanced --dry-run"),),
+        further=(
+            words("preferences set --session SESSION_ID --risk-policy balanced --dry-run"),
+            words("preferences set --preset full_auto_with_stops --dry-run"),
+        ),
         ways={
             "SESSION_NOT_FOUND": says(f"preferences set --session {NOWHERE} --autonomy guided --dry-run"),
             "SESSION_LOCKED": wrong(
