@@ -127,6 +127,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("workflow simulate my_check.json"),
         further=(
             words("workflow simulate my_check.json --mode guided --max-paths 20 --report-only"),
+            words("workflow simulate my_check.json --max-starts 5"),
             words("workflow simulate --record SESSION_ID"),
             words("workflow simulate project.three_steps --replay case.json"),
         ),

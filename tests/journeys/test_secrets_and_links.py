@@ -134,8 +134,8 @@ def test_a_traceback_keeps_no_login_and_no_token(
     def broken(*_: object) -> None:
         raise RuntimeError(f"{SOURCES[0]}?access_token=abcdef {start['ackToken']}")
 
-    monkeypatch.setattr("handrail.event_log.files.FileLog.list_sessions", broken)
-    perform(rt, "session.list", {})
+    monkeypatch.setattr("handrail.event_log.files.FileLog.load", broken)
+    perform(rt, "session.show", {"sessionId": "ses_000000000000"})
 
     text = kept(place, "incidents")
     assert "https://[redacted]@example.org/flows.git?access_token=[redacted] ak1…" in text
