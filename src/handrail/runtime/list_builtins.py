@@ -10,7 +10,7 @@ from handrail.contract.outcome import Json, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import catalog_of, project_of
 from handrail.workflows.builtins.registry import all_builtins
@@ -83,7 +83,10 @@ def list_builtins(rt: Runtime, request: ListBuiltins) -> Success:
         if (request.kind is UNSET or row.kind == request.kind)
         and all(word in f"{row.id} {row.title} {row.summary}".lower() for word in words)
     ]
-    page = page_of(rt, OPERATION, request, sorted(chosen, key=_order), _order, lambda row: row)
+    # The closed set fits one page; most of what a row holds is told only on request.
+    page = page_of(
+        rt, OPERATION, request, sorted(chosen, key=_order), _order, lambda row: row, 2 * PAGE_BYTES
+    )
     return Success(data={"scope": "builtins, and every routine as a template"}, page=page)
 
 

@@ -16,7 +16,7 @@ from handrail.runtime.runtime import Runtime
 
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
-PAGE_BYTES = 65_536
+PAGE_BYTES = 32_768
 """A page ends before it takes more, whatever limit was asked for; one row goes however long it is."""
 
 _T = TypeVar("_T")
@@ -37,6 +37,7 @@ def page_of(
     items: Iterable[_T],
     sort_key: Callable[[_T], tuple[str, ...]],
     row: Callable[[_T], Any],
+    most_bytes: int = PAGE_BYTES,
 ) -> Page:
     """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
     limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
@@ -52,7 +53,7 @@ def page_of(
             break
         made = msgspec.to_builtins(row(item))
         used += encoded_size(made)
-        if rows and used > PAGE_BYTES:
+        if rows and used > most_bytes:
             has_more = True
             break
         rows.append(made)
