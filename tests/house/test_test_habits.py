@@ -1,4 +1,4 @@
-"""Tests do not sleep, do not expect failure, and skip only with a reason that names what is missing."""
+"""Tests do not sleep, do not expect failure, name the encoding of a text, and skip only with a reason."""
 
 from __future__ import annotations
 
@@ -29,8 +29,16 @@ def _habits(source: Source) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "xfail; record the gap in tests/journeys/promises/ and pin it as it is"
             case ast.Call(func=ast.Attribute(attr="skip" | "skipif" as name)) if not _has_reason(node, name):
                 yield node.lineno, f"{name} without a reason; name the missing thing"
+            case ast.Call(func=ast.Attribute(attr="read_text" | "write_text" as name)) if not _has_encoding(
+                node
+            ):
+                yield node.lineno, f"{name} without an encoding; it then depends on the machine's locale"
             case _:
                 pass
+
+
+def _has_encoding(node: ast.Call) -> bool:
+    return any(keyword.arg == "encoding" for keyword in node.keywords)
 
 
 def _has_reason(node: ast.Call, name: str) -> bool:
@@ -38,7 +46,7 @@ def _has_reason(node: ast.Call, name: str) -> bool:
     return positional or any(keyword.arg == "reason" for keyword in node.keywords)
 
 
-def test_no_test_sleeps_expects_failure_or_skips_without_a_reason() -> None:
+def test_no_test_has_a_bad_habit() -> None:
     check(bad_habits(python_files("tests/")))
 
 
@@ -49,6 +57,8 @@ def test_no_test_sleeps_expects_failure_or_skips_without_a_reason() -> None:
         ("@pytest.mark.xfail\ndef test_x(): ...\n", "xfail"),
         ("pytest.skip()\n", "skip without a reason"),
         ("@pytest.mark.skipif(True)\ndef test_x(): ...\n", "skipif without a reason"),
+        ("path.write_text('x')\n", "write_text without an encoding"),
+        ("path.read_text(encoding='utf-8')\n", ""),
         ("pytest.skip('node is not on PATH')\n", ""),
         ("@pytest.mark.skipif(True, reason='node is not on PATH')\ndef test_x(): ...\n", ""),
     ],

@@ -224,7 +224,9 @@ class OnDisk:
     def put(self, folder: Path, name: str, document: Any) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(document if isinstance(document, str) else json.dumps(document, indent=1))
+        path.write_text(
+            document if isinstance(document, str) else json.dumps(document, indent=1), encoding="utf-8"
+        )
         return path
 
     def listed(self) -> dict[str, list[dict[str, Any]]]:
@@ -435,10 +437,10 @@ def test_people_can_read_a_replay(runtime: Runtime, tmp_path: Path) -> None:
     session = advance(runtime, start(runtime, workflowId=workflow_id), "Done.")["session"]["sessionId"]
     case = answer(runtime, "workflow.simulate", record=session)["case"]
     path = tmp_path / "case.json"
-    path.write_text(json.dumps(case))
+    path.write_text(json.dumps(case), encoding="utf-8")
 
     same = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
-    path.write_text(json.dumps(case | {"end": "c"}))
+    path.write_text(json.dumps(case | {"end": "c"}), encoding="utf-8")
     refused = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
     other = run_here(
         runtime,

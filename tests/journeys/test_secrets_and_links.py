@@ -178,7 +178,9 @@ def test_a_link_that_leads_out_is_one_problem_and_is_not_read(
     (place / link).parent.mkdir(parents=True, exist_ok=True)
     if link.startswith("project/flows"):
         (place / "project" / ".handrail").mkdir()
-        (place / "project" / ".handrail" / "config.json").write_text('{"workflowDirectories":["flows"]}')
+        (place / "project" / ".handrail" / "config.json").write_text(
+            '{"workflowDirectories":["flows"]}', encoding="utf-8"
+        )
     (place / link).symlink_to(outside if named == ".handrail" else outside / "/".join(link.split("/")[-1:]))
 
     assert led_out(rt) == [named]

@@ -130,7 +130,9 @@ def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
 
 @each_file
 def test_no_file_is_refused_for_what_its_dialect_does_not_ask_for(path: Path) -> None:
-    [found] = examine_texts(Catalog(entries=()), [WorkflowText(source=path.name, text=path.read_text())])
+    [found] = examine_texts(
+        Catalog(entries=()), [WorkflowText(source=path.name, text=path.read_text(encoding="utf-8"))]
+    )
 
     assert [problem for problem in found.problems if problem.severity == "error"] == []
     assert found.pinned is not None
