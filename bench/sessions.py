@@ -148,7 +148,7 @@ def command_line(name: str, home: str, session_id: str, rounds: int) -> dict[str
     walls, used = [], []
     for number in range(rounds + 1):
         out = os.path.join(home, f"bundle-{number}.json")
-        command = [sys.executable, "-m", "handrail", "session", "export", session_id, "--out", out]
+        command = [sys.executable, "-m", "handrail.main", "session", "export", session_id, "--out", out]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         walls.append(
             _once(partial(subprocess.run, command, capture_output=True, check=True, env=environment))

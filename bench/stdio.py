@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 ROUNDS = 15
 CALLS = 10_000
@@ -66,15 +66,25 @@ class Server:
         self.ask("initialize", OPENING)
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self.send(method, params)
+        return self.receive()
+
+    def send(self, method: str, params: dict[str, Any]) -> None:
         self._number += 1
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+
+    def receive(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self.answers.readline())
         result: dict[str, Any] = answer["result"]
         return result
+
+    @property
+    def answers(self) -> IO[bytes]:
+        assert self._process.stdout is not None
+        return self._process.stdout
 
     def advance(self) -> None:
         """The next step of the run; at its end another one is begun."""
@@ -83,8 +93,10 @@ class Server:
         report = {"ackToken": self._ack, "output": {"notesMarkdown": NOTES}}
         self._ack = self._reply("continue_workflow", report).get("ackToken", "")
 
-    def start(self) -> None:
-        self._ack = self._reply("start_workflow", {"workflowId": "project.long"})["ackToken"]
+    def start(self) -> dict[str, Any]:
+        reply = self._reply("start_workflow", {"workflowId": "project.long"})
+        self._ack = reply["ackToken"]
+        return reply
 
     def _reply(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         content: dict[str, Any] = self.ask("tools/call", {"name": tool, "arguments": arguments})[
