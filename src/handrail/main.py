@@ -37,7 +37,11 @@ _HOOK_STDIN_SECONDS = 2.0
 def console() -> "NoReturn":
     """The console script. Ends at once: while the interpreter takes itself down, a signal would
     overwrite the true exit status."""
-    status = main()
+    try:
+        status = main()
+    except MemoryError:  # too little even to say so as a document
+        os.write(2, b"handrail: there is not enough memory; free some, then send the same call again.\n")
+        os._exit(1)
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:  # closed at the start

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.catalogue import Kind
+from handrail.contract.catalogue import INTERNAL_ERROR, Kind
 
 Json: TypeAlias = Any
 """A decoded JSON value: dict, list, str, int, float, bool or None."""
@@ -142,3 +143,29 @@ def failure_of(fault: Fault) -> Failure:
         next_call=fault.next_call,
         retry_after_ms=fault.retry_after_ms,
     )
+
+
+def failure_of_defect(defect: Exception, incident: str) -> Failure:
+    """The Failure that an exception nobody foresaw stands for; its traceback is kept under the incident."""
+    details: dict[str, Json] = {"incident": incident} if incident else {}
+    if _is_out_of_memory(defect):
+        return Failure(
+            kind=INTERNAL_ERROR,
+            message="There is not enough memory for this call.",
+            details=details,
+            hint="Free memory or raise the limit of this process, then send the same call again.",
+        )
+    return Failure(
+        kind=INTERNAL_ERROR, message="Handrail met an error that it does not know.", details=details
+    )
+
+
+def _is_out_of_memory(defect: Exception) -> bool:
+    """Python says it by its own class, the system by a number, the loader of a module only in words."""
+    match defect:
+        case MemoryError() | OSError(errno=errno.ENOMEM):
+            return True
+        case ImportError():
+            return "map segment" in str(defect) or "allocate memory" in str(defect)
+        case _:
+            return False

@@ -30,6 +30,7 @@ from handrail.contract.outcome import (
     PartlyDone,
     Success,
     failure_of,
+    failure_of_defect,
 )
 from handrail.contract.redaction import (
     without_credentials,
@@ -210,14 +211,10 @@ def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable
         case _Trouble(fault=fault, incident=incident) if runtime.commits.is_made:
             cause = INTERNAL_ERROR if fault is None else fault.kind
             return unseen(runtime.commits, cause=cause.code, incident=incident)
-        case _Trouble(fault=None, incident=incident):
-            return Failure(
-                kind=INTERNAL_ERROR,
-                message="Handrail met an error that it does not know.",
-                details={"incident": incident} if incident else {},
-            )
+        case _Trouble(defect=Exception() as defect, incident=incident):
+            return failure_of_defect(defect, incident)
         case _Trouble(fault=fault):
-            assert fault is not None, "the case before is the one without"
+            assert fault is not None, "trouble is a fault or a defect"
             return _safe(with_call_corrected(failure_of(fault), name, params))
         case _:
             return done
@@ -246,6 +243,7 @@ class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """What kept a piece of work from its end."""
 
     fault: Fault | None = None
+    defect: Exception | None = None
     incident: str = ""
 
 
@@ -254,10 +252,10 @@ def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | _Trouble:
         return work()
     except Fault as fault:
         return _Trouble(fault=fault)
-    except Exception:  # noqa: BLE001 - the one place where an unforeseen exception becomes a value
+    except Exception as defect:  # noqa: BLE001 - the one place where an unforeseen exception becomes a value
         # Keeping the traceback may fail for the same reason: no memory, no descriptor.
         incident = _tried(record, str)
-        return _Trouble(incident=incident if isinstance(incident, str) else "")
+        return _Trouble(defect=defect, incident=incident if isinstance(incident, str) else "")
 
 
 def _recorded(runtime: Runtime) -> str:

@@ -15,7 +15,17 @@ from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
 from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
-from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success, failure_of
+from handrail.contract.outcome import (
+    Call,
+    Failure,
+    Fault,
+    Json,
+    Notice,
+    Outcome,
+    Success,
+    failure_of,
+    failure_of_defect,
+)
 from handrail.contract.shape import Ask
 from handrail.surfaces.cli.output import (
     Output,
@@ -147,7 +157,7 @@ def _guarded(caller: _Caller, doors: Doors, work: Callable[[], Rendered | int]) 
     done = _tried(work)
     if not isinstance(done, Exception):
         return done
-    failure = failure_of(done) if isinstance(done, Fault) else _defect(_incident(doors, done))
+    failure = failure_of(done) if isinstance(done, Fault) else failure_of_defect(done, _incident(doors, done))
     caller.notices = _none
     outcome: Outcome = unseen(caller.commits) if caller.commits.is_made else failure
     told = _tried(lambda: _rendered(caller, outcome))
@@ -318,14 +328,6 @@ def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
     )
     answer = _rendered(caller, failure)
     return answer.out, answer.err, answer.status
-
-
-def _defect(incident: str) -> Failure:
-    return Failure(
-        kind=INTERNAL_ERROR,
-        message="Handrail met an error that it does not know.",
-        details={"incident": incident} if incident else {},
-    )
 
 
 def _nowhere_to_answer() -> Rendered:

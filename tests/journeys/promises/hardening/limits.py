@@ -15,4 +15,9 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, must hold",
         says="Lists and searches answer the same with the index, without it, and with a broken one.",
     ),
+    Promise(
+        "limits.resources-run-out",
+        source="hardening, H13",
+        says="A call that gets too few descriptors or too little memory says so and can be repeated.",
+    ),
 )

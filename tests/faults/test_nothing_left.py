@@ -1,0 +1,87 @@
+"""Whole processes that get too little: a few descriptors, a little memory. Each call still has an answer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.contract.outcome import failure_of_defect
+
+SCARCE = [
+    *((resource.RLIMIT_NOFILE, count) for count in (4, 5, 6, 7, 9)),
+    *((resource.RLIMIT_AS, megabytes << 20) for megabytes in (20, 24, 28, 34, 44, 60)),
+]
+"""From not enough to begin with, over not enough to end with, to just enough."""
+
+
+def run(home: Path, line: list[str], *limits: tuple[int, int]) -> subprocess.CompletedProcess[bytes]:
+    def make_scarce() -> None:
+        for kind, most in limits:
+            resource.setrlimit(kind, (most, most))
+
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "handrail.main", *line],
+        cwd=home.parent,
+        env={"PATH": os.environ["PATH"], "HANDRAIL_HOME": str(home), "LANG": "C.UTF-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        preexec_fn=make_scarce if limits else None,
+        timeout=120,
+    )
+
+
+def document(ran: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+@pytest.mark.promise("limits.resources-run-out")
+@pytest.mark.parametrize(("kind", "most"), SCARCE)
+def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
+    tmp_path: Path, kind: int, most: int
+) -> None:
+    home = tmp_path / "home"
+    start = ["run", "start", "wr.small_change", "--goal", "scarce", "--request-id", "scarce"]
+
+    ran = run(home, start, (kind, most))
+
+    assert b"Traceback" not in ran.stdout + ran.stderr
+    if ran.stdout:
+        told = document(ran)
+        assert told["ok"] is (ran.returncode == 0)
+        assert told["ok"] or told["error"]["message"]
+    else:
+        assert ran.returncode != 0
+        assert ran.stderr
+    again = document(run(home, start))
+    assert again["ok"] is True
+    sessions = document(run(home, ["session", "list"]))["data"]["items"]
+    assert [session["id"] for session in sessions] == [again["data"]["session"]["sessionId"]]
+    assert run(home, ["store", "verify"]).returncode == 0
+
+
+@pytest.mark.promise("limits.resources-run-out")
+@pytest.mark.parametrize(
+    ("defect", "is_memory"),
+    [
+        (MemoryError(), True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
+        (ImportError("_x.so: failed to map segment from shared object"), True),
+        (ImportError("cannot import name 'x'"), False),
+        (OSError(errno.EIO, "Input/output error"), False),
+        (ValueError("a defect"), False),
+    ],
+)
+def test_a_lack_of_memory_is_told_as_what_it_is(defect: Exception, is_memory: bool) -> None:
+    told = failure_of_defect(defect, "abc")
+
+    assert ("not enough memory" in told.message) is is_memory
+    assert told.details == {"incident": "abc"}
