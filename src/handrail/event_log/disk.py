@@ -179,9 +179,15 @@ def opened_directory(disk: Disk, path: str) -> Iterator[int]:
         disk.close(descriptor)
 
 
+LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
+"""Far more than this store writes into one file; a larger one is not read, whoever put it there."""
+
+
 def read_from(disk: Disk, descriptor: int, offset: int = 0) -> bytes:
     """The bytes from `offset` to the end that the file had when the call began."""
     size = disk.status(descriptor).st_size
+    if size > LARGEST_FILE_BYTES:
+        raise OSError(errno.EFBIG, "larger than any file of this store")
     parts: list[bytes] = []
     while offset < size:
         part = disk.read(descriptor, size - offset, offset)

@@ -25,13 +25,14 @@ from handrail.runtime.session_index import Entry, Indexed, IndexTrouble
 INDEX_NAME = "sessions.sqlite"
 _INDEX_FILES = (INDEX_NAME, INDEX_NAME + "-wal", INDEX_NAME + "-shm")
 _WAIT_MS = 200
-_SCHEMA = """
-CREATE TABLE form(name TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE sessions(
-  id TEXT PRIMARY KEY, version TEXT NOT NULL, facts BLOB NOT NULL, subjects BLOB NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5(
-  text, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '-_'");
-"""
+_TABLES = {
+    "form": "CREATE TABLE form(name TEXT PRIMARY KEY) WITHOUT ROWID",
+    "sessions": "CREATE TABLE sessions("
+    "id TEXT PRIMARY KEY, version TEXT NOT NULL, facts BLOB NOT NULL, subjects BLOB NOT NULL)",
+    "words": "CREATE VIRTUAL TABLE words USING fts5("
+    "text, content='', contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '-_'\")",
+}
+"""As SQLite keeps them: a file in which one reads differently is somebody else's work."""
 
 
 class FileSessionIndex:
@@ -66,6 +67,7 @@ class FileSessionIndex:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
             connection = apsw.Connection(path)
             connection.set_busy_timeout(_WAIT_MS)
+            connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             if _form_of(connection) != form:
@@ -148,18 +150,22 @@ class FileIndexView:
 
 
 def _form_of(connection: apsw.Connection) -> str:
-    """What the rows of the index are made of; empty: nothing is in it yet."""
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'form'")
-    if next(tables)[0] == 0:
+    """What the rows of the index are made of; empty: nothing is in it yet. Raises IndexTrouble."""
+    schema = list(connection.execute("SELECT type, name, sql FROM sqlite_schema"))
+    if not schema:
         return ""
+    made = {name: sql for _, name, sql in schema if name in _TABLES}
+    # A view may never end and a trigger may do anything, so there is none of either.
+    if made != _TABLES or any(kind not in ("table", "index") for kind, _, _ in schema):
+        raise IndexTrouble("it is not of our making", is_broken=True)
     return next((str(row[0]) for row in connection.execute("SELECT name FROM form")), "")
 
 
 def _begin_anew(connection: apsw.Connection, form: str) -> None:
     with connection:
-        for table in ("words", "sessions", "form"):
+        for table, made in _TABLES.items():
             connection.execute(f"DROP TABLE IF EXISTS {table}")
-        connection.execute(_SCHEMA)
+            connection.execute(made)
         connection.execute("INSERT INTO form VALUES (?)", (form,))
 
 

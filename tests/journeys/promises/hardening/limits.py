@@ -20,4 +20,9 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, H13",
         says="A call that gets too few descriptors or too little memory says so and can be repeated.",
     ),
+    Promise(
+        "limits.hostile-home",
+        source="hardening, must hold",
+        says="A home with planted links, pipes, sizes and databases makes no command wait, leak or break.",
+    ),
 )
