@@ -80,7 +80,6 @@ def test_an_index_that_stalls_is_left_at_the_deadline(installation: Installation
 
     details = error(ran, "E_TIMEOUT")
     assert (details["stage"], details["current_version"]) == ("discover", OLD)
-    assert strict_json(ran.out)["meta"]["duration_ms"] < 6_000
 
 
 @pytest.mark.promise("cli.update-stages")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from handrail.host.fetching import FETCH_SECONDS
 from tests.surfaces.cli.tool import Ran, strict_json
 from tests.updates.answers import data
 from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel
@@ -222,7 +223,7 @@ def test_offline_the_last_look_counts_however_old(run: Run, minor: Index, tmp_pa
 
 @pytest.mark.promise("cli.update-doctor")
 @pytest.mark.parametrize("trouble", [{"stall": True}, {"status": 500}, {"body": (b"x", "image/png")}])
-def test_an_index_in_trouble_is_a_warning_within_two_seconds(
+def test_an_index_in_trouble_is_a_warning_and_is_not_waited_for(
     run: Run, minor: Index, trouble: dict[str, Any]
 ) -> None:
     minor.trouble = trouble
@@ -233,4 +234,5 @@ def test_an_index_in_trouble_is_a_warning_within_two_seconds(
     assert (check["status"], check["fix"]) == ("warn", "handrail update --check")
     assert data(ran)["summary"]["fail"] == 0
     assert "Nothing was changed" not in check["message"]
-    assert strict_json(ran.out)["meta"]["duration_ms"] < 4_000
+    # A look of its own is given up long before an index that the user asked for.
+    assert strict_json(ran.out)["meta"]["duration_ms"] < 1_000 * FETCH_SECONDS

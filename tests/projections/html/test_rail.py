@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 from handrail.projections.html.rail import MOST_ROWS, draw_rail, lay_out
 from handrail.projections.run_graph import run_graph
@@ -54,13 +53,12 @@ def test_the_picture_has_one_mark_and_one_label_per_node_and_is_hidden_from_scre
     assert all(len(text) == 60 for text in seen.texts)
 
 
-def test_a_long_run_shows_its_newest_nodes_quickly() -> None:
+def test_a_long_run_shows_its_newest_nodes() -> None:
     log = WrittenLog("a")
     node = log.start()
     for number in range(MOST_ROWS + 10):
         node = log.checkpoint(node, f"n{number}")
     graph = run_graph(log.history, RUN_ID)
-    started = time.perf_counter()
 
     rail = lay_out(graph)
     markup = draw_rail(rail, lambda node_id: node_id).markup
@@ -68,4 +66,3 @@ def test_a_long_run_shows_its_newest_nodes_quickly() -> None:
     assert (len(rail.places), rail.omitted) == (MOST_ROWS, 11)
     assert rail.places[-1].node_id == node.node_id
     assert node.node_id in markup
-    assert time.perf_counter() - started < 3

@@ -85,12 +85,13 @@ def test_quiet_silences_notices_but_no_errors(tool: Tool) -> None:
 
 
 @pytest.mark.promise("cli.one-field")
-def test_one_field_is_a_bare_value(tool: Tool, started: Any) -> None:
+def test_one_field_is_a_bare_value(fresh_tool: Tool) -> None:
+    started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "own")
     show = ["session", "show", started["session"]["sessionId"], "--field"]
 
-    assert tool.run(*show, "status").out == b"in_progress\n"
-    assert tool.run(*show, "event_count", "--json").out.strip().isdigit()
-    assert strict_json(tool.run(*show, "health").out)["state"] == "healthy"
+    assert fresh_tool.run(*show, "status").out == b"in_progress\n"
+    assert fresh_tool.run(*show, "event_count", "--json").out.strip().isdigit()
+    assert strict_json(fresh_tool.run(*show, "health").out)["state"] == "healthy"
 
 
 @pytest.mark.promise("cli.raw")
