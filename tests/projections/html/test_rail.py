@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from handrail.projections.html.rail import MOST_ROWS, draw_rail, lay_out
 from handrail.projections.run_graph import run_graph
 from tests.engine.written_log import RUN_ID, WrittenLog
