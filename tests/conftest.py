@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -161,8 +161,8 @@ class KeptFiles:
         self.held[path] = content
         return True
 
-    def create_private(self, path: str, content: bytes) -> bool:
-        return self.create(path, content)
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
+        return self.create(path, b"".join(parts))
 
 
 class GivenSettings:

@@ -121,6 +121,7 @@ def _doors(secrets: "Secrets") -> "Doors":
         settings=lambda parsed: _settings(runtime, parsed),
         answer=lambda *asked: _answer(runtime, *asked),
         stream=lambda *asked: _stream(runtime, *asked),
+        pour=lambda *asked: _pour(runtime, *asked),
         serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
@@ -176,6 +177,12 @@ def _notices(operation: str) -> "Sequence[Notice]":
     from handrail.wiring import notices
 
     return notices(os.environ, operation)
+
+
+def _pour(runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed") -> "Outcome | OSError":
+    from handrail.surfaces.cli.call import pour
+
+    return pour(runtime, process, parsed)
 
 
 def _stream(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
@@ -448,8 +448,8 @@ class AuthoredFiles(Protocol):
         Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
         """
 
-    def create_private(self, path: str, content: bytes) -> bool:
-        """The same for this user's eyes only, 0600 whatever the umask, in a directory that exists already."""
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
+        """For this user only, 0600, in a directory that exists; no such file before the last part is durable."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -116,7 +116,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path, place: str) -> N
     (tmp_path / "file").touch()
 
     with pytest.raises(Fault) as caught:
-        FILES.create_private(str(tmp_path / place), b"x")
+        FILES.create_private(str(tmp_path / place), [b"x"])
 
     assert caught.value.kind.code == "E_NOT_FOUND"
     assert caught.value.message == f'The directory "{(tmp_path / place).parent}" does not exist.'

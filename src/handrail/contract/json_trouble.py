@@ -57,11 +57,14 @@ def broken_syntax(text: str, position: int, said: str) -> Fault:
     return broken_text(text, trouble.position, trouble.sentence)
 
 
-def refused_text(text: str, max_depth: int) -> Fault:
-    """The first thing in a text that the grammar allows and `decode_json` does not."""
-    brackets: list[set[str] | None] = []  # per open bracket: the keys so far, None for an array
+def refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Fault:
+    """The first thing in a text that the grammar allows and `decode_json` does not.
+
+    It is looked for from `at` on, where `depth` arrays and objects are open.
+    """
+    brackets: list[set[str] | None] = [None] * depth  # per open bracket: the keys so far, None for an array
     key_is_next = False
-    for match in _PART.finditer(text):
+    for match in _PART.finditer(text, at):
         part = match.group()
         if part in ("{", "["):
             brackets.append(set() if part == "{" else None)

@@ -26,26 +26,59 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
     Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
     """
     assert max_depth <= DEEPEST, "deeper values would exhaust the stack"
-    text = _utf8_text(data, max_bytes)
+    text = utf8_text(data, max_bytes)
     try:
         value = _DECODER.decode(text)
     except JSONDecodeError as error:
         raise broken_syntax(text, error.pos, error.msg) from None
     except (ValueError, RecursionError):  # what the hooks refuse, endless digits, endless nesting
         raise refused_text(text, max_depth) from None
-    if text.count("[") + text.count("{") > max_depth and _is_deeper(value, max_depth):
+    if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
         raise refused_text(text, max_depth)
-    if ("\\ud" in text or "\\uD" in text) and not _has_whole_characters(value):
+    if has_half_escapes(text) and not _has_whole_characters(value):
         raise refused_text(text, max_depth)
     return value
 
 
-def _utf8_text(data: bytes | str, max_bytes: int) -> str:
+def decode_json_at(
+    text: str, at: int, *, depth: int, max_depth: int, is_suspect: bool = True
+) -> tuple[Json, int]:
+    """The value that begins at `at`, and where it ends: as strict, for a reader that walks a long text.
+
+    `depth` is how many arrays and objects are open around it; `is_suspect` is what `has_half_escapes` says
+    of the whole text.
+
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except JSONDecodeError as error:
+        raise broken_syntax(text, error.pos, error.msg) from None
+    except (ValueError, RecursionError):
+        raise refused_text(text, max_depth, at, depth) from None
+    left = max_depth - depth
+    if text.count("[", at, end) + text.count("{", at, end) > left and is_deeper(value, left):
+        raise refused_text(text, max_depth, at, depth)
+    if is_suspect and not _has_whole_characters(value):
+        raise refused_text(text, max_depth, at, depth)
+    return value, end
+
+
+def has_half_escapes(text: str) -> bool:
+    """Whether half of a surrogate pair could hide behind an escape."""
+    return "\\ud" in text or "\\uD" in text
+
+
+def utf8_text(data: bytes | str, max_bytes: int) -> str:
+    """The text, if it is short enough, UTF-8, and begins with no byte order mark.
+
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
+    """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if len(raw) > max_bytes:
         raise too_many_bytes(len(raw), max_bytes)
     try:
-        text = raw.decode()
+        text = data if isinstance(data, str) and data.isascii() else raw.decode()
     except UnicodeDecodeError as error:
         sound = raw[: error.start].decode()
         raise broken_text(sound, len(sound), "this is not UTF-8") from None
@@ -78,7 +111,8 @@ _DECODER = JSONDecoder(object_pairs_hook=_members, parse_float=_finite, parse_co
 _CONTAINERS = (dict, list)
 
 
-def _is_deeper(value: Json, limit: int) -> bool:
+def is_deeper(value: Json, limit: int) -> bool:
+    """Whether more than `limit` arrays and objects stand inside each other."""
     level = [value]
     for _ in range(limit):
         level = [

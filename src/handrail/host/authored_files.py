@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 
 from handrail.contract.authored_facts import FilePlace
@@ -11,9 +12,9 @@ from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDA
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted, shortened
 from handrail.host.plain_files import opened_plainly
+from handrail.host.private_files import create_private_in_parts
 
 _FILE_MODE = 0o644
-_PRIVATE_MODE = 0o600
 _MOST_BYTES = 1_000_000
 _OWN_DIRECTORY = os.path.join(".handrail", "workflows")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -55,14 +56,13 @@ class ProjectFiles:
             raise _refused(trouble, path) from trouble
         return _filled(descriptor, path, content)
 
-    def create_private(self, path: str, content: bytes) -> bool:
-        try:
-            descriptor = os.open(path, _NEW, _PRIVATE_MODE)
-        except FileExistsError:
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
+        if os.path.lexists(path):  # told before the work of writing; whether it is so is decided after it
             return False
+        try:
+            return create_private_in_parts(path, parts)
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
-        return _filled(descriptor, path, content)
 
 
 def _filled(descriptor: int, path: str, content: bytes) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 if sys.platform == "win32":
@@ -77,6 +77,22 @@ def create_private(path: str, content: bytes) -> bool:
     return True
 
 
+def create_private_in_parts(path: str, parts: Iterable[bytes]) -> bool:
+    """The same for content that comes in parts: until the last one is durable, there is no such name.
+
+    A process that is killed meanwhile leaves a file `.handrail-….tmp` beside it. Raises OSError, and what
+    `parts` raises.
+    """
+    # Not made from the name: that may be as long as names can be.
+    temporary = os.path.join(os.path.dirname(path), f".handrail-{os.urandom(8).hex()}.tmp")
+    try:
+        _write_new(temporary, parts)
+        with _names_synced(os.path.dirname(path)):
+            return _named_once(temporary, path)
+    finally:
+        _remove(temporary)
+
+
 def create_exclusively(path: str, content: bytes) -> bool:
     """Make the file by its name alone; says whether it did. Needs nothing but exclusive creation.
 
@@ -102,11 +118,26 @@ def locked(path: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _named_once(temporary: str, path: str) -> bool:
+    """Give the finished file its name, unless something has it."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError as trouble:
+        if trouble.errno not in _NO_HARD_LINKS:
+            raise
+        if not _create_in_place(path, b""):  # where there are no hard links, the name is taken first
+            return False
+        os.replace(temporary, path)
+    return True
+
+
 def _create_in_place(path: str, content: bytes) -> bool:
     """Where the file system has no hard links. A reader may find the file while it is still empty."""
     try:
         with _names_synced(os.path.dirname(path)):
-            _write_new(path, content)
+            _write_new(path, (content,))
     except FileExistsError:
         return False
     return True
@@ -115,24 +146,27 @@ def _create_in_place(path: str, content: bytes) -> bool:
 def _write_beside(path: str, content: bytes) -> str:
     # Chance only names the file: two writers must not meet in one temporary.
     temporary = f"{path}.{os.urandom(8).hex()}.tmp"
-    _write_new(temporary, content)
+    _write_new(temporary, (content,))
     return temporary
 
 
-def _write_new(path: str, content: bytes) -> None:
+def _write_new(path: str, parts: Iterable[bytes]) -> None:
+    """Without all of it, there is no file."""
     descriptor = os.open(path, _NEW, _FILE_MODE)
+    is_whole = False
     try:
         if sys.platform != "win32":
             os.fchmod(descriptor, _FILE_MODE)  # whatever the umask took away
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        for content in parts:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
         os.fsync(descriptor)
-    except OSError:
-        _remove(path)
-        raise
+        is_whole = True
     finally:
         os.close(descriptor)
+        if not is_whole:
+            _remove(path)
 
 
 def _remove(path: str) -> None:

@@ -13,8 +13,8 @@ from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
-from handrail.engine.bundles.document import Bundle, Producer, Salvage
-from handrail.engine.bundles.writing import bundle_of
+from handrail.engine.bundles.document import Producer, Salvage
+from handrail.engine.bundles.writing import write_bundle
 from handrail.engine.events import decode_event
 from handrail.engine.folding import fold
 from handrail.ports import Health, Loaded, Record
@@ -22,7 +22,7 @@ from handrail.projections.report.markdown import markdown_report
 from handrail.projections.report.page import report_page
 from handrail.projections.report.story import story_of
 from handrail.runtime.find_session import find_records
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Chunked, Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import decode_compiled
 
@@ -69,32 +69,40 @@ class ExportedSession(Answer, frozen=True, kw_only=True):
 def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:
     """Nothing in it is a token, and nothing names a place on this machine.
 
-    Raises Fault SESSION_NOT_FOUND, and SESSION_NOT_HEALTHY where only a part is proven and no salvage
-    was asked for.
+    Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY where only a part is proven and no salvage was asked
+    for, and a BUNDLE_ code where an import would refuse the bundle.
     """
+    exported = _export(rt, request)
+    content = b"".join(exported.chunks)
+    is_bundle = exported.facts["as"] == "bundle"
+    return msgspec.convert(
+        {**exported.facts, "content": msgspec.json.decode(content) if is_bundle else content.decode()},
+        ExportedSession,
+    )
+
+
+def export_in_chunks(rt: Runtime, request: ExportSession) -> Chunked:
+    """The same without the content, and the content as the bytes of its file.
+
+    Raises what `export_session` raises, before there is a first byte.
+    """
+    return _export(rt, request)
+
+
+def _export(rt: Runtime, request: ExportSession) -> Chunked:
     loaded = find_records(rt, request.session_id)
     session_id = SessionId(request.session_id)
     exported_as: ExportedAs = "bundle" if request.exported_as is UNSET else request.exported_as
     match exported_as:
         case "bundle":
-            bundle = _bundle(rt, session_id, loaded, is_salvage=request.salvage is True)
-            return ExportedSession(
-                session_id=session_id,
-                exported_as=exported_as,
-                media_type=MEDIA_TYPES[exported_as],
-                bundle_id=bundle.bundle_id,
-                event_count=len(bundle.session.events),
-                health="healthy" if bundle.session.salvage is None else bundle.session.salvage.health,
-                is_salvage=bundle.session.salvage is not None,
-                content=msgspec.to_builtins(bundle),
-            )
+            return _bundle(rt, session_id, loaded, is_salvage=request.salvage is True)
         case "markdown" | "html":
             return _report(rt, session_id, loaded, exported_as)
         case never:
             assert_never(never)
 
 
-def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool) -> Bundle:
+def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: bool) -> Chunked:
     health = loaded.health
     records = loaded.records
     if is_salvage:
@@ -106,7 +114,7 @@ def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: b
     def content(ref: BlobRef) -> bytes | None:
         return _content(rt, ref) if is_salvage else rt.log.get_blob(ref)
 
-    return bundle_of(
+    written = write_bundle(
         session_id,
         records,
         content,
@@ -114,6 +122,20 @@ def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: b
         producer=Producer(name="handrail", version=__version__),
         salvage=Salvage(health=health.state, reason=health.reason) if is_damaged else None,
     )
+    facts = _facts(session_id, "bundle", health.state if is_damaged else "healthy", written.event_count)
+    return Chunked(facts=facts | {"bundle_id": written.bundle_id}, chunks=written.chunks())
+
+
+def _facts(session_id: SessionId, exported_as: ExportedAs, health: str, event_count: int) -> dict[str, Json]:
+    return {
+        "session_id": session_id,
+        "as": exported_as,
+        "media_type": MEDIA_TYPES[exported_as],
+        "bundle_id": "",
+        "event_count": event_count,
+        "health": health,
+        "is_salvage": health != "healthy",
+    }
 
 
 def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record, ...], Health]:
@@ -128,7 +150,7 @@ def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record
 
 def _report(
     rt: Runtime, session_id: SessionId, loaded: Loaded, exported_as: Literal["markdown", "html"]
-) -> ExportedSession:
+) -> Chunked:
     """Of a damaged session, the part that is proven, under a banner that says so."""
     records, health = _readable(loaded.records, loaded.health)
     history = fold(session_id, records)
@@ -141,15 +163,9 @@ def _report(
         health_detail=health.detail,
     )
     write = markdown_report if exported_as == "markdown" else report_page
-    return ExportedSession(
-        session_id=session_id,
-        exported_as=exported_as,
-        media_type=MEDIA_TYPES[exported_as],
-        event_count=len(records),
-        health=health.state,
-        is_salvage=health.state != "healthy",
-        content=write(story, exported_at=rt.clock.now(), producer=PRODUCER),
-    )
+    content = write(story, exported_at=rt.clock.now(), producer=PRODUCER)
+    facts = _facts(session_id, exported_as, health.state, len(records))
+    return Chunked(facts=facts, chunks=iter((content.encode(),)))
 
 
 def _content(rt: Runtime, ref: BlobRef) -> bytes | None:
@@ -189,6 +205,7 @@ OPERATION = Operation(
     input=ExportSession,
     output=ExportedSession,
     perform=export_session,
+    chunked=export_in_chunks,
     shape=Shape(
         levels={
             "minimal": ("session_id", "as", "bundle_id", "event_count", "health", "is_salvage"),
@@ -206,5 +223,9 @@ OPERATION = Operation(
         "SESSION_NOT_HEALTHY",
         "STORE_CORRUPT",
         "STORE_UNSUPPORTED_VERSION",
+        "BUNDLE_TOO_LARGE",
+        "BUNDLE_INVALID_FORMAT",
+        "BUNDLE_UNSUPPORTED_VERSION",
+        "BUNDLE_EVENT_ORDER_INVALID",
     ),
 )

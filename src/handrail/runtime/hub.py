@@ -96,6 +96,31 @@ def perform_operation(
     return _accounted(own, called, params, outcome, caller, started_ms)
 
 
+def perform_chunked(
+    runtime: Runtime,
+    called: Operation,
+    params: dict[str, Json],
+    keep: Callable[[Iterator[bytes]], dict[str, Json]],
+    caller: Caller = LIBRARY,
+    commits: Commits | None = None,
+) -> Outcome:
+    """The outcome of an operation whose long field goes elsewhere in parts: `keep` says what to tell of it.
+
+    `keep` may raise Fault; it gets nothing before everything that can be refused is.
+    """
+    started_ms = runtime.clock.monotonic_ms()
+    own = msgspec.structs.replace(runtime, commits=Commits() if commits is None else commits)
+
+    def work() -> Outcome:
+        request = _permitted(own, called, params, caller, DEFAULT_ASK, None)
+        assert called.chunked is not None, f"{called.name} offers no chunks"
+        answered = called.chunked(own, request)
+        return Success(data=make_readable_json(answered.facts | keep(answered.chunks)))
+
+    outcome = _caught(own, called.name, params, work)
+    return _accounted(own, called, params, outcome, caller, started_ms)
+
+
 def declared_of(called: Operation) -> Declared:
     """The names that answers of this operation can have, its dry runs included."""
     from handrail.contract.declared_fields import declared_by

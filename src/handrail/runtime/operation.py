@@ -30,6 +30,13 @@ class StreamItem(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Json]
 
 
+class Chunked(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer whose long field is handed out in parts: everything else of it, and the bytes."""
+
+    facts: dict[str, Json]
+    chunks: Iterator[bytes]
+
+
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One thing a caller can ask for."""
 
@@ -53,6 +60,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of a write: the switches, by wire name, with which it only looks."""
     stream: Callable[[Any, Any], Iterator[StreamItem | Success]] | None = None
     """The same as a stream: `(runtime, input) ->` its items, then what `perform` would have answered."""
+    chunked: Callable[[Any, Any], Chunked] | None = None
+    """The same for a file: whatever can be refused is, before there is a first byte."""
     default_sort: str = ""
     """Of a list: the declared order, its last key the id."""
     tool: str = ""

@@ -8,7 +8,7 @@ from typing import Any
 from handrail import main
 from handrail.contract.shape import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer, output_settings, stream
+from handrail.surfaces.cli.call import answer, output_settings, pour, stream
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.reference import help_slice
@@ -28,8 +28,12 @@ class RecordingProcess(Process):
         assert 1 <= seconds <= 3600
 
     def deliver(self, out: bytes, err: bytes, status: int, undelivered: int) -> int:
-        self.ran = Ran(status=status, out=out, err=err)
+        self.ran = Ran(status=status, out=self.ran.out + out, err=err)
         return status
+
+    def deliver_line(self, line: bytes) -> OSError | None:
+        self.ran = Ran(status=-1, out=self.ran.out + line, err=b"")
+        return None
 
 
 def run_here(runtime: Runtime, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Ran:
@@ -63,6 +67,7 @@ def run_troubled(
         settings=lambda parsed: output_settings(runtime, parsed),
         answer=operate,
         stream=lambda process, parsed, ask: stream(lambda: runtime, process, parsed, ask),
+        pour=lambda process, parsed: pour(lambda: runtime, process, parsed),
         serve=lambda _: 0,
         demo=lambda _: 0,
         record_defect=give_up,

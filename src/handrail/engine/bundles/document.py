@@ -17,6 +17,9 @@ BUNDLE_VERSION = 1
 INTEGRITY_KIND: Final = "sha256_manifest_v1"
 SNAPSHOT_VERSION = 1
 
+_ITEMS_AT_ONCE = 64
+"""Items of a long list that are encoded together."""
+
 WHOLE_PARTS = ("sessionId", "salvage", "events", "manifest", "snapshots")
 """Members of the session that have one digest each."""
 KEYED_PARTS = ("pinnedWorkflows", "artifacts")
@@ -107,15 +110,61 @@ def snapshot(workflow_hash: str, state: State) -> dict[str, Json]:
     return {"v": SNAPSHOT_VERSION, "workflowHash": workflow_hash, "state": msgspec.to_builtins(state)}
 
 
-def integrity_entries(session: Mapping[str, Json]) -> tuple[IntegrityEntry, ...]:
+class ListDigest:
+    """The digest of a long list, taken item by item: what its RFC 8785 bytes would have."""
+
+    def __init__(self) -> None:
+        self._sum = sha256(b"[")
+        self._bytes = 1
+        self._waiting: list[Json] = []
+
+    def take(self, item: Json) -> None:
+        """Raises Fault E_VALIDATION when this item, or one shortly before it, has no canonical form."""
+        self._waiting.append(item)
+        if len(self._waiting) == _ITEMS_AT_ONCE:
+            self._count()
+
+    def take_canonical(self, content: bytes) -> None:
+        """The same of an item whose RFC 8785 bytes are known."""
+        self._add(content)
+
+    def entry(self, path: str) -> IntegrityEntry:
+        """Raises Fault E_VALIDATION."""
+        self._count()
+        whole = self._sum.copy()
+        whole.update(b"]")
+        return IntegrityEntry(path=path, sha256=whole.hexdigest(), bytes=self._bytes + 1)
+
+    def _count(self) -> None:
+        if self._waiting:
+            content = canonical_bytes_of_decoded(self._waiting)[1:-1]
+            self._waiting = []
+            self._add(content)
+
+    def _add(self, content: bytes) -> None:
+        if self._bytes > 1:
+            self._sum.update(b",")
+            self._bytes += 1
+        self._sum.update(content)
+        self._bytes += len(content)
+
+
+def integrity_entries(
+    session: Mapping[str, Json], walked: Mapping[str, ListDigest] | None = None
+) -> tuple[IntegrityEntry, ...]:
     """The digests of every part of a session as it stands in the document, by path.
+
+    Lists that were `walked` are not looked at again.
 
     Raises Fault E_VALIDATION when a part has no canonical form.
     """
-    parts = {f"session/{name}": session[name] for name in WHOLE_PARTS if name in session}
+    walked = walked or {}
+    parts = {name: session[name] for name in WHOLE_PARTS if name in session and name not in walked}
     for name in KEYED_PARTS:
-        parts |= {f"session/{name}/{key}": value for key, value in session.get(name, {}).items()}
-    return tuple(_entry(path, parts[path]) for path in sorted(parts))
+        parts |= {f"{name}/{key}": value for key, value in session.get(name, {}).items()}
+    entries = [entry_of(f"session/{name}", part) for name, part in parts.items()]
+    entries += [digest.entry(f"session/{name}") for name, digest in walked.items()]
+    return tuple(sorted(entries, key=lambda entry: entry.path))
 
 
 def name_of(entries: tuple[IntegrityEntry, ...]) -> BundleId:
@@ -124,6 +173,7 @@ def name_of(entries: tuple[IntegrityEntry, ...]) -> BundleId:
     return bundle_id(sha256(canonical_bytes(listed)).hexdigest())
 
 
-def _entry(path: str, part: Json) -> IntegrityEntry:
+def entry_of(path: str, part: Json) -> IntegrityEntry:
+    """One part with the digest of its RFC 8785 bytes."""
     content = canonical_bytes_of_decoded(part)
     return IntegrityEntry(path=path, sha256=sha256(content).hexdigest(), bytes=len(content))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
 from handrail.engine.bundles.trouble import malformed, newer
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
@@ -27,6 +28,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
+from handrail.workflows.compiling.project_contracts import contract_trouble
 from handrail.workflows.patterns import pattern_trouble
 
 
@@ -49,11 +51,12 @@ def _checked(workflow_hash: str, plain: Json) -> CompiledWorkflow:
         raise malformed(f"A pinned workflow has another shape: {error}"[:512], path) from error
     problem = next(_problems(workflow), "")
     if problem:
-        raise malformed(f"A pinned workflow cannot be executed: {problem}", path)
+        raise malformed(f"A pinned workflow cannot be executed: {problem}"[:512], path)
     return workflow
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
+    yield from _broken_contracts(workflow)
     ids: set[str] = set()
     waiting: list[tuple[Part, int]] = [(part, 0) for part in workflow.steps]
     if not waiting:
@@ -69,6 +72,18 @@ def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
         if isinstance(part, Loop):
             yield from _endless(part, depth)
             waiting += [(inner, depth + 1) for inner in part.body]
+
+
+def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
+    """A contract is checked like the file of one: it decides what a run accepts, and what that costs."""
+    if len(workflow.contracts) > limits.MAX_PARTS:
+        yield "it has too many contracts"
+        return
+    for contract_id, contract in sorted(workflow.contracts.items()):
+        if len(contract.guidance) > limits.MAX_DESCRIPTION_CHARACTERS:
+            yield f"the guidance of the contract {quoted(contract_id)} is too long"
+        for problem in contract_trouble(contract)[:1]:
+            yield f"the contract {quoted(contract_id)} is broken. {problem.message}"
 
 
 def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:

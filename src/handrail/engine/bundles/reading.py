@@ -1,7 +1,7 @@
 """A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
 
-Order: size and width before parsing, depth while parsing, then shape, digests, chain, and what the
-events mean. Nothing is given out before everything holds.
+Order: size and width before parsing, depth while parsing, then shape (all in `parts.py`), digests, chain,
+and what the events mean. Nothing is given out before everything holds.
 """
 
 from __future__ import annotations
@@ -9,21 +9,14 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.canonical import canonical_bytes
-from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, REQUEST_TOO_LARGE
+from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED
 from handrail.contract.chain import chain_digest, genesis
-from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref, is_session_id
-from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
+from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref
+from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
-from handrail.engine.bundles.document import (
-    BUNDLE_VERSION,
-    Bundle,
-    BundleEvent,
-    BundleSession,
-    integrity_entries,
-    name_of,
-)
+from handrail.engine.bundles.document import BundleSession, name_of
 from handrail.engine.bundles.lineage import check_events
+from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
 from handrail.engine.bundles.pinned import checked_workflows
 from handrail.engine.bundles.trouble import (
     altered,
@@ -31,7 +24,6 @@ from handrail.engine.bundles.trouble import (
     manifest_out_of_order,
     newer,
     out_of_order,
-    too_large,
     without_snapshot,
     without_workflow,
 )
@@ -39,13 +31,6 @@ from handrail.engine.bundles.writing import pins_of
 from handrail.engine.events import EVENT_VERSION, EventBody, NodeOutputAppended, NotesStored, decode_event
 from handrail.engine.folding import fold
 from handrail.engine.history import History
-
-MOST_BYTES = 64 * 1024 * 1024
-MOST_DEPTH = 80
-"""The deepest context a run takes, and the levels that a bundle puts around it."""
-MOST_VALUES = 4_000_000
-"""Commas and opening brackets, counted before parsing: a wide document costs memory, not bytes."""
-MOST_EVENTS = 250_000
 
 
 class ReadRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,16 +59,16 @@ def read_bundle(text: str) -> ReadBundle:
 
     Raises Fault with one of the BUNDLE_ codes.
     """
-    document = _decoded(text)
-    bundle = _shaped(document)
-    _check_integrity(bundle, document["session"])
+    walked = walk_bundle(text)
+    bundle = walked.bundle
+    _check_integrity(walked)
     _check_continuable(bundle.session)
-    records = _chained(bundle.session)
+    records = _chained(walked)
     events = [_event(record) for record in records]
     contents = _contents(bundle.session)
     workflows = checked_workflows(bundle.session.pinned_workflows)
     check_events(records, events, workflows)
-    _check_pins(bundle.session, events, contents)
+    _check_pins(walked, events, contents)
     session_id = SessionId(bundle.session.session_id)
     return ReadBundle(
         bundle_id=BundleId(bundle.bundle_id),
@@ -95,56 +80,8 @@ def read_bundle(text: str) -> ReadBundle:
     )
 
 
-def _decoded(text: str) -> dict[str, Json]:
-    if len(text) > MOST_BYTES:
-        raise too_large("bytes", len(text), MOST_BYTES)
-    width = text.count(",") + text.count("[") + text.count("{")
-    if width > MOST_VALUES:
-        raise too_large("values", width, MOST_VALUES)
-    try:
-        document = decode_json(text, max_bytes=MOST_BYTES, max_depth=MOST_DEPTH)
-    except Fault as fault:
-        if fault.kind is REQUEST_TOO_LARGE:
-            what, measured = fault.details["what"], fault.details["measured"]
-            raise too_large(_UNITS[what], measured, fault.details["limit"]) from fault
-        raise malformed(f"The file is no bundle. {fault.message}") from fault
-    if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
-        raise malformed("The file is no bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion")
-    return document
-
-
-_UNITS = {"bytes": "bytes", "depth": "levels inside each other"}
-
-
-def _shaped(document: dict[str, Json]) -> Bundle:
-    version = document["bundleSchemaVersion"]
-    if type(version) is not int or version < 1:
-        raise malformed("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
-    if version > BUNDLE_VERSION:
-        message = f"The bundle has version {version}; this version of handrail reads {BUNDLE_VERSION}."
-        raise newer(message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION)
-    try:
-        bundle = msgspec.convert(document, Bundle)
-    except msgspec.ValidationError as error:
-        raise malformed(f"The bundle has another shape: {quoted(str(error))}.", _place(error)) from error
-    if not is_session_id(bundle.session.session_id):
-        raise malformed("The bundle's session id is no session id.", "session/sessionId")
-    if len(bundle.session.events) > MOST_EVENTS:
-        raise too_large("events", len(bundle.session.events), MOST_EVENTS)
-    return bundle
-
-
-def _place(error: msgspec.ValidationError) -> str:
-    """msgspec ends its sentences with: at `$.path`."""
-    _, _, place = str(error).rpartition(" - at `$.")
-    return place.rstrip("`").replace(".", "/")
-
-
-def _check_integrity(bundle: Bundle, session: dict[str, Json]) -> None:
-    try:
-        found = integrity_entries(session)
-    except Fault as fault:
-        raise malformed(f"The bundle holds a value without a canonical form. {fault.message}") from fault
+def _check_integrity(walked: WalkedBundle) -> None:
+    bundle, found = walked.bundle, walked.entries
     listed = {entry.path: entry for entry in bundle.integrity.entries}
     parts = {entry.path: entry for entry in found}
     if len(listed) != len(bundle.integrity.entries):
@@ -177,14 +114,14 @@ def _check_continuable(session: BundleSession) -> None:
     )
 
 
-def _chained(session: BundleSession) -> tuple[ReadRecord, ...]:
+def _chained(walked: WalkedBundle) -> tuple[ReadRecord, ...]:
     """The events in order, each proven by the manifest record beside it."""
-    if len(session.manifest) != len(session.events):
+    if len(walked.manifest) != len(walked.events):
         raise manifest_out_of_order("The manifest does not have one record per event.", "session/manifest")
-    digest = genesis(session.session_id)
+    digest = genesis(walked.bundle.session.session_id)
     records = []
     keys: set[str] = set()
-    for index, (event, proof) in enumerate(zip(session.events, session.manifest, strict=True)):
+    for index, (event, proof) in enumerate(zip(walked.events, walked.manifest, strict=True)):
         path = f"session/events/{index}"
         if event.event_index != index:
             raise out_of_order(f"Event {event.event_index} stands at place {index}.", path)
@@ -194,19 +131,11 @@ def _chained(session: BundleSession) -> tuple[ReadRecord, ...]:
         if event.dedupe_key in keys:
             raise out_of_order(f"Event {index} repeats a fact that stands before it.", path)
         keys.add(event.dedupe_key)
-        body = _body(event, path)
-        digest = chain_digest(digest, event.dedupe_key, body)
+        digest = chain_digest(digest, event.dedupe_key, event.body)
         if proof.digest != digest:
             raise altered(f"Event {index} is not what the manifest says.", path)
-        records.append(ReadRecord(index=index, dedupe_key=event.dedupe_key, body=body, digest=digest))
+        records.append(ReadRecord(index=index, dedupe_key=event.dedupe_key, body=event.body, digest=digest))
     return tuple(records)
-
-
-def _body(event: BundleEvent, path: str) -> bytes:
-    try:
-        return msgspec.json.encode(event.body)
-    except (UnicodeEncodeError, OverflowError) as error:
-        raise malformed("An event holds a value that cannot be stored.", path) from error
 
 
 def _event(record: ReadRecord) -> EventBody:
@@ -231,13 +160,14 @@ def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
     return contents
 
 
-def _check_pins(session: BundleSession, events: list[EventBody], contents: dict[BlobRef, bytes]) -> None:
+def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[BlobRef, bytes]) -> None:
     """Every reference has its target, every target a reference, and the manifest names them all."""
+    session = walked.bundle.session
     hashes: dict[RunId, WorkflowHash] = {}
     used: set[str] = set()
     for index, event in enumerate(events):
         pins = pins_of(event, hashes)
-        if pins != session.manifest[index].pins:
+        if pins != walked.manifest[index].pins:
             raise altered(
                 f"The manifest names other contents for event {index}.", f"session/manifest/{index}"
             )

@@ -29,6 +29,28 @@ def too_large(what: str, measured: int, limit: int) -> Fault:
     )
 
 
+def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
+    """The same trouble before the bundle is written."""
+    return Fault(
+        BUNDLE_TOO_LARGE,
+        f"The bundle of this session would have {measured} {what}; an import takes {limit}. "
+        "Nothing was written.",
+        details={"path": what, "measured": measured, "limit": limit},
+        hint="Use --as markdown or --as html for a report, copy the whole store, or go on in a new session, "
+        "which leaves in a bundle of its own.",
+    )
+
+
+def not_taken(fault: Fault) -> Fault:
+    """What an import would say to this bundle, before it is written."""
+    return Fault(
+        fault.kind,
+        f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",
+        details=fault.details,
+        hint="Use --as markdown or --as html for a report, or copy the whole store.",
+    )
+
+
 def newer(message: str, path: str, *, found: str, supported: int) -> Fault:
     details = {"path": path, "found": found[:200], "supported": supported}
     return Fault(BUNDLE_UNSUPPORTED_VERSION, message, details=details)

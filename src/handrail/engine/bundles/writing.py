@@ -1,30 +1,45 @@
-"""A session's records → its bundle: the same session gives the same document, but for the time. Pure."""
+"""A session's records → the bytes of its bundle, in chunks: the same session gives the same bytes. Pure.
+
+Only the time of export differs. First everything is looked at once: what the events rely on, the digests,
+and whether an import would take it. Then comes the first byte, and the rest needs no more memory than a
+chunk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
 
 import msgspec
 
-from handrail.contract.canonical import digest
+from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.ids import BlobRef, RunId, SessionId, WorkflowHash
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import is_deeper
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,
     INTEGRITY_KIND,
-    Bundle,
-    BundleEvent,
-    BundleSession,
     Integrity,
-    KeptText,
-    ManifestRecord,
+    IntegrityEntry,
+    ListDigest,
     Producer,
     Salvage,
-    integrity_entries,
+    entry_of,
     name_of,
     snapshot,
 )
+from handrail.engine.bundles.limits import (
+    MOST_BYTES,
+    MOST_DEPTH,
+    MOST_EVENTS,
+    MOST_VALUES,
+    widest_of,
+    width_of,
+)
+from handrail.engine.bundles.lineage import check_events
+from handrail.engine.bundles.pinned import checked_workflows
+from handrail.engine.bundles.trouble import not_taken, too_large_to_leave
 from handrail.engine.events import (
     EventBody,
     NodeCreated,
@@ -33,6 +48,11 @@ from handrail.engine.events import (
     RunStarted,
     decode_event,
 )
+
+_ITEMS = 256
+"""Events in one chunk."""
+_AROUND_BODY, _AROUND_WORKFLOW = 4, 3
+"""Objects and lists of the document that one is inside of."""
 
 
 class ProvenRecord(Protocol):
@@ -48,7 +68,15 @@ class ProvenRecord(Protocol):
     def digest(self) -> str: ...
 
 
-def bundle_of(
+class WrittenBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """A bundle that is ready to be written; `chunks` can be asked for more than once."""
+
+    bundle_id: str
+    event_count: int
+    chunks: Callable[[], Iterator[bytes]]
+
+
+def write_bundle(
     session_id: SessionId,
     records: Sequence[ProvenRecord],
     contents: Callable[[BlobRef], bytes | None],
@@ -56,65 +84,129 @@ def bundle_of(
     exported_at: str,
     producer: Producer,
     salvage: Salvage | None = None,
-) -> Bundle:
+) -> WrittenBundle:
     """The bundle of these records.
 
-    `contents` gives what they name by digest; None, in a salvage, where it is gone.
+    `contents` gives what they name by digest; None, in a salvage, where it is gone. A salvage is for
+    reading and has no limits.
+
+    Raises Fault with a BUNDLE_ code where an import would refuse it.
     """
-    gathering = _Gathering(contents)
-    manifest = tuple(gathering.attested(record) for record in records)
-    session = BundleSession(
-        session_id=session_id,
-        salvage=salvage,
-        events=tuple(_event(record) for record in records),
-        manifest=manifest,
-        snapshots=dict(sorted(gathering.snapshots.items())),
-        pinned_workflows=dict(sorted(gathering.workflows.items())),
-        artifacts=dict(sorted(gathering.texts.items())),
-    )
-    entries = integrity_entries(msgspec.to_builtins(session))
-    return Bundle(
-        bundle_schema_version=BUNDLE_VERSION,
-        bundle_id=name_of(entries),
-        exported_at=exported_at,
-        producer=producer,
-        integrity=Integrity(kind=INTEGRITY_KIND, entries=entries),
-        session=session,
-    )
+    if salvage is None and len(records) > MOST_EVENTS:
+        raise too_large_to_leave("events", len(records), MOST_EVENTS)
+    gathered = _Gathered(session_id, contents, salvage)
+    events = [gathered.take(record) for record in records]
+    if salvage is None:
+        _check_taken(records, events, gathered)
+    entries = gathered.entries()
+    head = {
+        "bundleSchemaVersion": BUNDLE_VERSION,
+        "bundleId": name_of(entries),
+        "exportedAt": exported_at,
+        "producer": producer,
+        "integrity": Integrity(kind=INTEGRITY_KIND, entries=entries),
+    }
+
+    def chunks() -> Iterator[bytes]:
+        yield msgspec.json.encode(head)[:-1]
+        yield from gathered.chunks(records)
+
+    if salvage is None:
+        _check_size(chunks)
+    return WrittenBundle(bundle_id=name_of(entries), event_count=len(records), chunks=chunks)
 
 
-class _Gathering:
-    """Collects what the events rely on, each thing once."""
+class _Gathered:
+    """What the events rely on, each thing once, and the digests of all parts."""
 
-    def __init__(self, contents: Callable[[BlobRef], bytes | None]) -> None:
+    def __init__(
+        self, session_id: SessionId, contents: Callable[[BlobRef], bytes | None], salvage: Salvage | None
+    ) -> None:
         self._contents = contents
+        self._own: dict[str, Any] = {"sessionId": session_id}
+        if salvage is not None:
+            self._own["salvage"] = salvage
         self._hashes: dict[RunId, WorkflowHash] = {}
+        self._digests = {"events": ListDigest(), "manifest": ListDigest()}
+        self._pins: dict[int, tuple[str, ...]] = {}
+        self._texts: dict[BlobRef, IntegrityEntry] = {}
         self.snapshots: dict[str, dict[str, Json]] = {}
         self.workflows: dict[str, dict[str, Json]] = {}
-        self.texts: dict[str, KeptText] = {}
+        self.is_too_deep = False
 
-    def attested(self, record: ProvenRecord) -> ManifestRecord:
-        return ManifestRecord(
-            event_index=record.index, digest=record.digest, pins=self._pins(decode_event(record.body))
+    def take(self, record: ProvenRecord) -> EventBody:
+        body = msgspec.json.decode(record.body)
+        assert msgspec.json.encode(body) == record.body, "an event survives being read and written"
+        event = decode_event(record.body)
+        pins = self._relied_on(event)
+        if pins:
+            self._pins[record.index] = pins
+        self._digests["events"].take(
+            {"eventIndex": record.index, "dedupeKey": record.dedupe_key, "body": body}
         )
+        self._digests["manifest"].take_canonical(self._proof(record))
+        self._look_into(body, record.body, MOST_DEPTH - _AROUND_BODY)
+        return event
 
-    def _pins(self, event: EventBody) -> tuple[str, ...]:
+    def entries(self) -> tuple[IntegrityEntry, ...]:
+        """Of every part, by path."""
+        entries = [
+            entry_of(f"session/{name}", msgspec.to_builtins(part))
+            for name, part in {**self._own, "snapshots": self.snapshots}.items()
+        ]
+        entries += [whole.entry(f"session/{name}") for name, whole in self._digests.items()]
+        entries += [entry_of(f"session/pinnedWorkflows/{ref}", flow) for ref, flow in self.workflows.items()]
+        entries += self._texts.values()
+        return tuple(sorted(entries, key=lambda entry: entry.path))
+
+    def chunks(self, records: Sequence[ProvenRecord]) -> Iterator[bytes]:
+        """The session and the end of the document. Event bodies are the bytes that are stored."""
+        yield b',\n"session":' + msgspec.json.encode(self._own)[:-1]
+        yield from _lines(b',"events":[', (_event(record) for record in records), b"]")
+        yield from _lines(b',"manifest":[', map(self._proof, records), b"]")
+        yield from _lines(b',"snapshots":{', _members(self.snapshots), b"}")
+        yield from _lines(b',"pinnedWorkflows":{', _members(self.workflows), b"}")
+        texts = (_member(ref, self._kept(ref)) for ref in sorted(self._texts))
+        yield from _lines(b',"artifacts":{', texts, b"}}}\n", most=1)
+
+    def _relied_on(self, event: EventBody) -> tuple[str, ...]:
         pins = pins_of(event, self._hashes)
         match event.data:
-            case RunStarted(workflow_hash=workflow_hash):
+            case RunStarted(workflow_hash=workflow_hash) if workflow_hash not in self.workflows:
                 content = self._contents(BlobRef(workflow_hash))
                 if content is not None:
                     self.workflows[workflow_hash] = msgspec.json.decode(content)
-            case NodeCreated(state=state):
+                    self._look_into(self.workflows[workflow_hash], content, MOST_DEPTH - _AROUND_WORKFLOW)
+            case NodeCreated(state=state) if pins[0] not in self.snapshots:
                 assert event.scope.run_id is not None, "a node belongs to a run"
                 self.snapshots[pins[0]] = snapshot(self._hashes[event.scope.run_id], state)
-            case NodeOutputAppended(notes=NotesStored(ref=ref)):
-                content = self._contents(ref)
-                if content is not None:
-                    self.texts[ref] = KeptText(media_type="text/markdown", text=content.decode())
+            case NodeOutputAppended(notes=NotesStored(ref=ref)) if ref not in self._texts:
+                if self._contents(ref) is not None:
+                    self._texts[ref] = entry_of(f"session/artifacts/{ref}", self._kept(ref))
             case _:
                 pass
         return pins
+
+    def _look_into(self, value: Json, content: bytes, limit: int) -> None:
+        if content.count(b"[") + content.count(b"{") > limit and is_deeper(value, limit):
+            self.is_too_deep = True
+
+    def _kept(self, ref: BlobRef) -> Json:
+        content = self._contents(ref)
+        assert content is not None, "what was read once is still there"
+        return {"mediaType": "text/markdown", "text": content.decode()}
+
+    def _proof(self, record: ProvenRecord) -> bytes:
+        """The manifest record, as RFC 8785 has it: digests need no escapes."""
+        pins = self._pins.get(record.index)
+        if pins is None:
+            return b'{"digest":"%b","eventIndex":%d}' % (record.digest.encode(), record.index)
+        named = '","'.join(pins).encode()
+        return b'{"digest":"%b","eventIndex":%d,"pins":["%b"]}' % (
+            record.digest.encode(),
+            record.index,
+            named,
+        )
 
 
 def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, ...]:
@@ -134,7 +226,47 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
             return ()
 
 
-def _event(record: ProvenRecord) -> BundleEvent:
-    body = msgspec.json.decode(record.body)
-    assert msgspec.json.encode(body) == record.body, "an event survives being read and written"
-    return BundleEvent(event_index=record.index, dedupe_key=record.dedupe_key, body=body)
+def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
+    """The judgement of an import, as far as the store's own proofs do not give it."""
+    if gathered.is_too_deep:
+        raise too_large_to_leave("levels inside each other", MOST_DEPTH + 1, MOST_DEPTH)
+    try:
+        check_events(records, events, checked_workflows(gathered.workflows))
+    except Fault as fault:
+        raise not_taken(fault) from fault
+
+
+def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
+    size = widest = 0
+    for chunk in chunks():
+        size += len(chunk)
+        widest += widest_of(chunk)
+    if size > MOST_BYTES:
+        raise too_large_to_leave("bytes", size, MOST_BYTES)
+    if widest <= MOST_VALUES:
+        return
+    width = sum(width_of(chunk.decode()) for chunk in chunks())
+    if width > MOST_VALUES:
+        raise too_large_to_leave("values", width, MOST_VALUES)
+
+
+def _event(record: ProvenRecord) -> bytes:
+    key = msgspec.json.encode(record.dedupe_key)
+    return b'{"eventIndex":%d,"dedupeKey":%b,"body":%b}' % (record.index, key, record.body)
+
+
+def _members(parts: Mapping[str, Json]) -> Iterator[bytes]:
+    return (_member(ref, parts[ref]) for ref in sorted(parts))
+
+
+def _member(ref: str, part: Json) -> bytes:
+    return b"%b:%b" % (msgspec.json.encode(ref), canonical_bytes(part))
+
+
+def _lines(opening: bytes, items: Iterator[bytes], closing: bytes, most: int = _ITEMS) -> Iterator[bytes]:
+    """A line for each item, many lines in a chunk."""
+    before = opening + b"\n"
+    while chunk := b",\n".join(islice(items, most)):
+        yield before + chunk
+        before = b",\n"
+    yield (b"\n" if before == b",\n" else opening) + closing

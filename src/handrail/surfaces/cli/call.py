@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -12,7 +13,7 @@ from handrail.contract.commits import is_unseen
 from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
 from handrail.contract.shape import Ask
 from handrail.ports import Settings
-from handrail.runtime.hub import account, declared_of, perform_operation, perform_stream
+from handrail.runtime.hub import account, declared_of, perform_chunked, perform_operation, perform_stream
 from handrail.runtime.operation import StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
@@ -56,8 +57,8 @@ def answer(
         if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
             from handrail.surfaces.cli.kept_files import kept_in_file
 
-            whole = perform_operation(runtime, called, params, caller=caller, commits=process.commits)
-            return kept_in_file(runtime.authored, whole, parsed.command["out"], str(parsed.options["out"]))
+            keep = partial(kept_in_file, runtime.authored, str(parsed.options["out"]))
+            return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
     except Interrupted as stop:
         account(runtime, called, params, stopped(stop), caller, started_ms)
@@ -73,6 +74,29 @@ def answer(
             return failure_of(fault)
         process.tell(f"handrail: {fault.message}\n".encode())
         return "null"
+
+
+def pour(build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed) -> Outcome | OSError:
+    """The long field of an answer straight to stdout, part by part; what is wrong with stdout, if it is.
+
+    Raises Fault for trouble before the operation runs.
+    """
+    assert parsed.command is not None, "only a command is answered"
+    params = params_of(parsed, process)
+    runtime = _shielded(build_runtime(), process, parsed)
+    called = operation_of(parsed.command["operation"])
+    trouble: OSError | None = None
+
+    def deliver(chunks: Iterator[bytes]) -> dict[str, Json]:
+        nonlocal trouble
+        for chunk in chunks:  # a secret is never torn apart: a chunk ends where an item does
+            trouble = process.deliver_line(chunk)
+            if trouble is not None:
+                break
+        return {}
+
+    outcome = perform_chunked(runtime, called, params, deliver, _caller(parsed), process.commits)
+    return outcome if trouble is None else trouble
 
 
 def stream(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
+from handrail.engine.bundles.limits import MOST_BYTES
 from handrail.surfaces.cli.files import file_content, is_workflow_id, workflow_files
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import STDIN, Process, is_terminal
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.rows import Command, Param
 
 DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
-BUNDLE_LIMIT_BYTES = 64 * 1024 * 1024
 """Of one document that an operation judges itself; one byte more is handed over, so that it can say so."""
 WORKFLOW_LIMIT_BYTES = 1_000_000
 """What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
@@ -111,7 +111,7 @@ def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, J
     if param["kind"] == "source":
         return _source(value, process)
     if param["kind"] == "document":
-        return [(name, _judged_text(value, BUNDLE_LIMIT_BYTES, process))]
+        return [(name, _judged_text(value, MOST_BYTES, process))]
     content = _content(value, label, INPUT_LIMIT_BYTES, process)
     match param["kind"]:
         case "object":

@@ -74,6 +74,8 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     """One operation; a string is the bare value of `--field`."""
     stream: Callable[[Process, Parsed, Ask], Iterator[StreamItem | Outcome]]
     """The same line by line; the last is the outcome."""
+    pour: Callable[[Process, Parsed], Outcome | OSError]
+    """The long field of an answer, straight to stdout; what stdout refused, or how it ended."""
     serve: Callable[[Parsed], int]
     demo: Callable[[Parsed], int]
     record_defect: Callable[[Exception], str]
@@ -145,6 +147,8 @@ def _answer(
         prepare(caller.output)
     if "stream" in parsed.options:
         return _streamed(process, caller, doors.stream(process, parsed, ask))
+    if caller.output.format == "raw" and parsed.command["out"]:
+        return _poured(process, caller, doors.pour(process, parsed))
     outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
     return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
 
@@ -247,6 +251,13 @@ def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Ou
     if isinstance(outcome, Failure) and count == 0:
         return _rendered(caller, outcome)
     return summary_line(outcome, _timed(caller), count)
+
+
+def _poured(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rendered | int:
+    """What is left to say after the bytes are out."""
+    if isinstance(ended, OSError):
+        return process.end_stream(ended, E_IO.exit_status)
+    return _rendered(caller, ended) if isinstance(ended, Failure) else Rendered()
 
 
 def _introduce(caller: _Caller, parsed: Parsed) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -77,9 +77,9 @@ class ShieldedFiles:
                 self._process.settle()
         return is_made
 
-    def create_private(self, path: str, content: bytes) -> bool:
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
         with self._process.shielded():
-            is_made = self._files.create_private(path, content)
+            is_made = self._files.create_private(path, parts)
             if is_made:
                 self._process.settle()
         return is_made

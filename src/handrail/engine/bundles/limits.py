@@ -1,0 +1,27 @@
+"""How large a bundle may be: export looks here before it writes, and import before it parses. Pure."""
+
+from __future__ import annotations
+
+import re
+
+MOST_BYTES = 64 * 1024 * 1024
+MOST_DEPTH = 80
+"""The deepest context a run takes, and the levels that a bundle puts around it."""
+MOST_VALUES = 4_000_000
+"""Commas and opening brackets outside of texts: a wide document costs memory, not bytes."""
+MOST_EVENTS = 250_000
+
+# An unclosed text matches too, up to the end: a failing match would be tried again at every quote.
+_TEXTS = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+
+
+def widest_of(text: str | bytes) -> int:
+    """What the width cannot exceed, at little cost: characters inside of texts are counted as well."""
+    if isinstance(text, bytes):
+        return text.count(b",") + text.count(b"[") + text.count(b"{")
+    return text.count(",") + text.count("[") + text.count("{")
+
+
+def width_of(text: str) -> int:
+    """The width itself; notes may hold any number of commas."""
+    return widest_of(re.sub(_TEXTS, "", text, flags=re.DOTALL))

@@ -1,0 +1,181 @@
+"""A bundle's text → its parts: bounded before it is parsed, walked event by event, digested on the way. Pure.
+
+Nothing here says that the parts belong together; `reading.py` does.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from handrail.contract.catalogue import REQUEST_TOO_LARGE
+from handrail.contract.ids import is_session_id
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import utf8_text
+from handrail.contract.wording import quoted
+from handrail.engine.bundles.document import (
+    BUNDLE_VERSION,
+    Bundle,
+    BundleEvent,
+    IntegrityEntry,
+    ListDigest,
+    ManifestRecord,
+    integrity_entries,
+)
+from handrail.engine.bundles.limits import (
+    MOST_BYTES,
+    MOST_DEPTH,
+    MOST_EVENTS,
+    MOST_VALUES,
+    widest_of,
+    width_of,
+)
+from handrail.engine.bundles.trouble import malformed, newer, too_large
+from handrail.engine.bundles.walking import JsonWalk
+
+_T = TypeVar("_T")
+
+
+class WalkedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event, its body as the store keeps it."""
+
+    event_index: int
+    dedupe_key: str
+    body: bytes
+
+
+class WalkedBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """The document, its two long lists beside it: `bundle.session` has them empty."""
+
+    bundle: Bundle
+    events: tuple[WalkedEvent, ...]
+    manifest: tuple[ManifestRecord, ...]
+    entries: tuple[IntegrityEntry, ...]
+    """What the integrity entries must be."""
+
+
+def walk_bundle(text: str) -> WalkedBundle:
+    """The parts of a bundle that is small enough, JSON, and of a shape that this version knows.
+
+    Raises Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION.
+    """
+    if len(text) > MOST_BYTES:
+        raise too_large("bytes", len(text), MOST_BYTES)
+    if widest_of(text) > MOST_VALUES and (width := width_of(text)) > MOST_VALUES:
+        raise too_large("values", width, MOST_VALUES)
+    walk = _Walk()
+    try:
+        walk.through(utf8_text(text, MOST_BYTES))
+    except Fault as fault:
+        if fault.kind is REQUEST_TOO_LARGE:
+            what, measured = fault.details["what"], fault.details["measured"]
+            raise too_large(_UNITS[what], measured, fault.details["limit"]) from fault
+        if fault.details.get("path"):
+            raise
+        raise malformed(f"The file is no bundle. {fault.message}") from fault
+    return walk.finished()
+
+
+_UNITS = {"bytes": "bytes", "depth": "levels inside each other"}
+
+
+class _Walk:
+    """One walk over the text. Trouble with the shape waits: another version may have another one."""
+
+    def __init__(self) -> None:
+        self._document: Json = None
+        self._trouble: Fault | None = None
+        self._events: list[WalkedEvent] = []
+        self._manifest: list[ManifestRecord] = []
+        self._digests = {"events": ListDigest(), "manifest": ListDigest()}
+
+    def through(self, text: str) -> None:
+        walk = JsonWalk(text, max_depth=MOST_DEPTH)
+        if walk.is_at("{"):
+            self._document = {}
+            for name in walk.members():
+                enters = name == "session" and walk.is_at("{")
+                self._document[name] = self._session(walk) if enters else walk.value()
+        else:
+            self._document = walk.value()
+        walk.finish()
+
+    def _session(self, walk: JsonWalk) -> dict[str, Json]:
+        session: dict[str, Json] = {}
+        for name in walk.members():
+            if name not in self._digests or not walk.is_at("["):
+                session[name] = walk.value()
+                continue
+            session[name] = []
+            for index in walk.items():
+                if index == MOST_EVENTS:
+                    raise too_large("events", MOST_EVENTS + 1, MOST_EVENTS)
+                self._take(name, index, walk.value())
+        return session
+
+    def _take(self, name: str, index: int, item: Json) -> None:
+        if self._trouble is not None:
+            return
+        path = f"session/{name}/{index}"
+        try:
+            self._digests[name].take(item)
+        except Fault as fault:
+            self._trouble = _without_form(fault)
+            return
+        try:
+            if name == "manifest":
+                self._manifest.append(_converted(item, ManifestRecord, path))
+                return
+            self._events.append(_event(item, path))
+        except Fault as fault:
+            self._trouble = fault
+
+    def finished(self) -> WalkedBundle:
+        document = self._document
+        if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
+            raise malformed("The file is no bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion")
+        _check_version(document["bundleSchemaVersion"])
+        bundle = _converted(document, Bundle, "")
+        if self._trouble is not None:
+            raise self._trouble
+        if not is_session_id(bundle.session.session_id):
+            raise malformed("The bundle's session id is no session id.", "session/sessionId")
+        try:
+            entries = integrity_entries(document["session"], self._digests)
+        except Fault as fault:
+            raise _without_form(fault) from fault
+        return WalkedBundle(
+            bundle=bundle, events=tuple(self._events), manifest=tuple(self._manifest), entries=entries
+        )
+
+
+def _event(item: Json, path: str) -> WalkedEvent:
+    event = _converted(item, BundleEvent, path)
+    try:
+        body = msgspec.json.encode(event.body)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise malformed("An event holds a value that cannot be stored.", path) from error
+    return WalkedEvent(event_index=event.event_index, dedupe_key=event.dedupe_key, body=body)
+
+
+def _check_version(version: Json) -> None:
+    if type(version) is not int or version < 1:
+        raise malformed("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
+    if version > BUNDLE_VERSION:
+        message = f"The bundle has version {version}; this version of handrail reads {BUNDLE_VERSION}."
+        raise newer(message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION)
+
+
+def _converted(value: Json, shape: type[_T], path: str) -> _T:
+    try:
+        return msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        # msgspec ends its sentences with: at `$.path`.
+        _, _, place = str(error).rpartition(" - at `$.")
+        where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
+        raise malformed(f"The bundle has another shape: {quoted(str(error))}.", where) from error
+
+
+def _without_form(fault: Fault) -> Fault:
+    return malformed(f"The bundle holds a value without a canonical form. {fault.message}", "session")
