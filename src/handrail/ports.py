@@ -449,7 +449,7 @@ class AuthoredFiles(Protocol):
         """
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
-        """For this user only, 0600, in a directory that exists; no such file before the last part is durable."""
+        """For this user only, 0600, in a directory that exists; no file until all is durable."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from handrail.contract.ids import is_session_id
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import utf8_text
 from handrail.contract.wording import quoted
+from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,
     Bundle,
@@ -22,14 +23,6 @@ from handrail.engine.bundles.document import (
     ListDigest,
     ManifestRecord,
     integrity_entries,
-)
-from handrail.engine.bundles.limits import (
-    MOST_BYTES,
-    MOST_DEPTH,
-    MOST_EVENTS,
-    MOST_VALUES,
-    widest_of,
-    width_of,
 )
 from handrail.engine.bundles.trouble import malformed, newer, too_large
 from handrail.engine.bundles.walking import JsonWalk
@@ -60,13 +53,13 @@ def walk_bundle(text: str) -> WalkedBundle:
 
     Raises Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION.
     """
-    if len(text) > MOST_BYTES:
-        raise too_large("bytes", len(text), MOST_BYTES)
-    if widest_of(text) > MOST_VALUES and (width := width_of(text)) > MOST_VALUES:
-        raise too_large("values", width, MOST_VALUES)
+    if len(text) > limits.MOST_BYTES:
+        raise too_large("bytes", len(text), limits.MOST_BYTES)
+    if limits.widest_of(text) > limits.MOST_VALUES and (width := limits.width_of(text)) > limits.MOST_VALUES:
+        raise too_large("values", width, limits.MOST_VALUES)
     walk = _Walk()
     try:
-        walk.through(utf8_text(text, MOST_BYTES))
+        walk.through(utf8_text(text, limits.MOST_BYTES))
     except Fault as fault:
         if fault.kind is REQUEST_TOO_LARGE:
             what, measured = fault.details["what"], fault.details["measured"]
@@ -91,7 +84,7 @@ class _Walk:
         self._digests = {"events": ListDigest(), "manifest": ListDigest()}
 
     def through(self, text: str) -> None:
-        walk = JsonWalk(text, max_depth=MOST_DEPTH)
+        walk = JsonWalk(text, max_depth=limits.MOST_DEPTH)
         if walk.is_at("{"):
             self._document = {}
             for name in walk.members():
@@ -109,8 +102,8 @@ class _Walk:
                 continue
             session[name] = []
             for index in walk.items():
-                if index == MOST_EVENTS:
-                    raise too_large("events", MOST_EVENTS + 1, MOST_EVENTS)
+                if index == limits.MOST_EVENTS:
+                    raise too_large("events", limits.MOST_EVENTS + 1, limits.MOST_EVENTS)
                 self._take(name, index, walk.value())
         return session
 

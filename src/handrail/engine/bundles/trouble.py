@@ -25,7 +25,7 @@ def too_large(what: str, measured: int, limit: int) -> Fault:
         BUNDLE_TOO_LARGE,
         f"The bundle has {measured} {what}; the limit is {limit}.",
         details={"path": what, "measured": measured, "limit": limit},
-        hint="Nothing was imported. A session of this size must be copied with its store.",
+        hint="Nothing was imported. Copy a session of this size with its store: `handrail store copy` there.",
     )
 
 
@@ -36,7 +36,7 @@ def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
         f"The bundle of this session would have {measured} {what}; an import takes {limit}. "
         "Nothing was written.",
         details={"path": what, "measured": measured, "limit": limit},
-        hint="Use --as markdown or --as html for a report, copy the whole store, or go on in a new session, "
+        hint="Use --as markdown or --as html for a report, copy the whole store with `handrail store copy`, or go on in a new session, "
         "which leaves in a bundle of its own.",
     )
 
@@ -47,7 +47,7 @@ def not_taken(fault: Fault) -> Fault:
         fault.kind,
         f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",
         details=fault.details,
-        hint="Use --as markdown or --as html for a report, or copy the whole store.",
+        hint="Use --as markdown or --as html for a report, or copy the whole store with `handrail store copy`.",
     )
 
 

@@ -17,6 +17,7 @@ from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.ids import BlobRef, RunId, SessionId, WorkflowHash
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import is_deeper
+from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,
     INTEGRITY_KIND,
@@ -28,14 +29,6 @@ from handrail.engine.bundles.document import (
     entry_of,
     name_of,
     snapshot,
-)
-from handrail.engine.bundles.limits import (
-    MOST_BYTES,
-    MOST_DEPTH,
-    MOST_EVENTS,
-    MOST_VALUES,
-    widest_of,
-    width_of,
 )
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.pinned import checked_workflows
@@ -92,8 +85,8 @@ def write_bundle(
 
     Raises Fault with a BUNDLE_ code where an import would refuse it.
     """
-    if salvage is None and len(records) > MOST_EVENTS:
-        raise too_large_to_leave("events", len(records), MOST_EVENTS)
+    if salvage is None and len(records) > limits.MOST_EVENTS:
+        raise too_large_to_leave("events", len(records), limits.MOST_EVENTS)
     gathered = _Gathered(session_id, contents, salvage)
     events = [gathered.take(record) for record in records]
     if salvage is None:
@@ -145,7 +138,7 @@ class _Gathered:
             {"eventIndex": record.index, "dedupeKey": record.dedupe_key, "body": body}
         )
         self._digests["manifest"].take_canonical(self._proof(record))
-        self._look_into(body, record.body, MOST_DEPTH - _AROUND_BODY)
+        self._look_into(body, record.body, limits.MOST_DEPTH - _AROUND_BODY)
         return event
 
     def entries(self) -> tuple[IntegrityEntry, ...]:
@@ -176,7 +169,8 @@ class _Gathered:
                 content = self._contents(BlobRef(workflow_hash))
                 if content is not None:
                     self.workflows[workflow_hash] = msgspec.json.decode(content)
-                    self._look_into(self.workflows[workflow_hash], content, MOST_DEPTH - _AROUND_WORKFLOW)
+                    flow, limit = self.workflows[workflow_hash], limits.MOST_DEPTH - _AROUND_WORKFLOW
+                    self._look_into(flow, content, limit)
             case NodeCreated(state=state) if pins[0] not in self.snapshots:
                 assert event.scope.run_id is not None, "a node belongs to a run"
                 self.snapshots[pins[0]] = snapshot(self._hashes[event.scope.run_id], state)
@@ -229,7 +223,7 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
 def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
     """The judgement of an import, as far as the store's own proofs do not give it."""
     if gathered.is_too_deep:
-        raise too_large_to_leave("levels inside each other", MOST_DEPTH + 1, MOST_DEPTH)
+        raise too_large_to_leave("levels inside each other", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
     try:
         check_events(records, events, checked_workflows(gathered.workflows))
     except Fault as fault:
@@ -240,14 +234,14 @@ def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
     size = widest = 0
     for chunk in chunks():
         size += len(chunk)
-        widest += widest_of(chunk)
-    if size > MOST_BYTES:
-        raise too_large_to_leave("bytes", size, MOST_BYTES)
-    if widest <= MOST_VALUES:
+        widest += limits.widest_of(chunk)
+    if size > limits.MOST_BYTES:
+        raise too_large_to_leave("bytes", size, limits.MOST_BYTES)
+    if widest <= limits.MOST_VALUES:
         return
-    width = sum(width_of(chunk.decode()) for chunk in chunks())
-    if width > MOST_VALUES:
-        raise too_large_to_leave("values", width, MOST_VALUES)
+    width = sum(limits.width_of(chunk.decode()) for chunk in chunks())
+    if width > limits.MOST_VALUES:
+        raise too_large_to_leave("values", width, limits.MOST_VALUES)
 
 
 def _event(record: ProvenRecord) -> bytes:
