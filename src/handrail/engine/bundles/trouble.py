@@ -16,6 +16,9 @@ from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 
 
+_OTHER_WAYS = "Use --as markdown or --as html for a report, or copy the whole store: `handrail store copy`."
+
+
 def malformed(message: str, path: str = "") -> Fault:
     return Fault(BUNDLE_INVALID_FORMAT, message, details=_at(path))
 
@@ -36,8 +39,7 @@ def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
         f"The bundle of this session would have {measured} {what}; an import takes {limit}. "
         "Nothing was written.",
         details={"path": what, "measured": measured, "limit": limit},
-        hint="Use --as markdown or --as html for a report, copy the whole store with `handrail store copy`, or go on in a new session, "
-        "which leaves in a bundle of its own.",
+        hint=f"{_OTHER_WAYS} Or go on in a new session, which leaves in a bundle of its own.",
     )
 
 
@@ -47,7 +49,7 @@ def not_taken(fault: Fault) -> Fault:
         fault.kind,
         f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",
         details=fault.details,
-        hint="Use --as markdown or --as html for a report, or copy the whole store with `handrail store copy`.",
+        hint=_OTHER_WAYS,
     )
 
 
