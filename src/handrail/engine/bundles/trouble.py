@@ -15,7 +15,6 @@ from handrail.contract.catalogue import (
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 
-
 _OTHER_WAYS = "Use --as markdown or --as html for a report, or copy the whole store: `handrail store copy`."
 
 
