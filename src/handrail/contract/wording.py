@@ -104,6 +104,15 @@ def in_sight(json_text: str) -> str:
     return re.sub(_ESCAPED_IN_JSON, _escapes, json_text)
 
 
+def spelled_out(text: str) -> str:
+    """Outside text in which every hidden character but line ends and tabs stands as its escape."""
+    return re.sub(_HIDDEN, _spelled, text.replace("\r\n", "\n"))
+
+
+def _spelled(hidden: re.Match[str]) -> str:
+    return "".join(one if one in "\n\t" else f"<U+{ord(one):04X}>" for one in hidden.group())
+
+
 def _escapes(match: re.Match[str]) -> str:
     units = match.group().encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

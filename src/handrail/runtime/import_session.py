@@ -7,14 +7,15 @@ or everything.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, assert_never
+from typing import Annotated, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, INVARIANT_VIOLATION
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE, INVARIANT_VIOLATION
 from handrail.contract.chain import chain_digest, genesis
 from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
+from handrail.contract.newest_within import first_within
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
@@ -24,11 +25,17 @@ from handrail.engine.events import PlannedEvent, Scope, SessionImported, encode_
 from handrail.engine.reply import ToolCall
 from handrail.ports import Blob, Committed, Conflict, Draft, Loaded, Replayed
 from handrail.projections.overview import session_status
+from handrail.projections.pinned_texts import pinned_texts, pinned_workflows
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import empty_session, healthy_session, resuming
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
 
+MOST_NAMED = 50
+"""Workflows that a preview names."""
+PAGE_BYTES = 24_576
+"""Of the texts of pinned workflows in one preview."""
+MOST_OFFSET = 1_000_000
 ID_SALTS = 100
 """Sessions that one bundle can become here."""
 LABEL = "session_imported:"
@@ -48,6 +55,17 @@ class ImportSession(GatedInput, frozen=True, kw_only=True):
     bundle: Annotated[BundleFile, Meta(description="The bundle.")]
     as_new: (
         Annotated[bool, Meta(description="Give the session a new id even where its own is free.")] | UnsetType
+    ) = UNSET
+    part: (
+        Annotated[
+            Literal["summary", "steps"],
+            Meta(description="Of a dry run: steps shows the pinned text of every step; default summary."),
+        ]
+        | UnsetType
+    ) = UNSET
+    offset: (
+        Annotated[int, Meta(description="Of part steps: texts to pass over.", ge=0, le=MOST_OFFSET)]
+        | UnsetType
     ) = UNSET
 
 
@@ -79,11 +97,16 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
 
     Raises Fault with a BUNDLE_ code, E_CONFIRMATION_REQUIRED or E_CONFLICT.
     """
+    _check_part(request)
     bundle = read_bundle(request.bundle.text)
+    texts = _texts(bundle, request)
+    # What is shown of a preview is no part of what is confirmed.
+    request = msgspec.structs.replace(request, part=UNSET, offset=UNSET)
     file_digest = "sha256:" + hashlib.sha256(request.bundle.text.encode()).hexdigest()
 
     def resolve() -> Plan:
-        return _plan(bundle, _place(rt, bundle, is_new=request.as_new is True), file_digest)
+        place = _place(rt, bundle, is_new=request.as_new is True)
+        return _plan(bundle, place, _facts(bundle, file_digest) | texts, file_digest)
 
     def write(plan: Plan) -> ImportedSession:
         target = SessionId(plan.targets[0])
@@ -152,14 +175,36 @@ def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
     return len(tags) == len(created)
 
 
-def _plan(bundle: ReadBundle, place: _Place, file_digest: str) -> Plan:
+def _check_part(request: ImportSession) -> None:
+    if request.part is not UNSET and request.dry_run is not True:
+        raise Fault(
+            E_USAGE, "--part is for the preview.", details={"usage": "--dry-run --part steps, then --confirm"}
+        )
+    if request.offset is not UNSET and request.part != "steps":
+        raise Fault(E_USAGE, "--offset pages the steps.", details={"usage": "--dry-run --part steps"})
+
+
+def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
+    """A page of what the pinned workflows say, if that was asked for; one text always goes."""
+    if request.part != "steps":
+        return {}
+    texts: list[Json] = [msgspec.to_builtins(text) for text in pinned_texts(bundle.workflows)]
+    offset = 0 if request.offset is UNSET else request.offset
+    window = texts[offset:]
+    fitting, _ = first_within(window, PAGE_BYTES)
+    shown = fitting or window[:1]
+    told: dict[str, Json] = {"steps": shown, "steps_total": len(texts)}
+    following = offset + len(shown)
+    return told | ({"next_offset": following} if following < len(texts) else {})
+
+
+def _plan(bundle: ReadBundle, place: _Place, facts: dict[str, Json], file_digest: str) -> Plan:
     if place.is_there:
-        change = Change(action="none", resource="session", id=place.session_id)
+        seen = {name: facts[name] for name in ("steps", "steps_total", "next_offset") if name in facts}
+        change = Change(action="none", resource="session", id=place.session_id, after=seen or None)
         told = "Nothing: this bundle is imported already."
     else:
-        change = Change(
-            action="create", resource="session", id=place.session_id, after=_facts(bundle, file_digest)
-        )
+        change = Change(action="create", resource="session", id=place.session_id, after=facts)
         told = "One new session; nothing that is stored is changed."
         if place.session_id != bundle.session_id:
             told = f"One new session with a new id; {_why_new(bundle, place)}. Nothing stored is changed."
@@ -191,8 +236,9 @@ def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
         "events": len(bundle.records),
         "runs": len(history.runs),
         "nodes": len(history.nodes),
-        "workflows": sorted({run.workflow_id for run in history.runs.values()})[:50],
+        "workflows": sorted({run.workflow_id for run in history.runs.values()})[:MOST_NAMED],
         "contents": len(bundle.contents),
+        "pinned": [msgspec.to_builtins(one) for one in pinned_workflows(bundle.workflows)[:MOST_NAMED]],
     }
 
 

@@ -85,7 +85,8 @@ _DRY_RUN_SHAPE = Shape(
             "confirm_token",
             "expires_at",
         )
-    }
+    },
+    untrusted=tuple(f"preview.changes.after.{name}" for name in ("workflows", "pinned", "steps")),
 )
 _VERDICT_SHAPE = Shape(levels={"minimal": ("verdict", "step_id", "blockers")})
 

@@ -6,9 +6,11 @@ import copy
 import json
 from collections.abc import Callable
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import msgspec
+import rfc8785
 
 from handrail.contract.chain import chain_digest, genesis
 from handrail.engine.bundles.document import integrity_entries, name_of
@@ -57,6 +59,28 @@ def resealed(document: Document) -> str:
     document["integrity"]["entries"] = msgspec.to_builtins(entries)
     document["bundleId"] = name_of(entries)
     return json.dumps(document)
+
+
+def repinned(document: Document, change: Change) -> None:
+    """Change the pinned workflow, and everything that names it by its digest."""
+    session = document["session"]
+    ((old, workflow),) = session["pinnedWorkflows"].items()
+    change(workflow)
+    new = "sha256:" + sha256(rfc8785.dumps(workflow)).hexdigest()
+    session["pinnedWorkflows"] = {new: workflow}
+    names = {old: new}
+    snapshots = {}
+    for name, snapshot in session["snapshots"].items():
+        snapshot["workflowHash"] = new
+        names[name] = "sha256:" + sha256(rfc8785.dumps(snapshot)).hexdigest()
+        snapshots[names[name]] = snapshot
+    session["snapshots"] = snapshots
+    for event in session["events"]:
+        if event["body"]["data"]["kind"] == "run_started":
+            event["body"]["data"]["workflowHash"] = new
+    for proof in session["manifest"]:
+        if "pins" in proof:
+            proof["pins"] = [names.get(pin, pin) for pin in proof["pins"]]
 
 
 def body_of(document: Document, kind: str, number: int = 0) -> Any:

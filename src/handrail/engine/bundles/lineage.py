@@ -47,7 +47,8 @@ from handrail.workflows.compiled import CompiledWorkflow
 KEY_LIMIT = 256
 
 _KEY = re.compile(r"[a-z0-9_:>-]+")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
+_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_TIME = re.compile(_DATE + r"T([01][0-9]|2[0-3]):[0-5][0-9]:([0-5][0-9]|60)(\.[0-9]{1,9})?Z")
 _ATTEMPT = re.compile(r"[a-z0-9]{1,32}")
 
 

@@ -31,6 +31,7 @@ from handrail.engine.bundles.writing import pins_of
 from handrail.engine.events import EVENT_VERSION, EventBody, NodeOutputAppended, NotesStored, decode_event
 from handrail.engine.folding import fold
 from handrail.engine.history import History
+from handrail.workflows.compiled import CompiledWorkflow
 
 
 class ReadRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +52,8 @@ class ReadBundle(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[ReadRecord, ...]
     contents: dict[BlobRef, bytes]
     """What the events name by digest: compiled workflows and long notes."""
+    workflows: dict[str, CompiledWorkflow]
+    """The compiled ones by their hash."""
     history: History
 
 
@@ -76,6 +79,7 @@ def read_bundle(text: str) -> ReadBundle:
         session_id=session_id,
         records=records,
         contents=contents,
+        workflows=workflows,
         history=fold(session_id, records),
     )
 

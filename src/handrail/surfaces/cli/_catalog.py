@@ -363,7 +363,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "session import": {
         "path": "session import",
-        "usage": "handrail session import FILE [--as-new] [flags]",
+        "usage": "handrail session import FILE [--part steps|summary] [--offset N] [--as-new] [flags]",
         "summary": "Import the session of a bundle, under its own id or as a new session.",
         "operation": "session.import",
         "effect": "gated",
@@ -371,10 +371,12 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "FILE", "value": "", "choices": (), "is_required": True, "environment": "", "text": "The bundle to import; `-` is stdin."},
+            {"name": "--part", "value": "steps|summary", "choices": ("steps", "summary"), "is_required": False, "environment": "", "text": "Of a dry run: steps shows the pinned text of every step; default summary."},
+            {"name": "--offset", "value": "N", "choices": (), "is_required": False, "environment": "", "text": "Of part steps: texts to pass over."},
             {"name": "--as-new", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Give the session a new id even where its own is free."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
-        "examples": ("handrail session import work.handrail.json --dry-run --compact", "handrail session import work.handrail.json --confirm CONFIRM_TOKEN --compact"),
+        "examples": ("handrail session import work.handrail.json --dry-run --compact", "handrail session import work.handrail.json --dry-run --part steps --human", "handrail session import work.handrail.json --confirm CONFIRM_TOKEN --compact"),
         "errors": ("VALIDATION_ERROR", "BUNDLE_INVALID_FORMAT", "BUNDLE_TOO_LARGE", "BUNDLE_UNSUPPORTED_VERSION", "BUNDLE_INTEGRITY_FAILED", "BUNDLE_MISSING_SNAPSHOT", "BUNDLE_MISSING_PINNED_WORKFLOW", "BUNDLE_EVENT_ORDER_INVALID", "BUNDLE_MANIFEST_ORDER_INVALID", "SESSION_LOCKED", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "KEYRING_INVALID", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session delete": {

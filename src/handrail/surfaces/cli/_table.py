@@ -367,6 +367,8 @@ COMMANDS: dict[str, Command] = {
         "effect": "gated",
         "params": (
             {"name": "bundle", "flag": "", "kind": "document", "value": "FILE", "position": 1, "required": True, "choices": (), "least": 0, "most": 0, "is_plural": False},
+            {"name": "part", "flag": "--part", "kind": "choice", "value": "steps|summary", "position": 0, "required": False, "choices": ("steps", "summary"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "offset", "flag": "--offset", "kind": "int", "value": "N", "position": 0, "required": False, "choices": (), "least": 0, "most": 1000000, "is_plural": False},
             {"name": "asNew", "flag": "--as-new", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),

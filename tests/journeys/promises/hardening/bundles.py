@@ -20,4 +20,19 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, H6",
         says="An export that is cut off leaves nothing under the name of its file.",
     ),
+    Promise(
+        "bundles.preview",
+        source="hardening, H7",
+        says="The preview of an import has the digests of pinned prompts, and on request all texts, as data.",
+    ),
+    Promise(
+        "bundles.contracts",
+        source="hardening, H10",
+        says="A contract inside a bundle is checked like a file.",
+    ),
+    Promise(
+        "bundles.hostile",
+        source="hardening, must hold",
+        says="No bundle of the hostile set breaks a command or passes for work of this store.",
+    ),
 )

@@ -108,9 +108,12 @@ SESSION_ROWS = (
                 value="FILE",
                 text="The bundle to import; `-` is stdin.",
             ),
+            Spelling(field="part"),
+            Spelling(field="offset", value="N"),
         ),
         examples=(
             "handrail session import work.handrail.json --dry-run --compact",
+            "handrail session import work.handrail.json --dry-run --part steps --human",
             "handrail session import work.handrail.json --confirm CONFIRM_TOKEN --compact",
         ),
     ),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted
+from handrail.contract.wording import counted, in_sight
 from handrail.surfaces.cli.columns import as_aligned, as_table, moment_text, size_text, wrapped
 from handrail.surfaces.cli.spelling import shell_quoted
-from handrail.surfaces.cli.text import INDENT, Page, again, as_cell, for_people, one_line
+from handrail.surfaces.cli.text import INDENT, Page, again, as_cell, for_people, lines_of, one_line
 
 _DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
 _NAMED = {"size_bytes": "size", "bytes": "size"}
 _VERBS = {"none": "leave"}
+_APART = frozenset({"steps", "steps_total", "next_offset"})
+"""Of a preview: shown as text, below."""
 
 
 def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -21,7 +25,8 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
     preview = payload["preview"]
     if preview["unchanged"]:
         reasons = [line for change in preview["changes"] for line in _change(change, page)]
-        return [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
+        told = [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
+        return [*told, *_texts(preview["changes"], page)]
     lines = [f"Would {one_line(preview['action'])}:"]
     for change in preview["changes"]:
         lines += _change(change, page)
@@ -32,12 +37,45 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
     confirm = one_line(payload.get("confirm_token", ""))
     return [
         *lines,
+        *_texts(preview["changes"], page),
         "",
         *as_aligned(rows, page.width),
         "",
         "To do it:",
-        INDENT + again(page.typed, without="--dry-run", confirm=confirm),
+        INDENT + again([*_plain_words(page.typed)], without="--dry-run", confirm=confirm),
     ]
+
+
+def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
+    """The texts that would come in, each fenced as data."""
+    lines: list[str] = []
+    for after in (change.get("after") for change in changes):
+        if not isinstance(after, dict) or "steps" not in after:
+            continue
+        for text in after["steps"]:
+            named = " ".join(one_line(text[name]) for name in ("workflow_id", "kind", "id"))
+            told = text.get("prompt", "")
+            if text.get("more"):
+                told += "\n\n" + in_sight(
+                    json.dumps(text["more"], ensure_ascii=False, indent=2, sort_keys=True)
+                )
+            lines += ["", *lines_of(fenced(told.strip(), f"{named}: {text.get('title', '')}"))]
+        lines += ["", f"{len(after['steps'])} of {counted(after['steps_total'], 'text')} shown."]
+        if "next_offset" in after:
+            lines.append(f"More: {again(page.typed, offset=str(after['next_offset']))}")
+    return lines
+
+
+def _plain_words(typed: Sequence[str]) -> Iterator[str]:
+    """The words without those that only choose what a preview shows."""
+    skips = False
+    for word in typed:
+        if skips or word.startswith(("--part=", "--offset=")):
+            skips = False
+        elif word in ("--part", "--offset"):
+            skips = True
+        else:
+            yield word
 
 
 def _change(change: dict[str, Json], page: Page) -> list[str]:
@@ -65,7 +103,7 @@ def _differences(change: dict[str, Json]) -> list[str]:
     return [
         _part(name, value, held[name]) if name in held else _part(name, value)
         for name, value in after.items()
-        if held.get(name) != value and not _is_digest(value)
+        if held.get(name) != value and not _is_digest(value) and name not in _APART
     ]
 
 
@@ -78,6 +116,10 @@ def _part(name: str, value: Json, before: Json = None) -> str:
 def _told(name: str, value: Json) -> str:
     if name.endswith("bytes") and isinstance(value, int):
         return size_text(value)
+    if name == "pinned" and isinstance(value, list):
+        return (
+            "; ".join(f"{one_line(one['workflow_id'])} {one['prompts_digest'][:19]}" for one in value) or "-"
+        )
     if isinstance(value, list):
         return " ".join(one_line(str(one)) for one in value) or "-"
     return as_cell(value)
