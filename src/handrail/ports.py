@@ -18,7 +18,7 @@ from handrail.contract.vocabulary import Autonomy, MaxEffect, ObservationKey, Ri
 # Only who operates a store or an installation needs them, and every call pays for an import.
 if TYPE_CHECKING:
     from handrail.contract.authored_facts import FilePlace
-    from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
+    from handrail.contract.client_facts import ClientPlaces, HeldSkill, KeptFile, SkillCopy
     from handrail.contract.installation_facts import (
         ClientServer,
         Handshake,
@@ -562,8 +562,8 @@ class ClientFiles(Protocol):
     def run(self, command: Sequence[str], project: str) -> str:
         """Run a client's own command; why it failed in a sentence, empty when it did not."""
 
-    def skill_version(self) -> str:
-        """Another one after every change of the copied skill."""
+    def held_skill(self) -> HeldSkill:
+        """The user's copy of the skill. Never raises for the disk."""
 
     def sync_skill(self) -> SkillCopy:
         """Bring the user's copy of the skill to the packed one. Never raises."""

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.outcome import Success
+from handrail.contract.shape import Ask
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.runtime.asked import answered, refused
@@ -112,12 +115,47 @@ def test_another_set_of_targets_needs_another_token(rt: Runtime) -> None:
     assert failure.details["reason"] == "arguments_changed"
 
 
+@pytest.mark.promise("cli.batch-preview")
+@pytest.mark.parametrize("goes_on", [{}, {"continueOnError": False}, {"continueOnError": True}])
+def test_what_a_preview_shows_as_deleted_is_what_the_confirmed_call_deletes(
+    rt: Runtime, goes_on: dict[str, bool]
+) -> None:
+    first, last = session(rt, "a"), session(rt, "b")
+    call = {"ids": [first, "ses_000000000000", last], "dangerous": True, **goes_on}
+
+    shown = answered(rt, "session.delete", **call, dryRun=True)
+    done = answered(rt, "session.delete", **call, confirm=shown["confirm_token"])
+
+    foretold = {change["id"] for change in shown["preview"]["changes"] if change["action"] == "delete"}
+    assert foretold == {first, last} - stored(rt) == {item["target"] for item in done["items"] if item["ok"]}
+    assert f"{len(foretold)} of 3 named sessions" in shown["preview"]["blast_radius"]
+    assert (last in foretold) is (goes_on.get("continueOnError") is True)
+
+
+@pytest.mark.promise("cli.batch-preview")
+def test_a_preview_names_its_targets_and_what_becomes_of_each_however_little_is_told(rt: Runtime) -> None:
+    ids = [session(rt, "a"), session(rt, "b")]
+
+    told = perform(rt, "session.delete", {"ids": ids, "dangerous": True, "dryRun": True}, Ask(mvi="minimal"))
+
+    assert isinstance(told, Success)
+    assert isinstance(told.data, dict)
+    preview = told.data["preview"]
+    assert preview["targets"] == ids
+    assert [(one["action"], one["id"]) for one in preview["changes"]] == [
+        ("delete", ids[0]),
+        ("delete", ids[1]),
+    ]
+    assert told.data["confirm_token"]
+
+
 @pytest.mark.promise("cli.batch-items")
 def test_unknown_ids_among_known_ones_are_shown_as_none_and_fail_alone(rt: Runtime) -> None:
     name = session(rt, "a")
     ids = ["ses_000000000000", "nonsense", name]
 
-    preview = answered(rt, "session.delete", ids=ids, dangerous=True, dryRun=True)["preview"]
+    goes_on = {"dangerous": True, "continueOnError": True}
+    preview = answered(rt, "session.delete", ids=ids, **goes_on, dryRun=True)["preview"]
     token = token_of(rt, *ids, continueOnError=True)
     done = answered(rt, "session.delete", ids=ids, dangerous=True, continueOnError=True, confirm=token)
 

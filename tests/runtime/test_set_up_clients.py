@@ -124,9 +124,13 @@ def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[
     machine.setup(**more)
     assert machine.tree() != before or scope
     done = machine.setup(remove=True, **scope)
+    skill = ".agents/skills/handrail/"
 
     assert done["summary"]["failed"] == 0
-    assert machine.tree() == before
+    left = {name: content for name, content in machine.tree().items() if not (scope and skill in name)}
+    assert {name for name in left if "handrail" not in name} == set(before)
+    assert {name: left[name] for name in before} == before
+    assert (machine.user / skill).exists() == bool(scope), "other projects use it too"
     assert [path for path in machine.project.rglob("*") if path.is_file()] == []
 
 
@@ -402,3 +406,97 @@ def test_modes_and_links_of_a_file_are_kept(machine: Machine) -> None:
     assert (machine.user / ".cursor/mcp.json").is_symlink()
     assert "handrail" in real.read_text(encoding="utf-8")
     assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.promise("cli.batch-inputs")
+def test_clients_are_shown_and_set_up_in_the_order_in_which_they_are_named(machine: Machine) -> None:
+    done = machine.setup(clients=["zed", "cursor", "zed", "claude-code"])
+
+    named = ["zed", "cursor", "claude-code", "skill"]
+    assert done["preview"]["targets"] == named
+    assert [item["target"] for item in done["items"]] == named
+
+
+SKILL = ".agents/skills/handrail/SKILL.md"
+
+
+def skill_change(shown: Any) -> Any:
+    (change,) = [change for change in shown["preview"]["changes"] if change["id"] == "skill"]
+    return change
+
+
+@pytest.mark.promise("truth.shared-skill")
+@pytest.mark.parametrize("removed", [{"clients": ["zed"]}, {"clients": ["cursor"], "scope": "project"}])
+def test_taking_out_one_client_or_project_leaves_the_skill_to_the_others(
+    machine: Machine, removed: dict[str, Any]
+) -> None:
+    machine.setup(clients=["cursor", "zed"])
+
+    done = machine.setup(remove=True, **removed)
+
+    assert (machine.user / SKILL).is_file()
+    assert skill_change(done)["action"] == "none"
+    assert "use" in skill_change(done)["after"]["reason"] or "serves" in skill_change(done)["after"]["reason"]
+    assert "skill" not in done["preview"]["blast_radius"]
+
+
+@pytest.mark.promise("truth.shared-skill")
+def test_the_skill_goes_with_the_last_client_and_its_reach_says_so(machine: Machine) -> None:
+    machine.setup(clients=["cursor", "zed"])
+    machine.setup(clients=["zed"], remove=True)
+
+    last = machine.setup(clients=["cursor"], remove=True)
+    again = machine.setup(clients=["cursor"], remove=True)
+
+    assert (skill_change(last)["action"], skill_change(again)["action"]) == ("delete", "none")
+    assert "skill" in last["preview"]["blast_radius"]
+    assert "gone" in skill_change(again)["after"]["reason"]
+    assert not (machine.user / SKILL).exists()
+
+
+@pytest.mark.promise("truth.shared-skill")
+def test_a_client_whose_file_cannot_be_edited_keeps_the_skill(machine: Machine) -> None:
+    machine.setup(clients=["cursor"])
+    machine.write(".cursor/mcp.json", b"{ torn")
+
+    done = machine.setup(clients=["cursor"], remove=True)
+
+    assert (skill_change(done)["action"], (machine.user / SKILL).is_file()) == ("none", True)
+
+
+@pytest.mark.promise("truth.shared-skill")
+def test_a_skill_that_the_user_changed_is_not_shown_as_deleted(machine: Machine) -> None:
+    machine.setup(clients=["cursor"])
+    machine.write(SKILL, machine.read(SKILL).encode() + b"Mine.\n")
+
+    done = machine.setup(clients=["cursor"], remove=True)
+
+    assert skill_change(done) == {
+        "action": "none",
+        "resource": "skill",
+        "id": "skill",
+        "before": None,
+        "after": {"path": str((machine.user / SKILL).parent), "reason": "you changed it"},
+        "diff": None,
+    }
+
+
+@pytest.mark.promise("truth.shared-skill")
+def test_a_directory_of_that_name_which_is_not_ours_is_told_before_and_left(machine: Machine) -> None:
+    machine.write(SKILL, b"somebody else's")
+
+    done = machine.setup(clients=["cursor"])
+
+    assert skill_change(done)["action"] == "none"
+    assert [item["ok"] for item in done["items"]] == [True, False]
+
+
+@pytest.mark.promise("cli.batch-preview")
+def test_a_batch_that_stops_at_a_torn_file_shows_the_rest_as_not_reached(machine: Machine) -> None:
+    machine.write(".cursor/mcp.json", b"{ torn")
+
+    done = machine.setup(clients=["zed", "cursor", "gemini"], continueOnError=False)
+
+    actions = [change["action"] for change in done["preview"]["changes"]]
+    assert actions == ["update", "none", "none", "none"]
+    assert done["skipped"] == ["gemini", "skill"]

@@ -61,6 +61,23 @@ def test_the_preview_says_what_is_missing_and_writes_nothing(store: Runtime, tmp
     assert not (tmp_path / "copy").exists()
 
 
+@pytest.mark.promise("cli.batch-preview")
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_the_reach_of_a_copy_counts_what_the_confirmed_call_copies(
+    store: Runtime, tmp_path: Path, goes_on: bool
+) -> None:
+    target, _ = target_of(tmp_path)
+    call = {"to": target, "ids": [B, "ses_000000000000", A], "continueOnError": goes_on}
+
+    shown = answered(store, "store.copy", **call, dryRun=True)
+    done = answered(store, "store.copy", **call, confirm=shown["confirm_token"])
+
+    told = "4 events of 2 sessions" if goes_on else "1 event of 1 session"
+    assert shown["preview"]["blast_radius"].startswith(f"{told};")
+    made = [change["id"] for change in shown["preview"]["changes"] if change["action"] == "create"]
+    assert made == [item["target"] for item in done["items"] if item["ok"]]
+
+
 def test_a_copy_that_was_cut_off_goes_on_where_it_stopped(store: Runtime, tmp_path: Path) -> None:
     target, copy = target_of(tmp_path)
     append(copy, A, 0, plan("a:1", "a:2"), [blob(b"one")])

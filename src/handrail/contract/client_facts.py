@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 
@@ -25,6 +27,15 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
 
     before: bytes | None
     after_sha256: str
+
+
+class HeldSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """The user's copy of the skill as it lies there."""
+
+    version: str
+    """Another one after every change."""
+    state: Literal["absent", "as_packed", "older", "changed", "foreign"]
+    """`changed` by the user since it was copied; `foreign`: a directory of that name that is not ours."""
 
 
 class SkillCopy(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from hashlib import sha256
 import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_FORBIDDEN, E_IO
-from handrail.contract.client_facts import ClientPlaces, KeptFile, SkillCopy
+from handrail.contract.client_facts import ClientPlaces, HeldSkill, KeptFile, SkillCopy
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 from handrail.host.client_servers import places_of
@@ -22,7 +22,7 @@ from handrail.host.install_method import install_method
 from handrail.host.installation import PACKAGE, PACKED
 from handrail.host.private_files import ensure_private_directory, replace_private
 from handrail.host.programs import find_program, make_child_environment, own_command
-from handrail.host.skill_files import remove_skill, skill_version, sync_skill
+from handrail.host.skill_files import held_skill, remove_skill, sync_skill
 
 _PROGRAMS = ("claude", "codex", "gemini")
 _MOST_BYTES = 8_388_608
@@ -111,8 +111,8 @@ class LocalClientFiles:
             return f"it could not be started: {trouble.strerror}"
         return f"it ended with the status {done.returncode}" if done.returncode else ""
 
-    def skill_version(self) -> str:
-        return skill_version(self._home, self._user)
+    def held_skill(self) -> HeldSkill:
+        return held_skill(os.path.join(PACKED, "skill"), self._user, self._home)
 
     def sync_skill(self) -> SkillCopy:
         return sync_skill(os.path.join(PACKED, "skill"), self._user, self._home)

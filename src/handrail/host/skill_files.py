@@ -10,7 +10,7 @@ import shutil
 
 import msgspec
 
-from handrail.contract.client_facts import SkillCopy
+from handrail.contract.client_facts import HeldSkill, SkillCopy
 from handrail.host.installation import skill_digest, skill_said
 from handrail.host.private_files import ensure_private_directory, replace_private
 
@@ -55,7 +55,7 @@ def remove_skill(user: str, home: str) -> SkillCopy:
             return SkillCopy(status="unchanged", path=target)
         if skill_digest(target) != _manifest(home).digest:
             return SkillCopy(status="unchanged", path=target, trouble="it was changed since it was copied")
-        link = os.path.join(user, ".claude", "skills", NAME)
+        link = _link(user)
         if os.path.islink(link):
             os.unlink(link)
         shutil.rmtree(target)
@@ -74,10 +74,19 @@ def is_ours(target: str) -> bool:
         return False
 
 
-def skill_version(home: str, user: str) -> str:
-    """A name for the state of the copy, for a preview to bind."""
+def held_skill(source: str, user: str, home: str) -> HeldSkill:
+    """The copy as it lies there, for a preview to tell and to bind. Never raises for the disk."""
     target = os.path.join(user, ".agents", "skills", NAME)
-    return f"{skill_digest(target)}:{_manifest(home).digest}" if os.path.lexists(target) else "absent"
+    if not os.path.lexists(target):
+        return HeldSkill(version="absent", state="absent")
+    held, copied = skill_digest(target), _manifest(home).digest
+    version = f"{held}:{copied}"
+    if not is_ours(target):
+        return HeldSkill(version=version, state="foreign")
+    if held != copied:
+        return HeldSkill(version=version, state="changed")
+    is_whole = held == skill_digest(source) and not os.path.islink(target) and not _needs_link(user, target)
+    return HeldSkill(version=version, state="as_packed" if is_whole else "older")
 
 
 def _copied(source: str, target: str, home: str) -> str:
@@ -118,15 +127,26 @@ def _put_aside(link: str, home: str) -> None:
     shutil.rmtree(link)
 
 
+def _link(user: str) -> str:
+    return os.path.join(user, ".claude", "skills", NAME)
+
+
+def _needs_link(user: str, target: str) -> bool:
+    """Whether Claude Code is used here and does not see this skill; another's of that name is left alone."""
+    link = _link(user)
+    if not os.path.isdir(os.path.join(user, ".claude")):
+        return False
+    if not os.path.lexists(link):
+        return True
+    return is_ours(link) and skill_digest(link) != skill_digest(target)
+
+
 def _linked(user: str, target: str, home: str) -> bool:
     """Make the link for Claude Code where it is used; whether it was there already, or is not needed."""
-    place = os.path.join(user, ".claude")
-    link = os.path.join(place, "skills", NAME)
-    if not os.path.isdir(place):
+    if not _needs_link(user, target):
         return True
+    link = _link(user)
     if os.path.lexists(link):
-        if skill_digest(link) == skill_digest(target) or not is_ours(link):
-            return True
         _put_aside(link, home)
     os.makedirs(os.path.dirname(link), exist_ok=True)
     try:

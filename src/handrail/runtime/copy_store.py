@@ -19,7 +19,7 @@ from handrail.contract.wording import counted
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
 
 
 class CopyStore(GatedInput, frozen=True, kw_only=True):
@@ -56,7 +56,8 @@ def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
     ids = () if request.ids is UNSET else targets_of(request.ids, "ids")
 
     def resolve() -> Plan:
-        return _plan(way, _planned(rt, way, ids))
+        is_persistent = request.continue_on_error is not False
+        return _plan(way, _planned(rt, way, ids), continue_on_error=is_persistent)
 
     def write(plan: Plan) -> CopiedStore:
         return _copied(rt, request, way, plan.targets)
@@ -95,8 +96,12 @@ def _planned(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCo
     return tuple((found | unknown)[one] for one in ids) if ids else tuple(found.values())
 
 
-def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...]) -> Plan:
-    missing = sum(session.missing for session in sessions)
+def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error: bool) -> Plan:
+    changes = tuple(_change(session) for session in sessions)
+    if not continue_on_error:
+        changes = made_until(changes, {session.session_id for session in sessions if session.trouble})
+    copied = {change.id for change in changes if change.action != "none"}
+    missing = sum(session.missing for session in sessions if session.session_id in copied)
     obstacle = None
     if sessions and all(session.trouble == "SESSION_NOT_FOUND" for session in sessions):
         obstacle = Fault(
@@ -107,10 +112,10 @@ def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...]) -> Plan:
         )
     return Plan(
         action="copy sessions",
-        changes=tuple(_change(session) for session in sessions),
+        changes=changes,
         targets=tuple(session.session_id for session in sessions),
         versions={one.session_id: f"{one.head_digest or one.trouble} {one.missing}" for one in sessions},
-        blast_radius=f"{counted(missing, 'event')} of {counted(len(sessions), 'session')}; "
+        blast_radius=f"{counted(missing, 'event')} of {counted(len(copied), 'session')}; "
         "nothing is overwritten or removed.",
         obstacle=obstacle,
     )

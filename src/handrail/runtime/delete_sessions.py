@@ -23,7 +23,7 @@ from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.removing import Swept, remove, sweep, wait_for_sessions
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, made_until, through_gate
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     ids = targets_of(request.ids, "ids")
 
     def resolve() -> Plan:
-        return _plan(ids, _found(rt, ids))
+        return _plan(ids, _found(rt, ids), continue_on_error=request.continue_on_error is True)
 
     def write(_: Plan) -> DeletedSessions:
         return _deleted(rt, ids, request.continue_on_error is True)
@@ -68,7 +68,10 @@ def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
     return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
 
 
-def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
+def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove], *, continue_on_error: bool) -> Plan:
+    changes = tuple(_change(one, found.get(one)) for one in ids)
+    if not continue_on_error:
+        changes = made_until(changes, set(ids) - set(found))
     obstacle = None
     if not found:
         obstacle = Fault(
@@ -77,13 +80,14 @@ def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
             details={"resource": "session", "id": ", ".join(ids)[:200]},
             next_call=NextCall(operation="session.list", params={}),
         )
-    size = sum(one.bytes for one in found.values())
+    going = [change.id for change in changes if change.action == "delete"]
+    size = sum(found[one].bytes for one in going)
     return Plan(
         action="delete sessions",
-        changes=tuple(_change(one, found.get(one)) for one in ids),
+        changes=changes,
         targets=ids,
         versions={one: found[one].head_digest if one in found else "absent" for one in ids},
-        blast_radius=f"Whole histories: {len(found)} of {len(ids)} named sessions, {size} bytes. "
+        blast_radius=f"Whole histories: {len(going)} of {len(ids)} named sessions, {size} bytes. "
         "This cannot be undone.",
         obstacle=obstacle,
     )

@@ -80,6 +80,10 @@ _DRY_RUN_SHAPE = Shape(
         "minimal": (
             "preview.action",
             "preview.total",
+            "preview.targets",
+            "preview.changes.action",
+            "preview.changes.resource",
+            "preview.changes.id",
             "preview.unchanged",
             "preview.blast_radius",
             "confirm_token",

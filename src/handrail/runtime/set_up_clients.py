@@ -18,7 +18,7 @@ from handrail.contract.catalogue import (
     E_IO,
     E_NOT_FOUND,
 )
-from handrail.contract.client_facts import ClientPlaces, SkillCopy
+from handrail.contract.client_facts import ClientPlaces, HeldSkill, SkillCopy
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.shape import Shape
 from handrail.contract.tokens.confirm import refusal
@@ -53,7 +53,7 @@ from handrail.runtime.client_setup.jsonc import NotEditable
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.workflow_catalog import project_of
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
 
 SKILL = "skill"
 HOOKS_OF = "{} hooks"
@@ -77,7 +77,10 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
         Annotated[bool, Meta(description="Also add hooks around a compaction where a client has them.")]
         | UnsetType
     ) = UNSET
-    remove: Annotated[bool, Meta(description="Take it out again, hooks and skill too.")] | UnsetType = UNSET
+    remove: (
+        Annotated[bool, Meta(description="Take it out, hooks too; the skill goes with the last client.")]
+        | UnsetType
+    ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
     continue_on_error: Annotated[bool, Meta(description="Go on after a target failed.")] | UnsetType = UNSET
 
@@ -102,6 +105,8 @@ class _Target(msgspec.Struct, frozen=True, kw_only=True):
     is_restored: bool = False
     """The file is exactly as it was before `setup` first changed it."""
     is_changed: bool = True
+    reason: str = ""
+    """Of the skill: why it stays as it is."""
 
 
 def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
@@ -161,15 +166,51 @@ def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_T
         _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
         for name in apart
     ]
-    skill = _Target(name=SKILL, path=f"{places.user}/.agents/skills/handrail", version=files.skill_version())
-    return [*targets, skill]
+    users = _users_of_skill(files, scope, targets, places) if is_removal else ""
+    return [*targets, _of_skill(files.held_skill(), places, users, is_removal=is_removal)]
+
+
+def _users_of_skill(
+    files: ClientFiles, scope: Scope, targets: Sequence[_Target], places: ClientPlaces
+) -> str:
+    """Who still needs the skill after a removal: it is one copy for everything this user does."""
+    if scope == "project":
+        return "it serves your other projects too"
+    going = {target.name for target in targets if target.trouble is None}
+    left = [name for name in CLIENTS if name not in going and _has_entry(files, name, places)]
+    return f"{', '.join(left)} still {'uses' if len(left) == 1 else 'use'} it" if left else ""
+
+
+def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces) -> bool:
+    """Whether a client of this user starts Handrail; one that cannot be read may."""
+    try:
+        return entry_in(name, text_of(files.read(file_of(name, "user", "", places)))) is not None
+    except (Fault, NotEditable):
+        return True
+
+
+def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: bool) -> _Target:
+    if is_removal:
+        stays = {"absent": "it is gone already", "changed": "you changed it", "foreign": "it is not ours"}
+        reason = stays.get(held.state) or users
+    else:
+        reason = "it is as it should be" if held.state == "as_packed" else ""
+    path = f"{places.user}/.agents/skills/handrail"
+    trouble = None
+    if held.state == "foreign" and not is_removal:
+        reason = "a directory of that name is not Handrail's"
+        trouble = _skill_trouble(path, reason)
+    version = f"{held.version} {reason}"
+    return _Target(
+        name=SKILL, path=path, version=version, reason=reason, trouble=trouble, is_changed=not reason
+    )
 
 
 def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
     """Those that were named; else every client that has left a sign of itself here."""
     if request.clients is not UNSET:
         targets_of(request.clients, "clients")
-        return [name for name in CLIENTS if name in request.clients]
+        return list(dict.fromkeys(request.clients))
     found = [
         name
         for name, client in TABLE.items()
@@ -278,18 +319,26 @@ def _not_editable(path: str, why: str, snippet: str) -> Fault:
 
 def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
     is_removal = request.remove is True
+    changes = tuple(_change(target, is_removal=is_removal) for target in targets)
+    if request.continue_on_error is False:
+        changes = made_until(changes, {target.name for target in targets if target.trouble is not None})
+    skill = "; and the skill, which all your clients share" if changes[-1].action != "none" else ""
     return Plan(
         action="take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients",
-        changes=tuple(_change(target, is_removal=is_removal) for target in targets),
+        changes=changes,
         targets=tuple(target.name for target in targets),
         versions={target.name: target.version for target in targets},
-        blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte.",
+        blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte"
+        f"{skill}.",
     )
 
 
 def _change(target: _Target, *, is_removal: bool) -> Change:
     if target.name == SKILL:
         after: dict[str, Json] = {"path": target.path, "state": "absent" if is_removal else "as packed"}
+        if not target.is_changed:
+            after = {"path": target.path, "reason": target.reason}
+            return Change(action="none", resource="skill", id=SKILL, after=after)
         return Change(action="delete" if is_removal else "update", resource="skill", id=SKILL, after=after)
     if target.trouble is not None:
         told = {"reason": target.trouble.message, "snippet": target.snippet}
@@ -321,6 +370,8 @@ def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: s
     if target.trouble is not None:
         raise target.trouble
     if target.name == SKILL:
+        if not target.is_changed:
+            return
         _copied(files.remove_skill() if request.remove is True else files.sync_skill())
         return
     if target.command:
@@ -339,8 +390,12 @@ def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: s
 
 def _copied(copy: SkillCopy) -> None:
     if copy.status == "failed":
-        message = f"The skill in {quoted(copy.path)} was not brought up to date: {copy.trouble}."
-        raise Fault(E_IO, message, details={"reason": "skill", "path": copy.path})
+        raise _skill_trouble(copy.path, copy.trouble)
+
+
+def _skill_trouble(path: str, why: str) -> Fault:
+    message = f"The skill in {quoted(path)} was not brought up to date: {why}."
+    return Fault(E_IO, message, details={"reason": "skill", "path": path})
 
 
 def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[str]:

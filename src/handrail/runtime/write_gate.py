@@ -6,7 +6,7 @@ Every gated operation goes through `through_gate`; nothing else mints or takes c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -72,6 +72,19 @@ class Change(Answer, frozen=True, kw_only=True):
     after: Json = None
     diff: Json = None
     """Of a file: `path`, how many lines are `added` and `removed`, and the `hunks` as text."""
+
+
+def made_until(changes: Sequence[Change], fails: Container[str]) -> tuple[Change, ...]:
+    """The changes of a batch that stops at the first target that fails: none behind it is made."""
+    stops = next((at for at, change in enumerate(changes) if change.id in fails), len(changes))
+    reason = "not reached: a target before it fails; leave that one out, or add --continue-on-error true"
+    passed_over = [
+        Change(action="none", resource=change.resource, id=change.id, after={"reason": reason})
+        if change.action != "none"
+        else change
+        for change in changes[stops + 1 :]
+    ]
+    return (*changes[: stops + 1], *passed_over)
 
 
 class Preview(Answer, frozen=True, kw_only=True):

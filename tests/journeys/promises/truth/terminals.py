@@ -35,4 +35,9 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R29",
         "Whatever status the package index answers with, an update tells it with its stage and versions.",
     ),
+    Promise(
+        "truth.shared-skill",
+        "truth, R25",
+        "The skill is shown as removed, and is removed, only with the last client that needs it.",
+    ),
 )
