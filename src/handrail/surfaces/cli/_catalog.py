@@ -632,7 +632,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--clients", "value": "claude-code|cursor|codex|gemini|vscode|zed", "choices": ("claude-code", "cursor", "codex", "gemini", "vscode", "zed"), "is_required": False, "environment": "", "text": "Which clients; default: those found here."},
             {"name": "--scope", "value": "project|user", "choices": ("project", "user"), "is_required": False, "environment": "", "text": "For all your work, or for this project; default user."},
             {"name": "--hooks", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Also add hooks around a compaction where a client has them."},
-            {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out again, hooks and skill too."},
+            {"name": "--remove", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Take it out, hooks too; the skill goes with the last client."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail setup --clients cursor --dry-run --compact", "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact", "handrail setup --clients claude-code --hooks --scope project --dry-run --compact"),
