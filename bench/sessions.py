@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -107,7 +106,8 @@ def measure_long(report: dict[str, Any], home: str, steps: int, rounds: int) -> 
     """One session of many steps: exported, and read again by a process that knows nothing."""
     walk = grown(home, steps)
     walk.make_ready()
-    report["ms"] |= command_line("export of the long session", home, walk.session_id, min(rounds, 3))
+    times, report["most memory, MB"] = moved(home, walk.session_id, min(rounds, 3))
+    report["ms"] |= times
     place = os.path.join(home, "data", "sessions", walk.session_id)
     report["ms"] |= _both("reference: its files read and hashed", partial(read_all, place), rounds)
     token = {"stateToken": walk.reply["stateToken"]}
@@ -141,24 +141,54 @@ def new_process(
     }
 
 
-def command_line(name: str, home: str, session_id: str, rounds: int) -> dict[str, float]:
-    """The export as people make it, from the start of Python to the durable file."""
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"HANDRAIL_HOME": home, "PYTHONPYCACHEPREFIX": os.path.join(home, "bytecode")}
-    walls, used = [], []
-    for number in range(rounds + 1):
-        out = os.path.join(home, f"bundle-{number}.json")
-        command = [sys.executable, "-m", "handrail.main", "session", "export", session_id, "--out", out]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        walls.append(
-            _once(partial(subprocess.run, command, capture_output=True, check=True, env=environment))
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
-    return {
-        name: round(statistics.median(walls[1:]), 1),
-        f"{name}, processor time": round(statistics.median(used[1:]), 1),
+def moved(home: str, session_id: str, rounds: int) -> tuple[dict[str, float], dict[str, int]]:
+    """Out and in as people do it, from the start of Python to the durable file, or to the preview.
+
+    Milliseconds, and the most memory of each command in megabytes.
+    """
+    bundle = os.path.join(home, "bundle.json")
+    elsewhere = os.path.join(home, "elsewhere")
+    lines = {
+        "export of the long session": (home, ["export", session_id, "--out", bundle]),
+        "preview of its import elsewhere": (elsewhere, ["import", bundle, "--dry-run", "--timeout", "300"]),
     }
+    times: dict[str, float] = {}
+    memory: dict[str, int] = {}
+    for name, (store, words) in lines.items():
+        samples = []
+        for _ in range(rounds + 1):
+            if "--out" in words and os.path.exists(bundle):
+                os.unlink(bundle)
+            samples.append(command_line(store, ["session", *words], os.path.join(home, "bytecode")))
+        walls, used, peaks = zip(*samples[1:], strict=True)
+        times[name] = round(statistics.median(walls), 1)
+        times[f"{name}, processor time"] = round(statistics.median(used), 1)
+        memory[name] = round(statistics.median(peaks))
+    times |= _both("reference: the bundle read, decoded and hashed", partial(decode_all, bundle), rounds)
+    return times, memory
+
+
+def command_line(home: str, words: Sequence[str], bytecode: str) -> tuple[float, float, float]:
+    """One command: wall clock and processor time in milliseconds, the most memory in megabytes."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"HANDRAIL_HOME": home, "PYTHONPYCACHEPREFIX": bytecode}
+    started = time.perf_counter()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "handrail.main", *words], stdout=subprocess.DEVNULL, env=environment
+    )
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, words
+    wall = 1000 * (time.perf_counter() - started)
+    return wall, 1000 * (used.ru_utime + used.ru_stime), used.ru_maxrss / 1024
+
+
+def decode_all(path: str) -> str:
+    """The least that a reader who takes a bundle as one tree must do."""
+    with open(path, "rb") as file:
+        content = file.read()
+    json.loads(content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def stat_all(home: str) -> int:
@@ -184,6 +214,8 @@ def print_table(report: dict[str, Any]) -> None:
     for name, value in report["ms"].items():
         bound = f"  bound {BOUNDS[name]:.0f}" if name in BOUNDS else ""
         print(f"{name:<66} {value:10.1f}{bound}")
+    for name, megabytes in report.get("most memory, MB", {}).items():
+        print(f"most memory, MB: {name:<49} {megabytes:10}")
     print(f"index bytes per session: {report['index bytes per session']}")
 
 

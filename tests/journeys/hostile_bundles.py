@@ -194,6 +194,7 @@ _TEXTS = [
     Hostile(
         "endless-number", "a number that takes long to read", _plain('{"a":' + "9" * 200_000 + "}"), _INVALID
     ),
+    Hostile("glued-number", "text right behind a number", _plain('{"a":1e999null}'), _INVALID),
     Hostile("unclosed-text", "a search that starts again", _plain('{"' + '\\"' * 200_000), _INVALID),
     _row("truncated", "a file that was cut on the way", lambda: _text()[:-7], _INVALID),
     _row("half", "the same in the middle", lambda: _text()[: len(_text()) // 2], _INVALID),

@@ -25,6 +25,8 @@ _NO_SUCH_NUMBER = "Leave the number out, or send null."
 # An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]+', re.DOTALL)
 _INTEGER = re.compile("-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 
 def too_many_bytes(measured: int, limit: int) -> Fault:
@@ -106,11 +108,16 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
 
 
 def _refused_number(part: str) -> str:
+    """What is wrong with a number; text right behind it is no part of it."""
     if part[0] == '"' or part in ("true", "false", "null"):
         return ""
-    if _INTEGER.fullmatch(part):
-        return "" if _is_readable(part) else "an integer has too many digits"
-    return "" if isfinite(float(part)) else "a number is not finite"
+    number = _NUMBER.match(part)
+    if number is None:
+        return "a number is not finite" if part.startswith(_CONSTANTS) else ""
+    digits = number.group()
+    if _INTEGER.fullmatch(digits):
+        return "" if _is_readable(digits) else "an integer has too many digits"
+    return "" if isfinite(float(digits)) else "a number is not finite"
 
 
 def _is_readable(digits: str) -> bool:

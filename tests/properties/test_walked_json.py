@@ -1,0 +1,75 @@
+"""Law: a text that is walked part by part is taken or refused as it is when it is decoded whole."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.strict_json import decode_json
+from handrail.engine.bundles.walking import JsonWalk
+
+DEPTH = 5
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3),
+    max_leaves=8,
+)
+spaces = st.sampled_from([None, 0, 3])
+scraps = st.sampled_from(
+    [
+        *'[]{},:" \\',
+        "1e999",
+        "NaN",
+        "\\ud800",
+        '"a":1,"a":2',
+        "{}",
+        "[[[[[[]]]]]]",
+        "tru",
+        "\n",
+        "\ufeff",
+        "é",
+    ]
+)
+
+
+def walked(text: str) -> Json:
+    """Every container is entered."""
+    walk = JsonWalk(text, max_depth=DEPTH)
+
+    def here() -> Json:
+        if walk.is_at("{"):
+            return {name: here() for name in walk.members()}
+        if walk.is_at("["):
+            return [here() for _ in walk.items()]
+        return walk.value()
+
+    value = here()
+    walk.finish()
+    return value
+
+
+def seen(text: str, *, is_walked: bool) -> object:
+    """The value, or what the refusal is about."""
+    try:
+        if is_walked:
+            return json.dumps(walked(text))
+        return json.dumps(decode_json(text, max_bytes=1_000_000, max_depth=DEPTH))
+    except Fault as fault:
+        return fault.kind.code
+
+
+@given(values, spaces, st.lists(st.tuples(st.integers(0, 200), scraps), max_size=2), st.integers(0, 200))
+@settings(max_examples=400, deadline=None)
+def test_walking_and_decoding_agree(
+    value: Json, indent: int | None, inserted: list[tuple[int, str]], cut: int
+) -> None:
+    text = json.dumps(value, indent=indent)
+    for place, scrap in inserted:
+        text = text[: place % (len(text) + 1)] + scrap + text[place % (len(text) + 1) :]
+    if cut < 20:
+        text = text[: len(text) - cut]
+
+    assert seen(text, is_walked=True) == seen(text, is_walked=False)
