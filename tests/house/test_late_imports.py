@@ -34,6 +34,7 @@ ALLOWED = {
     "src/handrail/surfaces/cli/run.py": "most lines are spelled right",
     "src/handrail/surfaces/cli/call.py": "few calls ask for one field or for a file",
     "src/handrail/surfaces/cli/render.py": "text and the LAFS dialect: only who asks for them pays",
+    "src/handrail/surfaces/cli/params.py": "only an import reads a bundle",
     "src/handrail/surfaces/cli/values.py": "most command lines carry no JSON",
     "src/handrail/projections/html/notes.py": "the Markdown parser is dear, and only reports show notes",
     "src/handrail/host/installation.py": "locks and a server are tried only by the checks that ask for them",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
-from handrail.engine.bundles.limits import MOST_BYTES
 from handrail.surfaces.cli.files import file_content, is_workflow_id, workflow_files
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import STDIN, Process, is_terminal
@@ -111,6 +110,8 @@ def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, J
     if param["kind"] == "source":
         return _source(value, process)
     if param["kind"] == "document":
+        from handrail.engine.bundles.limits import MOST_BYTES  # noqa: PLC0415 - only an import reads a bundle
+
         return [(name, _judged_text(value, MOST_BYTES, process))]
     content = _content(value, label, INPUT_LIMIT_BYTES, process)
     match param["kind"]:
