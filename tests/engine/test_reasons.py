@@ -19,8 +19,10 @@ from handrail.engine.reasons import (
     ReasonName,
     WorkflowStep,
     blocker_of,
+    blockers_left_out,
     consequence,
     fitting,
+    shown_blockers,
 )
 
 MISSING = Reason(
@@ -77,16 +79,34 @@ def test_blockers_are_ordered_by_code_pointer_kind_and_fields() -> None:
     ]
 
 
-def test_at_most_ten_are_shown() -> None:
+def test_at_most_ten_are_shown_and_the_others_are_named_in_short() -> None:
     many = tuple(
-        Reason(name=MISSING.name, pointer=OutputContract(contract_ref=f"c{number:02}"), message="m")
+        Reason(name=MISSING.name, pointer=OutputContract(contract_ref=f"c{number:02}"), message="m" * 300)
         for number in range(12)
     )
 
     found = consequence(many, "guided")
 
     assert isinstance(found, Block)
-    assert len(found.reasons) == 10
+    assert len(shown_blockers(found.reasons)) == 10
+    left = blockers_left_out(found.reasons)
+    assert [held.pointer for held in left] == [OutputContract(contract_ref=f"c{at}") for at in (10, 11)]
+    assert all(len(held.message.encode()) == 200 and not held.suggested_fix for held in left)
+
+
+def test_no_bound_hides_a_kind_of_reason_behind_repeats_of_another() -> None:
+    many = [
+        Reason(name=MISSING.name, pointer=OutputContract(contract_ref="c"), message=f"{number:03}")
+        for number in range(200)
+    ]
+    last = Reason(
+        name="user_only_dependency:needs_user_approval", pointer=WorkflowStep(step_id="s"), message="m"
+    )
+
+    left = blockers_left_out((*many, last))
+
+    assert [held.pointer for held in left[:2]] == [OutputContract(contract_ref="c"), last.pointer]
+    assert len(left) == 100
 
 
 def test_a_blocker_over_its_budget_is_a_broken_assumption() -> None:

@@ -95,7 +95,7 @@ def test_of_many_gaps_the_first_three_are_told_and_the_others_counted() -> None:
     assert {warning.code for warning in reply.warnings} == {"GAP_RECORDED"}
     told = [warning.message for warning in reply.warnings]
     assert ["gap_0" in told[0], "gap_1" in told[1], "gap_2" in told[2]] == [True, True, True]
-    assert told[3:] == ["2 more gaps were recorded at this step; the session shows them."]
+    assert told[3:] == ["2 more gaps were recorded at this step: gap_3, gap_4. The session shows them."]
 
 
 def test_the_key_order_is_that_of_the_contract() -> None:

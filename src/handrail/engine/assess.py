@@ -104,8 +104,8 @@ def _told(place: Place, judged: list[Judged]) -> Verdict:
     return Verdict(
         reasons=tuple(_capability_reasons(place, observed)),
         issues=tuple(issue for found in judged for issue in found.issues),
-        artifacts=tuple(found.artifact for found in judged),
-        brought=tuple(found.artifact for found in judged if found.is_brought),
+        artifacts=tuple(_recorded(found) for found in judged),
+        brought=tuple(_recorded(found) for found in judged if found.is_brought),
         observed=observed,
         divergences=tuple(
             DivergenceRecorded(
@@ -117,6 +117,11 @@ def _told(place: Place, judged: list[Judged]) -> Verdict:
         ),
         gaps=tuple(_all_of(good, GAP, ReportedGap)),
     )
+
+
+def _recorded(found: Judged) -> Artifact:
+    """As the log keeps it: what does not fit is no output, and says so."""
+    return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
 
 def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:

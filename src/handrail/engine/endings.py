@@ -55,8 +55,13 @@ def settling_gaps(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) ->
             evidence_refs=tuple(report.digest for report in reports),
         )
         for gap in told
-        if gap.gap_id.endswith(f"_{UNVERIFIED}") and gap.gap_id not in settled
+        if is_of_ending(gap) and gap.gap_id not in settled
     ]
+
+
+def is_of_ending(gap: GapRecorded) -> bool:
+    """Whether it says how its run ended."""
+    return gap.gap_id.endswith(f"_{UNVERIFIED}")
 
 
 def _is_verification(artifact: Artifact) -> bool:

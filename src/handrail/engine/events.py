@@ -21,7 +21,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy, SourceKind
 from handrail.engine.navigate import TraceEntry
-from handrail.engine.reasons import Blocker, Issue, ReasonName
+from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
 from handrail.engine.state import State
 
 EVENT_VERSION = 1
@@ -157,6 +157,18 @@ class Blocked(
     retryable: bool = True
     example: dict[str, Any] | None = None
     issues: tuple[Issue, ...] = ()
+    left_out: tuple[Blocker, ...] = ()
+    """Reasons beyond those that `blockers` may hold."""
+
+    @property
+    def every_blocker(self) -> tuple[Blocker, ...]:
+        """Whatever stands in the way, shown as a blocker or not."""
+        return (*self.blockers, *self.left_out)
+
+    @property
+    def every_issue(self) -> tuple[Issue, ...]:
+        """The faults of the report, and what stands in the way beyond the blockers."""
+        return (*self.issues, *(issue_of(blocker) for blocker in self.left_out))
 
 
 class AdvanceRecorded(Fact, frozen=True, kw_only=True):
@@ -200,6 +212,8 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     body: dict[str, Any]
     contract_ref: str = ""
     """The contract it was found valid against; empty: nothing was checked."""
+    is_refused: bool = False
+    """It does not fit its contract: the log knows what came, and no output of the run holds it."""
 
 
 class NodeOutputAppended(Fact, frozen=True, kw_only=True):

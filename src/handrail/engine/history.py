@@ -306,10 +306,16 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
 
 
 def closing_of(history: History, run_id: RunId) -> Closing | None:
-    """The closing of a run that is closed; None when it never was, or went on since."""
+    """The closing of a run that is closed; None when it never was, or went on since.
+
+    Only an ack goes on: a checkpoint keeps notes at a run without opening it.
+    """
     closings = history.closings.get(run_id, ())
-    is_last = bool(closings) and history.anchors[run_id][-1] == closings[-1].index
-    return closings[-1] if is_last else None
+    if not closings:
+        return None
+    last = closings[-1]
+    answered = (held for held in history.advances.values() if held.index > last.index)
+    return None if any(history.nodes[held.to_node_id].run_id == run_id for held in answered) else last
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

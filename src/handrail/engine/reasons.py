@@ -4,6 +4,7 @@ A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it a
 mapping is the table below; nothing else decides it.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -11,9 +12,13 @@ import msgspec
 from handrail.contract.vocabulary import Autonomy
 
 MOST_BLOCKERS = 10
+MOST_LEFT_OUT = 100
+"""Reasons beyond these ten that a blocked reply names among its faults."""
 MOST_ISSUES_IN_FULL = 10
 MOST_ISSUES_TOLD = 100
 MESSAGE_BYTES = 512
+LEFT_OUT_BYTES = 200
+"""Of the message of a reason beyond the ten."""
 FIX_BYTES = 1_024
 
 ReasonName: TypeAlias = Literal[
@@ -126,9 +131,10 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """The run stays; the reasons are shown as blockers."""
+    """The run stays; the first reasons are shown as blockers, the others are named beside them."""
 
     reasons: tuple[Reason, ...]
+    """Every one, in the order of EXEC."""
 
 
 def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy) -> Proceed | Block:
@@ -136,7 +142,7 @@ def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy) -> Proceed | Bl
     ordered = tuple(sorted(reasons, key=_order))
     if not reasons or autonomy == "full_auto_never_stop":
         return Proceed(gaps=ordered)
-    return Block(reasons=ordered[:MOST_BLOCKERS])
+    return Block(reasons=ordered)
 
 
 def blocker_of(reason: Reason) -> Blocker:
@@ -149,12 +155,42 @@ def blocker_of(reason: Reason) -> Blocker:
     )
 
 
+def shown_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
+    """As many as EXEC lets a reply show."""
+    return tuple(map(blocker_of, reasons[:MOST_BLOCKERS]))
+
+
+def blockers_left_out(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
+    """The reasons beyond those, in short: of each code and place one first, so that no bound hides any."""
+    firsts: list[Blocker] = []
+    repeats: list[Blocker] = []
+    seen: set[tuple[str, Pointer]] = set()
+    for reason in reasons[MOST_BLOCKERS:]:
+        code = BLOCKER_CODES[reason.name]
+        short = Blocker(code=code, pointer=reason.pointer, message=fitting(reason.message, LEFT_OUT_BYTES))
+        (repeats if (code, reason.pointer) in seen else firsts).append(short)
+        seen.add((code, reason.pointer))
+    return (*firsts, *repeats)[:MOST_LEFT_OUT]
+
+
 def told_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
     """Every fault as a reply tells it: the first in full, the others by their place, the last few counted."""
     full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_TOLD]
     pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
     rest = len(issues) - MOST_ISSUES_TOLD
     return (*full, *pointed, *((Issue(message=f"{rest} more faults."),) if rest > 0 else ()))
+
+
+def issue_of(blocker: Blocker) -> Issue:
+    """A reason for which there is no room among the blockers, as a fault."""
+    ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
+    return Issue(contract_ref=ref, message=blocker.message)
+
+
+def are_told(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the messages of the blockers alone say every fault; both as a reply shows them."""
+    said = [blocker["message"] for blocker in blockers]
+    return all("message" in issue and any(issue["message"] in one for one in said) for issue in issues)
 
 
 def fitting(text: str, limit: int = MESSAGE_BYTES) -> str:

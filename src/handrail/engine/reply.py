@@ -14,6 +14,7 @@ from handrail.contract.payload import Payload
 from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted, shortened
 from handrail.engine.artifact_kinds import Misnamed
+from handrail.engine.endings import is_of_ending
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
 from handrail.engine.inputs import NearlyDeclared
@@ -56,6 +57,8 @@ MOST_SKIPPED_TOLD = 10
 """Parts that one reply names as passed by; the count has them all."""
 MOST_GAPS_TOLD = 3
 """A step can miss many things at once; the session shows them all."""
+MOST_GAPS_NAMED = 20
+"""Of the others, those that are named by their ids."""
 
 
 class PendingChoice(Payload, frozen=True, kw_only=True):
@@ -298,7 +301,7 @@ def reply_at(
         next_intent=row.intent,
         next_call=_next_call(row.call, pending, tokens, frame),
         blockers=list(blocked.blockers) if is_blocked and blocked else [],
-        issues=list(blocked.issues) if is_blocked and blocked else [],
+        issues=list(blocked.every_issue) if is_blocked and blocked else [],
         retryable=blocked.retryable if is_blocked and blocked else msgspec.UNSET,
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
@@ -417,9 +420,11 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
     warnings += [_gap_warning(gap) for gap in standing.passed_over[:MOST_GAPS_TOLD]]
     if len(standing.passed_over) > MOST_GAPS_TOLD:
-        more = len(standing.passed_over) - MOST_GAPS_TOLD
-        message = f"{more} more gaps were recorded at this step; the session shows them."
-        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details={"omitted": more}))
+        others = [gap.gap_id for gap in standing.passed_over[MOST_GAPS_TOLD:]]
+        named = ", ".join(others[:MOST_GAPS_NAMED]) + (", …" if len(others) > MOST_GAPS_NAMED else "")
+        message = f"{len(others)} more gaps were recorded at this step: {named}. The session shows them."
+        details = {"omitted": len(others), "gapIds": others[:MOST_GAPS_NAMED]}
+        warnings.append(ReplyWarning(code="GAP_RECORDED", message=message, details=details))
     return [
         *warnings,
         *_skipped_warnings(standing),
@@ -437,6 +442,12 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     if gap.reason.startswith("user_only_dependency:"):
         message = f"The mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
+    if gap.reason == "reported" and not is_of_ending(gap):
+        message = (
+            f"The gap {quoted(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
+            "settles it."
+        )
+        return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
     what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "
     message = f"{what}{gap.summary} {settle}"
     return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
@@ -468,7 +479,7 @@ def _nearly_declared_warnings(found: tuple[NearlyDeclared, ...]) -> list[ReplyWa
 
 
 def _how_to_settle(gap: GapRecorded) -> str:
-    if gap.reason == "reported":  # the gap of an ending, which only a verification settles
+    if is_of_ending(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'

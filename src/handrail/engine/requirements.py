@@ -25,6 +25,7 @@ from handrail.engine.judged import Judged, Place
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
     FIX_BYTES,
+    MESSAGE_BYTES,
     ContextKey,
     Issue,
     OutputContract,
@@ -175,7 +176,7 @@ def findings_of(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
         issues = _issues(group)
         if issues:
             held = contract_for(place.workflow, group[0].artifact.kind)
-            reasons.append(_invalid(place, ref, None if held is None else held.contract, issues))
+            reasons.append(_invalid(place, group[0], None if held is None else held.contract, issues))
         if issues or all(found.artifact.contract_ref for found in group):
             checks.append(_check(ref, "invalid" if issues else "valid", issues))
     return Findings(reasons=tuple(reasons), checks=tuple(checks), is_undecided=is_undecided)
@@ -192,7 +193,7 @@ def _verdict(
             | ObservationDue(ref=ref, contract=contract)
         ):
             if issues:
-                return _invalid(place, ref, contract, issues), _check(ref, "invalid", issues)
+                return _invalid(place, aimed[0], contract, issues), _check(ref, "invalid", issues)
             if is_answered:
                 return None, _check(ref, "valid")
             return _missing(place, due, ref, contract, judged), _check(ref, "missing")
@@ -203,7 +204,7 @@ def _verdict(
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
                 return _user_reason(due, issues), check
-            wrong = _invalid(place, aimed[0].ref, None, issues) if issues else None
+            wrong = _invalid(place, aimed[0], None, issues) if issues else None
             return wrong, check
         case never:
             assert_never(never)
@@ -271,18 +272,31 @@ def _came_instead(kind: str, judged: list[Judged]) -> str:
     return f" What came is about {fitting(', '.join(others), 120)}." if others else ""
 
 
-def _invalid(place: Place, ref: str, contract: Contract | None, issues: tuple[Issue, ...]) -> Reason:
-    more = f" ({len(issues) - SHOWN_ISSUES} more in issues)" if len(issues) > SHOWN_ISSUES else ""
-    said = "; ".join(fitting(f"{issue.pointer}: {issue.message}", 130) for issue in issues[:SHOWN_ISSUES])
+def _invalid(place: Place, came: Judged, contract: Contract | None, issues: tuple[Issue, ...]) -> Reason:
+    """One reason for all the artifacts under a contract; `came` is one of them."""
+    ref = came.ref
+    before = f"The artifact {fitting(came.artifact.kind, 60)} does not fit and was not kept: "
     is_due = place.step is not None and place.step.contract == ref
     advice = "Correct what is named" if is_due else "Correct what is named, or leave the artifact out,"
     return Reason(
         name=INVALID,
         pointer=OutputContract(contract_ref=ref),
-        message=fitting(f"The artifact does not fit and was not kept: {said}{more}"),
+        message=before + _said([f"{issue.pointer}: {issue.message}" for issue in issues], before),
         fix=_fix(f"{advice} and make the call in nextCall again.", contract),
         example=None if contract is None else fitted_example(place, contract),
     )
+
+
+def _said(faults: list[str], before: str) -> str:
+    """The first faults, each as whole as the room that they share allows, and how many more there are."""
+    more = f" ({len(faults) - SHOWN_ISSUES} more in issues)" if len(faults) > SHOWN_ISSUES else ""
+    shown = sorted(faults[:SHOWN_ISSUES], key=len)
+    left = MESSAGE_BYTES - len((before + more).encode()) - 2 * len(shown)
+    cut: dict[str, str] = {}
+    for place, fault in enumerate(shown):  # what a short one leaves is for the longer ones
+        cut[fault] = fitting(fault, left // (len(shown) - place))
+        left -= len(cut[fault].encode())
+    return "; ".join(cut[fault] for fault in faults[:SHOWN_ISSUES]) + more
 
 
 def _fix(advice: str, contract: Contract | None) -> str:
@@ -312,8 +326,8 @@ def _gate_verdict(
         fix = f"Judge each dimension and add the artifact: {listed_levels(gate)}."
         return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
     if issues:
-        said = "; ".join(fitting(issue.message, 130) for issue in issues[:SHOWN_ISSUES])
-        message = f"The assessment {named} does not fit and was not kept: {said}"
+        before = f"The assessment {fitting(named, 60)} does not fit and was not kept: "
+        message = before + _said([issue.message for issue in issues], before)
         fix = f"Give every dimension one of its levels: {listed_levels(gate)}."
         return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)
     demands = [found for held in aimed if (found := _demand(gate, held)) is not None]

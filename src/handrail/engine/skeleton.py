@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from handrail.contract.vocabulary import Autonomy
 from handrail.engine.asking import Ask
 from handrail.engine.events import Blocked
-from handrail.engine.reasons import Blocker, ContextKey, OutputContract, WorkflowStep
+from handrail.engine.reasons import Blocker, CapabilityPointer, ContextKey, OutputContract, WorkflowStep
 from handrail.engine.reported import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -58,21 +58,35 @@ def frame_of(
 def frame_to_retry(
     contracts: Mapping[str, Contract], frame: dict[str, Any], blocked: Blocked
 ) -> dict[str, Any]:
-    """Of the frame of a step, what a retry must bring: the rest was kept."""
-    pointers = [blocker.pointer for blocker in blocked.blockers]
+    """Of the frame of a step, what a retry must bring: the rest was kept.
+
+    Whatever stands in the way is in it, so that the call is enough once it is filled in.
+    """
+    pointers = [blocker.pointer for blocker in blocked.every_blocker]
     refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
     kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
     keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
     output = frame.get("output", {})
     wanted: dict[str, Any] = {}
-    if any(map(_is_about_notes, blocked.blockers)):
+    if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
-    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.blockers)
+    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
+    untried = {
+        blocker.pointer.capability: {
+            "kind": CAPABILITY_OBSERVATION,
+            "capability": blocker.pointer.capability,
+            "status": TO_FILL_IN,
+            "summary": TO_FILL_IN,
+        }
+        for blocker in blocked.every_blocker
+        if isinstance(blocker.pointer, CapabilityPointer)
+    }
     artifacts = [
         held
         for held in output.get("artifacts", ())
-        if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
-    ]
+        if (held["kind"] in kinds and held.get("capability") not in untried)
+        or (asked_user and held["kind"] == USER_INPUT)
+    ] + list(untried.values())
     if artifacts:
         wanted["artifacts"] = artifacts
     found: dict[str, Any] = {"output": wanted} if wanted else {}

@@ -9,7 +9,6 @@ import msgspec
 from handrail.engine.arriving import needs_confirmation
 from handrail.engine.artifact_kinds import Misnamed, misnamed_among
 from handrail.engine.asking import asked_at
-from handrail.engine.endings import UNVERIFIED
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import facts_at, inside_loops
 from handrail.engine.history import History, Node, Run, attached_to
@@ -100,8 +99,8 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
 
 
 def _is_told(gap: GapRecorded) -> bool:
-    """Whether the agent does not know yet: what it reported itself it knows, but not how its run ended."""
-    return gap.reason != "reported" or gap.gap_id.endswith(f"_{UNVERIFIED}")
+    """Whether there is something to settle: of what the agent reported itself it does not know the id."""
+    return gap.reason != "reported" or not (gap.resolves_gap_id or gap.severity == "info")
 
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
@@ -126,5 +125,5 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
 def _blocked_situation(blocked: Blocked) -> Situation:
     if not blocked.retryable:
         return "blocked_for_good"
-    codes = {blocker.code for blocker in blocked.blockers}
+    codes = {blocker.code for blocker in blocked.every_blocker}
     return "blocked_by_user" if "USER_ONLY_DEPENDENCY" in codes else "blocked_by_agent"

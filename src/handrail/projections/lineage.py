@@ -29,13 +29,18 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
-    """One per kind, the most recently delivered last. What a blocked attempt brought is not among them."""
+    """One per kind, the most recently delivered last.
+
+    What a blocked attempt brought is not among them, nor what does not fit its contract.
+    """
     newest: dict[str, CurrentArtifact] = {}
     for node in way_to(history, node_id):
         if node.kind == "blocked_attempt":
             continue
         for held in attached_to(history, node.node_id).artifacts:
             artifact = held.artifact
+            if artifact.is_refused:
+                continue
             newest.pop(artifact.kind, None)
             newest[artifact.kind] = CurrentArtifact(
                 kind=artifact.kind,

@@ -62,7 +62,7 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         skipped=skipped,
         skipped_omitted=skipped_omitted,
         blocked_by=list(blocked.blockers) if blocked else [],
-        issues=list(blocked.issues) if blocked else [],
+        issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
     )

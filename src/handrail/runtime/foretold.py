@@ -75,7 +75,7 @@ def _verdict(
         verdict=verdict,
         step_id=step_id,
         blockers=[msgspec.to_builtins(blocker) for blocker in blockers],
-        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.issues],
+        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.every_issue],
         gaps=[],
         example=None if blocked is None else blocked.example,
     )

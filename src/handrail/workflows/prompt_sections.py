@@ -48,7 +48,12 @@ def user_only_section(need: UserOnly) -> str:
 
 def without_example(prompt: str, example: dict[str, Json]) -> str:
     """A prompt beside which the same example stands: it is told once."""
-    kept = [part for part in prompt.split("\n\n") if not _is_example(part, example)]
+    kept: list[str] = []
+    for part in prompt.split("\n\n"):
+        if not _is_example(part, example):
+            kept.append(part)
+        elif kept and kept[-1].endswith(":"):  # what led to the example leads to the one beside
+            kept[-1] = kept[-1][:-1] + " like the example."
     return "\n\n".join(kept)
 
 

@@ -35,7 +35,15 @@ from handrail.engine.plans.writing import (
     trace_event,
     work_events,
 )
-from handrail.engine.reasons import Block, Proceed, Reason, blocker_of, fitting, told_issues
+from handrail.engine.reasons import (
+    Block,
+    Proceed,
+    Reason,
+    blockers_left_out,
+    fitting,
+    shown_blockers,
+    told_issues,
+)
 from handrail.engine.work import WorkDone
 
 
@@ -95,10 +103,11 @@ def plan_blocked(
     examples = [reason.example for reason in block.reasons if reason.example is not None]
     outcome = Blocked(
         to_node_id=to_node_id,
-        blockers=tuple(blocker_of(reason) for reason in block.reasons),
+        blockers=shown_blockers(block.reasons),
         retryable=all(reason.is_retryable for reason in block.reasons),
         example=examples[0] if examples else None,
         issues=told_issues(verdict.issues),
+        left_out=blockers_left_out(block.reasons),
     )
     created = NodeCreated(node_kind="blocked_attempt", parent_node_id=node.node_id, state=node.state)
     return [

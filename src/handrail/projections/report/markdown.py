@@ -13,6 +13,7 @@ from handrail.projections.report.phrases import (
     artifact_lines,
     banners,
     branch_words,
+    delivery_words,
     is_quick,
     kind_words,
     moment_time,
@@ -108,12 +109,9 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
         yield from (*_quoted(moment.notes), "")
     if moment.is_cut:
         yield from ("The rest of these notes is no longer in the store.", "")
-    for body in moment.artifacts:
-        kind = _inline(str(body.get("kind", "")))
-        if any(held.body == body for held in run.artifacts):
-            yield from (f"Delivered {kind}, shown among the outputs.", "")
-        else:
-            yield from (f"{kind}, replaced later:", "", *_artifact(body))
+    for artifact in moment.artifacts:
+        words, is_shown = delivery_words(artifact, moment, run)
+        yield from (_inline(words), "", *(_artifact(artifact.body) if is_shown else ()))
     for branch in moment.branches:
         yield from _branch(branch)
 

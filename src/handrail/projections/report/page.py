@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable
 
 from handrail.contract.outcome import Json
+from handrail.engine.events import Artifact
 from handrail.projections.html.elements import Child, Html, document, element, joined, style_sheet
 from handrail.projections.html.notes import notes_html
 from handrail.projections.html.rail import draw_rail, lay_out
@@ -15,6 +16,7 @@ from handrail.projections.report.phrases import (
     artifact_lines,
     banners,
     branch_words,
+    delivery_words,
     is_quick,
     kind_words,
     moment_time,
@@ -161,7 +163,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
             _told(moment),
             _notes(moment),
             _cut() if moment.is_cut else None,
-            *(_delivered(body, run) for body in moment.artifacts),
+            *(_delivered(artifact, moment, run) for artifact in moment.artifacts),
             _trace(moment),
             *(_branch(branch, run) for branch in moment.branches),
             class_=f"moment {moment.kind}{' last' if is_last else ''}",
@@ -169,12 +171,12 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
         )
 
 
-def _delivered(body: dict[str, Json], run: RunStory) -> Html:
+def _delivered(artifact: Artifact, moment: Moment, run: RunStory) -> Html:
     """An artifact that still holds stands once, among the outputs; one that was replaced stands here."""
-    kind = str(body.get("kind", ""))
-    if any(held.body == body for held in run.artifacts):
-        return element("p", f"Delivered {kind}, shown among the outputs.", class_="small")
-    return _folded(f"{kind}, replaced later", _artifact(body))
+    words, is_shown = delivery_words(artifact, moment, run)
+    if is_shown:
+        return _folded(words.removesuffix(":"), _artifact(artifact.body))
+    return element("p", words, class_="small")
 
 
 def _notes(moment: Moment) -> Child:

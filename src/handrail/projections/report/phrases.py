@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias, assert_never
 
-from handrail.engine.events import Preferences
+from handrail.engine.events import Artifact, Preferences
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -55,7 +55,7 @@ def title_of(story: Story) -> str:
 
 def status_of(story: Story) -> str:
     if story.runs:
-        return story.runs[-1].status
+        return story.status
     if story.health != "healthy" and not story.event_count:
         return "unreadable"
     return "notes_only" if story.notes else "empty"
@@ -169,6 +169,21 @@ def _scalar(value: Any) -> str:
 def outputs_words(*, is_validated: bool) -> str:
     """A shape says nothing about truth."""
     return "fits its contract" if is_validated else "no contract asks for it"
+
+
+def delivery_words(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
+    """What became of an artifact that came at a moment, and whether it is shown there."""
+    if artifact.is_refused:
+        return f"{artifact.kind} did not fit and was not kept.", False
+    if any(held.body == artifact.body for held in run.artifacts):
+        return f"Delivered {artifact.kind}, shown among the outputs.", False
+    ids = [one.node_id for one in run.moments]
+    after = run.moments[ids.index(moment.node_id) + 1 :]
+    if any(held.kind == artifact.kind and not held.is_refused for one in after for held in one.artifacts):
+        return f"{artifact.kind}, replaced later:", True
+    if moment.kind == "blocked_attempt":
+        return f"{artifact.kind}, brought by the blocked attempt:", True
+    return f"Delivered {artifact.kind}:", True
 
 
 def kind_words(moment: Moment) -> str:

@@ -6,12 +6,12 @@ The read model of both reports; neither looks anything up by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import (
+    Artifact,
     CapabilityObserved,
     DivergenceRecorded,
     GapRecorded,
@@ -36,6 +36,7 @@ from handrail.engine.preferences import preferences_at
 from handrail.engine.reasons import Blocker
 from handrail.engine.state import Running, State, step_key
 from handrail.projections.lineage import CurrentArtifact, capabilities_at, current_artifacts, open_gaps
+from handrail.projections.overview import SessionStatus, session_status
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -59,7 +60,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """The whole of the notes is not in the store any more; an excerpt is shown."""
     option_id: str = ""
     is_fork: bool = False
-    artifacts: tuple[dict[str, Any], ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     blockers: tuple[Blocker, ...] = ()
     gaps: tuple[GapRecorded, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
@@ -113,6 +114,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     """The session."""
 
     session_id: str
+    status: SessionStatus
     goal: str
     branch: str
     head_sha: str
@@ -139,6 +141,7 @@ def story_of(
     noted = tuple(history.session_notes.values())
     return Story(
         session_id=history.session_id,
+        status=session_status(history),
         goal=history.observations.get("goal", ""),
         branch=history.observations.get("git_branch", ""),
         head_sha=history.observations.get("git_head_sha", ""),
@@ -220,7 +223,7 @@ class _Telling:
             is_cut=is_cut,
             option_id="" if answer is None else answer.option_id,
             is_fork=node.node_id in self._graph.forks,
-            artifacts=tuple(held.artifact.body for held in attached.artifacts),
+            artifacts=tuple(held.artifact for held in attached.artifacts),
             blockers=answer.blocked.blockers if answer is not None and answer.blocked is not None else (),
             gaps=attached.gaps,
             divergences=attached.divergences,

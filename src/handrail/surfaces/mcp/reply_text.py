@@ -12,9 +12,9 @@ import msgspec
 
 from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
+from handrail.engine.reasons import are_told
 from handrail.engine.reply import TOLD_FIRST
 
-_TOLD_BY_BLOCKERS = 3
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",
     ("ok", "await_user_confirmation"): "Ask the user to confirm, then",
@@ -88,7 +88,7 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
     else:
         yield "Blocked: this is not a failure. Fix what is named here, then call again."
     yield from _blockers(reply.get("blockers", ()))
-    yield from _issues(reply.get("issues", ()))
+    yield from _issues(reply.get("issues", ()), reply.get("blockers", ()))
     if "example" in reply:
         yield _example(reply["example"])
 
@@ -106,9 +106,9 @@ def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
             yield f"  fix: {one_line(blocker['suggestedFix'])}"
 
 
-def _issues(issues: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Every fault, where the blockers alone cannot tell them all; the last ones only by their place."""
-    if len(issues) <= _TOLD_BY_BLOCKERS:
+    if are_told(issues, blockers):
         return
     yield "Every fault:"
     for issue in issues:
@@ -221,7 +221,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
         yield from _blockers(recap["blockedBy"])
-        yield from _issues(recap.get("issues", ()))
+        yield from _issues(recap.get("issues", ()), recap["blockedBy"])
     if "example" in recap:
         yield _example(recap["example"])
     if recap.get("entries"):
@@ -234,8 +234,8 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         earlier = f" and {recap['skippedOmitted']} earlier" if "skippedOmitted" in recap else ""
         yield f"\nSkipped, because their condition did not hold: {one_line(', '.join(skipped))}{earlier}"
     yield from _branches(recap)
-    if recap.get("truncated"):
-        yield f"Omitted {recap.get('omitted', 0)} earlier entries, {recap['policy']}."
+    if recap.get("omitted"):
+        yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:

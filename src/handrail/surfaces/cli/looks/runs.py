@@ -6,11 +6,11 @@ import msgspec
 
 from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
+from handrail.engine.reasons import are_told
 from handrail.engine.reply import TOLD_FIRST
 from handrail.surfaces.cli.columns import as_aligned, wrapped
 from handrail.surfaces.cli.text import INDENT, Page, called, lines_of, one_line, text_of
 
-_TOLD_BY_BLOCKERS = 3
 _VERDICTS = {
     "would_advance": "It would be accepted, and the run would go on.",
     "would_save": "It would be saved; the step stays pending.",
@@ -133,7 +133,7 @@ def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
         fix = blocker.get("suggestedFix")
         lines += wrapped(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
     issues = reply.get("issues", [])
-    for issue in issues if len(issues) > _TOLD_BY_BLOCKERS else []:
+    for issue in [] if are_told(issues, reply.get("blockers", [])) else issues:
         said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
         lines += wrapped(f"Fault: {one_line(said)}", page.width, INDENT)
     if reply.get("example"):
