@@ -88,15 +88,49 @@ def test_no_token_is_consumed_and_continuing_opens_the_run_again(runtime: Runtim
     second = advance(runtime, first)
     after = status_of(runtime, first)
     again = close(runtime, run=first["stateToken"])
-    answer(
-        runtime, "run.checkpoint", checkpointToken=second["checkpointToken"], output={"notesMarkdown": "x"}
-    )
 
     assert second["pending"]["title"] == "Second"
     assert after == "in_progress"
     assert again["is_new"] is True
-    assert status_of(runtime, first) == "in_progress"
     assert advance(runtime, first) == second
+
+
+@pytest.mark.promise("finding.close-opens-again")
+@pytest.mark.parametrize("at", ["the old node", "the tip"])
+def test_a_checkpoint_keeps_its_notes_and_leaves_a_closed_run_closed(runtime: Runtime, at: str) -> None:
+    first = start(runtime, goal="closing time")
+    second = advance(runtime, first)
+    close(runtime, run=first["stateToken"])
+
+    token = (first if at == "the old node" else second)["checkpointToken"]
+    saved = tool_call(runtime, "checkpoint_workflow", checkpointToken=token, output={"notesMarkdown": "x"})
+    offered = tool_call(runtime, "resume_session").structured["items"]
+    ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
+    repeated = close(runtime, run=first["stateToken"])
+
+    assert not saved.is_error
+    assert status_of(runtime, first) == "closed"
+    assert offered == []
+    assert "in_progress" not in str(ledger["entries"][-1])
+    assert repeated["is_new"] is False
+    assert advance(runtime, second)["pending"]["title"] == "Third"
+    assert status_of(runtime, first) == "in_progress"
+
+
+@pytest.mark.promise("finding.close-one-of-copies")
+def test_a_run_id_that_two_sessions_have_closes_neither_and_both_are_named(runtime: Runtime) -> None:
+    first = start(runtime)
+    copy = imported(runtime, exported(runtime, first["session"]["sessionId"]))["session_id"]
+
+    failure = refusal(runtime, "run.close", run=first["session"]["runId"], reason="abandoned")
+    by_session = close(runtime, run=copy)
+
+    assert failure.kind.code == "VALIDATION_ERROR"
+    assert copy in failure.message
+    assert first["session"]["sessionId"] in failure.message
+    assert failure.next_call is not None
+    assert status_of(runtime, first) == "in_progress"
+    assert (by_session["session_id"], by_session["status"]) == (copy, "closed")
 
 
 @pytest.mark.promise("finding.close-once")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,6 +32,14 @@ _HIDDEN = (
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
+
+
+def counted_work(items: Sequence[Mapping[str, Any]]) -> str:
+    """How much work a search found: sessions, or runs where one session has several."""
+    sessions = len({item.get("sessionId") for item in items})
+    if sessions == len(items):
+        return counted(sessions, "session")
+    return f"{counted(len(items), 'run')} of {counted(sessions, 'session')}"
 
 
 def make_readable(text: str) -> str:

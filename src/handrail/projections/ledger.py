@@ -194,7 +194,7 @@ class _Walk:
             self._left |= {self._points[parent].instance} if is_step else set()
         if created.node_kind == "checkpoint":
             self._saved.setdefault(instance, self._lines[instance])
-        self._is_closed = False
+        self._is_closed = self._is_closed and created.node_kind == "checkpoint"
         if not self._is_aside(node_id):
             self._tip = node_id  # the newest node has the highest index: the preferred tip
 
@@ -224,7 +224,7 @@ class _Walk:
             case ContextSet(context=delta):
                 line = msgspec.structs.replace(line, context=merged(line.context, delta))
             case NodeOutputAppended(artifact=artifact) if artifact is not None:
-                if self._points[node_id].kind != "blocked_attempt":
+                if self._points[node_id].kind != "blocked_attempt" and not artifact.is_refused:
                     held = {"kind": artifact.kind, "digest": artifact.digest}
                     kept = line.artifacts | {f"artifact.{artifact.kind}": held}
                     line = msgspec.structs.replace(line, artifacts=kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -13,6 +13,9 @@ from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
 
 SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
 """The first two: no run was started; `notes_only` where something was written down all the same."""
+
+
+UNDER_WAY: Final[tuple[RunStatus, ...]] = ("in_progress", "blocked")
 
 
 class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,15 +49,30 @@ def run_overview(history: History, run_id: RunId) -> RunOverview:
 
 def latest_run(history: History) -> RunId | None:
     """The run with the latest activity."""
+    last = _last_indexes(history)
+    return max(last, key=lambda run_id: (last[run_id], run_id), default=None)
+
+
+def _last_indexes(history: History) -> dict[RunId, int]:
     last: dict[RunId, int] = {run_id: run.index for run_id, run in history.runs.items()}
     for node in history.nodes.values():
         last[node.run_id] = max(last[node.run_id], history.last_index[node.node_id])
-    return max(last, key=lambda run_id: (last[run_id], run_id)) if last else None
+    return last
+
+
+def run_at_hand(history: History) -> RunId | None:
+    """The run that a session is about: the latest that is not over, and only without one the latest of all.
+
+    A finished run that was begun inside another one does not hide that one.
+    """
+    under_way = [run_id for run_id in history.runs if run_graph(history, run_id).status in UNDER_WAY]
+    last = _last_indexes(history)
+    return max(under_way or last, key=lambda run_id: (last[run_id], run_id), default=None)
 
 
 def session_status(history: History) -> SessionStatus:
-    """The status of the latest run; a session may have none yet."""
-    run_id = latest_run(history)
+    """The status of the run at hand; a session may have no run yet."""
+    run_id = run_at_hand(history)
     if run_id is None:
         return "notes_only" if history.session_notes else "empty"
     return run_graph(history, run_id).status

@@ -1,8 +1,8 @@
 """Which work a caller in a new chat means: candidates in tiers, best first. Pure.
 
 Work of the caller's project comes first, and what is unfinished before what is done. Then exact beats
-likely, likely beats recent; inside a tier the last activity decides, then the ids. No clock and no order of
-the input plays a part (tests/properties/test_resume_ranking.py).
+likely, likely beats recent; inside a tier the branch in question decides, then the last activity, then the
+ids. No clock and no order of the input plays a part (tests/properties/test_resume_ranking.py).
 """
 
 # Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
@@ -31,6 +31,8 @@ MOST_RUNS = 20
 """Of one session, the latest; a session with more is one that nobody looks through by hand."""
 
 _WORD = re.compile(r"[a-z0-9_-]+")
+_COMMIT = "[0-9a-fA-F]{7,64}"
+"""Seven digits are what git itself shows of one at least."""
 
 
 class Tier(IntEnum):
@@ -94,6 +96,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     is_here: bool
     """It belongs to the project where the caller stands."""
     tier: Tier
+    is_of_branch: bool = False
+    """Among others that match as well, by a commit say: it was also done on the branch in question."""
     why: tuple[str, ...]
     snippet: str
 
@@ -155,7 +159,8 @@ def may_be_found(facts: SessionFacts, wanted: Wanted) -> bool:
     branches = [branch.casefold() for branch in facts.branches]
     return (
         query in facts.run_ids
-        or bool({query.lower(), wanted.head.lower()} & set(facts.heads))
+        or _is_head(query, facts.heads)
+        or _is_head(wanted.head, facts.heads)
         or any(
             branch.startswith(asked.casefold())
             for branch in branches
@@ -260,6 +265,7 @@ def _found(subject: Subject, wanted: Wanted) -> Found | None:
         subject=subject,
         is_here=is_here,
         tier=best.tier,
+        is_of_branch=any(match.tier is Tier.BRANCH for match in matches),
         why=tuple(dict.fromkeys(match.why for match in matches)),
         snippet=excerpt(best.text or subject.recap, SNIPPET_BYTES),
     )
@@ -282,11 +288,16 @@ def _asked_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
         matches.append(_Match(Tier.ID, "session id"))
     if query and query == subject.run_id:
         matches.append(_Match(Tier.ID, "run id"))
-    if {query.lower(), wanted.head.lower()} & set(subject.heads):
+    if _is_head(query, subject.heads) or _is_head(wanted.head, subject.heads):
         matches.append(_Match(Tier.HEAD, "git head"))
     for asked in (query, wanted.branch):
         matches += _branch_matches(subject, asked.casefold())
     return [*matches, *_word_matches(subject, words_of(query))]
+
+
+def _is_head(asked: str, heads: Iterable[str]) -> bool:
+    """A commit by its id, or by as much of it as git shows."""
+    return re.fullmatch(_COMMIT, asked) is not None and any(head.startswith(asked.lower()) for head in heads)
 
 
 def _branch_matches(subject: Subject, asked: str) -> list[_Match]:
@@ -320,12 +331,13 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
     return matches
 
 
-def _rank(found: Found) -> tuple[bool, bool, int, int, str, int, str]:
+def _rank(found: Found) -> tuple[bool, bool, int, bool, int, str, int, str]:
     subject = found.subject
     return (
         not found.is_here,
         is_finished(subject),
         found.tier,
+        not found.is_of_branch,
         -subject.order,
         subject.session_id,
         -subject.last_index,

@@ -11,8 +11,8 @@ from handrail.engine.history import History, closing_of, path_to
 from handrail.engine.place import begun_at, opened_at
 from handrail.projections.overview import (
     imported_from,
-    latest_run,
     pending_step,
+    run_at_hand,
     run_overview,
     session_status,
 )
@@ -20,7 +20,7 @@ from handrail.projections.run_graph import preferred_tip
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What follows `status` is of the latest run; a session may have none."""
+    """`status` and what follows is of the run at hand; a session may have none."""
 
     status: str
     health: str
@@ -43,7 +43,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
-    run_id = latest_run(history)
+    run_id = run_at_hand(history)
     goal = history.observations.get("goal", "")
     if run_id is None:
         seen = history.observations
@@ -80,8 +80,8 @@ def session_facts(history: History, health: str) -> SessionFacts:
 
 
 def session_project(history: History) -> str:
-    """The name of the project of the latest run, or of the one that a session without a run was begun in."""
-    run_id = latest_run(history)
+    """The name of the project of the run at hand, or of the one that a session without a run was begun in."""
+    run_id = run_at_hand(history)
     return opened_at(history).name if run_id is None else begun_at(history.runs[run_id]).name
 
 

@@ -22,7 +22,7 @@ from handrail.contract.wording import quoted
 from handrail.engine.decide import decide_close
 from handrail.engine.events import CloseReason
 from handrail.engine.history import Closing, History, closing_of, is_session_point
-from handrail.projections.overview import latest_run
+from handrail.projections.overview import run_at_hand
 from handrail.projections.run_graph import preferred_tip, run_graph
 from handrail.runtime.find_run import find_run
 from handrail.runtime.handles import node_of, session_of
@@ -30,8 +30,11 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
 from handrail.runtime.start_run import REQUEST_ID_PATTERN
+from handrail.runtime.stored_sessions import sessions_with_run
 
 LONGEST_NOTE = 500
+MOST_HOLDERS = 5
+"""Sessions with the same run that a refusal names."""
 _FINISHED = ("complete", "complete_with_gaps")
 
 
@@ -42,7 +45,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Run id, any token of the run, or a session's id or token for its latest run.",
+                description="Run id, any token of the run, or a session's id or token for its open run.",
                 min_length=1,
                 max_length=200,
             ),
@@ -112,14 +115,22 @@ def _named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
             next_call=NextCall(operation="session.list", params={}),
         )
     (text,) = given
-    if is_session_id(text) or is_run_id(text):
+    if is_run_id(text):
+        _require_one_holder(rt, text)
         found = find_run(rt, text)
         return found.session, found.run.run_id, False
+    if is_session_id(text):
+        session = find_run(rt, text).session
+        return session, _at_hand(session), False
     claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
     session = session_of(rt.log, claims)
     if not is_session_point(session.history, claims.node_tag):
         return session, node_of(session.history, claims).run_id, True
-    run_id = latest_run(session.history)
+    return session, _at_hand(session), True
+
+
+def _at_hand(session: Session) -> RunId:
+    run_id = run_at_hand(session.history)
     if run_id is None:
         raise Fault(
             SESSION_NOT_FOUND,
@@ -127,7 +138,25 @@ def _named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
             details={"session_id": session.history.session_id},
             next_call=NextCall(operation="session.list", params={}),
         )
-    return session, run_id, True
+    return run_id
+
+
+def _require_one_holder(rt: Runtime, run_id: str) -> None:
+    """A copy of a session has the runs of its source: then the id of a run does not say which is meant."""
+    holders = sessions_with_run(rt, run_id)
+    if len(holders) < 2:
+        return
+    named = ", ".join(holders[:MOST_HOLDERS])
+    raise Fault(
+        VALIDATION_ERROR,
+        f"The run {quoted(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
+        "session, or the run by one of its tokens.",
+        details={
+            "problems": [{"param": "run", "problem": "is in several sessions", "expected": named}],
+            "did_you_mean": holders[:MOST_HOLDERS],
+        },
+        next_call=NextCall(operation="session.resume", params={"query": holders[0]}),
+    )
 
 
 _TWICE = {"param": "run", "problem": "is given twice", "expected": "run or stateToken"}

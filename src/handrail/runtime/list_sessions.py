@@ -50,7 +50,10 @@ class ListSessions(Input, frozen=True, kw_only=True):
     workflow: (
         Annotated[
             str,
-            Meta(description="Only sessions whose latest run is of this workflow.", max_length=128),
+            Meta(
+                description="Only sessions whose unfinished, else latest, run is of this workflow.",
+                max_length=128,
+            ),
         ]
         | UnsetType
     ) = UNSET
@@ -75,7 +78,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
 
 
 class SessionRow(Answer, frozen=True, kw_only=True):
-    """One session; `status` and what follows are those of its latest run."""
+    """One session; `status` and what follows are those of its latest unfinished run, else of its latest."""
 
     id: str
     status: str

@@ -216,7 +216,7 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     health: HealthRow
     goal: str = ""
     project: str = ""
-    """The name of the project that its latest run was begun in."""
+    """The name of the project that its latest unfinished run, else its latest, was begun in."""
     branch: str = ""
     event_count: int
     last_activity: str

@@ -24,7 +24,7 @@ from handrail.runtime.session_index import Entry, Indexed, IndexTrouble, IndexVi
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
-SUMMARY_VERSION = 1
+SUMMARY_VERSION = 2
 """To be raised when the same history is summed up differently while the fields stay the same."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
@@ -163,3 +163,17 @@ def _form() -> str:
 
 _FACTS = msgspec.msgpack.Decoder(SessionFacts)
 _SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
+
+
+def sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
+    """Every session that has this run, by id: one and its copies."""
+    try:
+        return _with_run(rt, run_id, with_index=True)
+    except IndexTrouble:
+        return _with_run(rt, run_id, with_index=False)
+
+
+def _with_run(rt: Runtime, run_id: str, *, with_index: bool) -> list[SessionId]:
+    with stored_sessions(rt, with_index=with_index) as sessions:
+        ids = (stamp.session_id for stamp in sessions.stamps)
+        return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)

@@ -23,7 +23,7 @@ from handrail.surfaces.cli.spelling import command_line, shell_quoted
 INDENT = "  "
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 _HIDDEN = frozenset({"_untrusted"})
-_PROSE = frozenset({"goal", "name", "title", "pendingTitle", "description", "what"})
+_PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "description", "what"})
 """Columns that may be cut; the others hold what people copy."""
 
 

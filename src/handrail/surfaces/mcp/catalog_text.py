@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.fence import fenced, one_line
 from handrail.contract.outcome import Json
+from handrail.contract.wording import counted_work
 from handrail.surfaces.mcp.reply_text import call_text
 
 _ID_TO_FILL_IN = "<id>"
@@ -61,7 +62,7 @@ def candidates_text(listed: dict[str, Any]) -> str:
     lines = [] if is_matched else ["Nothing matches what was asked for."]
     if not is_matched and listed["items"]:
         lines.append("The latest work follows instead; go on with one only if the user means it.")
-    lines.append(_count(listed, "session"))
+    lines.append(counted_work(listed["items"]) + _looked(listed))
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
     if not listed["items"]:
@@ -71,9 +72,13 @@ def candidates_text(listed: dict[str, Any]) -> str:
 
 def _count(listed: dict[str, Any], noun: str) -> str:
     count = f"{listed['count']} {noun}{'' if listed['count'] == 1 else 's'}"
+    return count + _looked(listed)
+
+
+def _looked(listed: dict[str, Any]) -> str:
     looked = f" ({one_line(listed['scope'])})" if "scope" in listed else ""
     place = f", project {one_line(listed['project'])}" if "project" in listed else ""
-    return count + looked + place
+    return looked + place
 
 
 def _mode(workflow: dict[str, Any]) -> Iterator[str]:
@@ -154,7 +159,9 @@ def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
     for held in row.get("inputs", ()):
         yield f"  input {_input(held)}"
     for problem in row.get("problems", ()):
-        yield "  problem: " + "; ".join(f"{key} {one_line(str(value))}" for key, value in problem.items())
+        yield "  problem: " + "; ".join(
+            f"{key} {one_line(_words([value]))}" for key, value in problem.items()
+        )
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
@@ -180,6 +187,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):
         yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
+    for warning in candidate.get("warnings", ()):
+        yield f"  Warning {warning['code']}: {one_line(warning['message'])}"
     call = candidate["nextCall"]
     yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
 

@@ -10,7 +10,7 @@ import msgspec
 from handrail.contract.fence import fenced, one_line
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Json
-from handrail.projections.overview import latest_run
+from handrail.projections.overview import run_at_hand
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.replies import pinned_workflow
@@ -21,7 +21,7 @@ from handrail.surfaces.mcp.reply_text import call_text, recap_lines
 
 
 def session_text(runtime: Runtime, session_id: str) -> str:
-    """The recap at the preferred tip of the latest run. It holds no token. Raises Fault SESSION_NOT_FOUND."""
+    """The recap where the run at hand stands. It holds no token. Raises Fault SESSION_NOT_FOUND."""
     shown = told(runtime, "session.show", {"sessionId": session_id})
     query: dict[str, Json] = {"query": shown["session_id"]}
     banner = shown["health"]["banner"]
@@ -46,7 +46,7 @@ def _standing(shown: dict[str, Any]) -> Iterator[str]:
 
 def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
     session = read_session(runtime.log, session_id)
-    run_id = None if session is None else latest_run(session.history)
+    run_id = None if session is None else run_at_hand(session.history)
     if session is None or run_id is None:
         return
     history = session.history

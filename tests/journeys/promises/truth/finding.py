@@ -115,4 +115,64 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R33",
         "A report shows an artifact once, as people read it, and seconds where a run was that quick.",
     ),
+    Promise(
+        "truth.retry.whole-call",
+        "truth, R3 and R16",
+        "However much stands in the way, all of it is named, and the offered call is enough once filled in.",
+    ),
+    Promise(
+        "truth.kept-is-kept",
+        "truth, R3",
+        "What is said not to be kept is no output of the run, in any mode, for any reader.",
+    ),
+    Promise(
+        "truth.gap-ids",
+        "truth, R33",
+        "The reply to a report of gaps names the id of each that is to be settled.",
+    ),
+    Promise(
+        "truth.text-as-whole",
+        "truth, R14",
+        "The text of a refusal says as much as its structure.",
+    ),
+    Promise(
+        "truth.gap-names-its-artifact",
+        "truth, R8",
+        "The gap that a broken contract leaves names the artifact it is about.",
+    ),
+    Promise(
+        "finding.close-one-of-copies",
+        "truth, R19",
+        "A run id that several sessions have closes none of them, and they are named.",
+    ),
+    Promise(
+        "finding.unfinished-is-seen",
+        "truth, R17",
+        "A session is not called finished while one of its runs is under way.",
+    ),
+    Promise(
+        "finding.people-see-it",
+        "truth, R11 and R17",
+        "Lists and summaries for people show project, damage, origin and divergences, and offer what fits.",
+    ),
+    Promise(
+        "finding.branch-among-equals",
+        "EXEC, observations",
+        "Without a question, work of the branch that is checked out comes first among work at one commit.",
+    ),
+    Promise(
+        "finding.short-commit",
+        "truth, R17",
+        "A commit is found by as much of its id as git shows.",
+    ),
+    Promise(
+        "finding.drift-in-text",
+        "truth, R33",
+        "Resume says in its text, too, that the file of a run changed.",
+    ),
+    Promise(
+        "finding.runs-are-counted",
+        "truth, R17",
+        "Resume counts runs as runs and sessions as sessions, and lists hold no source text.",
+    ),
 )

@@ -20,7 +20,7 @@ SESSION_ROWS = (
             LIMIT,
             CURSOR,
         ),
-        columns=("id", "status", "workflow_id", "goal", "last_activity"),
+        columns=("id", "status", "workflow_id", "project", "goal", "last_activity"),
         examples=(
             "handrail session list --compact",
             "handrail session list --since 2026-11-01T00:00:00Z --status in_progress --compact",

@@ -6,7 +6,7 @@ import itertools
 
 from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted
+from handrail.contract.wording import counted, counted_work
 from handrail.surfaces.cli.columns import (
     as_aligned,
     as_table,
@@ -31,6 +31,7 @@ from handrail.surfaces.cli.text import (
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
 _MOST_FACTS = 10
 _FINISHED = ("complete", "complete_with_gaps", "closed")
+_SOUND = ("", "healthy")
 _START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
 _WORKFLOWS = "See what can be started: handrail workflow list --human"
 
@@ -42,12 +43,22 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return ["No session was found.", _WORKFLOWS, _START]
     more = about_list(payload, page)[1:]
     return [
-        *item_table(items, page),
+        *item_table([_listed(item) for item in items], page),
         "",
         f"{counted(len(items), 'session')} shown.",
         *more,
         "One of them: handrail session show ID --human",
     ]
+
+
+def _listed(item: dict[str, Json]) -> dict[str, Json]:
+    """A session as a row: what a reader must know about it stands with its status."""
+    if "status" not in item:
+        return item
+    about = [item["status"]]
+    about += [item["health"]] if item.get("health", "") not in _SOUND else []
+    about += ["imported"] if item.get("imported_from") else []
+    return item | {"status": ", ".join(about)}
 
 
 def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -66,12 +77,16 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Goal", item.get("goal")),
             ("Status", status),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
+            ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
         label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
         shown += [(label, called(item["nextCall"]))] if item.get("nextCall") else []
-        lines += [*(INDENT + line for line in as_aligned(shown)), ""]
-    return [*lines, f"{counted(len(items), 'session')} found.", searched]
+        lines += [INDENT + line for line in as_aligned(shown)]
+        for warning in item.get("warnings", []):
+            lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
+        lines.append("")
+    return [*lines, f"{counted_work(items)} found.", searched]
 
 
 def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -105,6 +120,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Goal", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
+        ("Imported", _imported(session.get("imported") or {})),
         ("Events", as_cell(session.get("event_count", ""))),
         ("Last", moment_text(one_line(session.get("last_activity", "")))),
     ]
@@ -120,7 +136,18 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
-    return lines if banner else [*lines, f"Go on with it: handrail session resume {name} --human"]
+    if banner:
+        return lines
+    if session.get("status") in _FINISHED:
+        return [*lines, f"As a report: handrail session export {name} --as markdown --human"]
+    return [*lines, f"Go on with it: handrail session resume {name} --human"]
+
+
+def _imported(label: dict[str, Json]) -> str:
+    """Where a session came from that was not begun here."""
+    if not label:
+        return ""
+    return f"from session {one_line(label['source_session_id'])} in bundle {one_line(label['bundle_id'])}"
 
 
 def _notes(held: dict[str, Json], told_by: str) -> list[str]:
@@ -158,11 +185,14 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         lines += wrapped(
             f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
         )
+    for told in run.get("divergences", [])[:_MOST_FACTS]:
+        where = f" at {one_line(told['step_id'])}" if told.get("step_id") else ""
+        said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
+        lines += wrapped(said, page.width, INDENT)
     for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
         checked = "checked" if artifact.get("is_validated") else "not checked"
-        lines.append(
-            f"{INDENT}Artifact {one_line(artifact['kind'])} of {one_line(artifact['step_id'])}, {checked}"
-        )
+        where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
+        lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
     return lines + [INDENT + line for line in _notes(run, "notes")]
 
 

@@ -1,0 +1,178 @@
+"""Sessions as people and agents find them again: work under way is seen, and so is damage and origin."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.conftest import THREE_STEPS, GivenFiles, GivenWorkspace
+from tests.journeys.conversation import advance, answer, start
+from tests.journeys.doors import tool_call
+from tests.journeys.doubted_log import DoubtedLog
+from tests.journeys.given_workflows import begin, give, step
+from tests.journeys.test_moving_sessions import exported, imported
+from tests.surfaces.cli.here import run_here
+
+HEAD = "4f1c2a9be07d5533aa61c0de9b8a7f6e5d4c3b2a"
+NO_FIELDS: dict[str, Any] = {}
+
+
+def human(runtime: Runtime, *line: str) -> str:
+    return run_here(runtime, (*line, "--human")).out.decode()
+
+
+def session_of(reply: dict[str, Any]) -> str:
+    return str(reply["session"]["sessionId"])
+
+
+@pytest.mark.promise("finding.unfinished-is-seen")
+@pytest.mark.parametrize("ended", ["complete", "closed"])
+def test_a_run_inside_another_that_is_over_does_not_hide_it(runtime: Runtime, ended: str) -> None:
+    outer = start(runtime, goal="outer")
+    inner = start(runtime, workflowId=give(runtime, step("only")), session=session_of(outer))
+    if ended == "complete":
+        advance(runtime, inner)
+    else:
+        answer(runtime, "run.close", run=inner["stateToken"], reason="abandoned")
+
+    (listed,) = answer(runtime, "session.list")["items"]
+    shown = answer(runtime, "session.show", sessionId=session_of(outer))
+    report = answer(runtime, "session.export", sessionId=session_of(outer), **{"as": "markdown"})
+    closed = answer(runtime, "run.close", run=session_of(outer), reason="abandoned")
+
+    assert sorted(run["status"] for run in shown["runs"]) == sorted([ended, "in_progress"])
+    assert listed["status"] == shown["status"] == "in_progress"
+    assert (listed["run_id"], listed["pending_step"]) == (outer["session"]["runId"], "first")
+    assert "Status: **in progress**" in report["content"]
+    assert closed["run_id"] == outer["session"]["runId"]
+
+
+@pytest.mark.promise("finding.people-see-it")
+def test_a_finished_session_is_not_offered_to_people_to_go_on_with(runtime: Runtime) -> None:
+    first = begin(runtime, step("only"), fields=NO_FIELDS)
+    going_on = human(runtime, "session", "show", session_of(first))
+    advance(runtime, first)
+
+    finished = human(runtime, "session", "show", session_of(first))
+
+    assert "Go on with it" in going_on
+    assert "Go on with it" not in finished
+    assert "As a report: handrail session export" in finished
+
+
+@pytest.mark.promise("finding.people-see-it")
+def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> None:
+    here = start(runtime, goal="here")
+    start(runtime, goal="away", project="/elsewhere/Müller und Söhne")
+    copy = imported(runtime, exported(runtime, session_of(here)))["session_id"]
+    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+
+    rows = human(runtime, "session", "list").splitlines()
+    damaged = human(doubted, "session", "list")
+    shown = human(runtime, "session", "show", copy)
+    found = human(runtime, "session", "resume", copy)
+
+    by_id = {row.split()[0]: row for row in rows if row.startswith("ses_")}
+    assert "Müller und Söhne" in "\n".join(rows)
+    assert "in_progress, corrupt_tail" in damaged
+    assert " in_progress  " in by_id[session_of(here)]
+    assert "in_progress, imported" in by_id[copy]
+    assert f"from session {session_of(here)} in bundle " in " ".join(shown.split())
+    assert f"from {session_of(here)}" in found
+
+
+@pytest.mark.promise("finding.people-see-it")
+def test_people_see_why_the_instructions_were_left_and_no_empty_names(runtime: Runtime) -> None:
+    left = {"kind": "workflow_divergence", "reason": "safety_stop", "summary": "Did not touch the live one."}
+    gap = {"kind": "wr.gap", "severity": "warning", "summary": "Found later."}
+    first = begin(runtime, step("only"), fields=NO_FIELDS)
+    output = {"notesMarkdown": "n", "artifacts": [left]}
+    ended = answer(runtime, "run.continue", ackToken=first["ackToken"], output=output)
+    answer(
+        runtime,
+        "run.checkpoint",
+        checkpointToken=ended["checkpointToken"],
+        output={"notesMarkdown": "n", "artifacts": [gap]},
+    )
+
+    shown = human(runtime, "session", "show", session_of(first))
+
+    assert "Left the instructions at only (safety_stop): Did not touch the live one." in shown
+    assert "Artifact wr.gap from after the end, " in shown
+
+
+@pytest.mark.promise("finding.branch-among-equals")
+def test_the_branch_that_is_checked_out_comes_first_where_the_commit_is_the_same(runtime: Runtime) -> None:
+    workspace = runtime.workspace
+    assert isinstance(workspace, GivenWorkspace)
+    workspace.seen = {"repo_root_hash": "r" * 64, "git_head_sha": HEAD, "git_branch": "login"}
+    here = start(runtime, goal="on login")
+    workspace.seen |= {"git_branch": "other"}
+    other = start(runtime, goal="on other")
+    workspace.seen |= {"git_branch": "login"}
+
+    found = tool_call(runtime, "resume_session").structured["items"]
+
+    assert [item["sessionId"] for item in found] == [session_of(here), session_of(other)]
+
+
+@pytest.mark.promise("finding.short-commit")
+@pytest.mark.parametrize("asked", [HEAD[:7], HEAD[:7].upper(), HEAD[:12], HEAD])
+def test_a_commit_is_found_by_its_beginning(runtime: Runtime, asked: str) -> None:
+    workspace = runtime.workspace
+    assert isinstance(workspace, GivenWorkspace)
+    workspace.seen |= {"git_head_sha": HEAD}
+    here = start(runtime)
+    workspace.seen |= {"git_head_sha": HEAD[::-1]}
+    start(runtime)
+
+    found = tool_call(runtime, "resume_session", query=asked).structured
+    shorter = tool_call(runtime, "resume_session", query=HEAD[:6]).structured
+
+    assert [item["sessionId"] for item in found["items"]] == [session_of(here)]
+    assert found["items"][0]["whyMatched"] == ["git head"]
+    assert shorter["matched"] is False
+
+
+@pytest.mark.promise("finding.drift-in-text")
+def test_resume_says_in_its_text_that_the_file_of_a_run_changed(runtime: Runtime) -> None:
+    start(runtime, goal="drifter")
+    held = json.loads(THREE_STEPS)
+    held["steps"][0]["prompt"] = "Something else."
+    assert isinstance(runtime.library, GivenFiles)
+    (file,) = runtime.library.held
+    runtime.library.held[:] = [msgspec.structs.replace(file, content=json.dumps(held).encode())]
+
+    found = tool_call(runtime, "resume_session", query="drifter")
+
+    assert found.structured["items"][0]["warnings"][0]["code"] == "WORKFLOW_SOURCE_DIFFERS"
+    assert "Warning WORKFLOW_SOURCE_DIFFERS" in found.text
+    assert "Warning: The " in human(runtime, "session", "resume", "drifter")
+
+
+@pytest.mark.promise("finding.runs-are-counted")
+def test_two_runs_of_one_session_are_not_two_sessions(runtime: Runtime) -> None:
+    first = start(runtime)
+    one = tool_call(runtime, "resume_session")
+    start(runtime, session=session_of(first))
+
+    two = tool_call(runtime, "resume_session")
+
+    assert one.text.startswith("1 session ")
+    assert two.text.startswith("2 runs of 1 session ")
+    assert "2 runs of 1 session found." in human(runtime, "session", "resume")
+
+
+@pytest.mark.promise("finding.runs-are-counted")
+def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(json.dumps(json.loads(THREE_STEPS) | {"id": "wr.mine"}).encode(), "mine.json")
+
+    listed = tool_call(runtime, "list_workflows")
+
+    assert 'edit [{"op":"replace","path":"/id"' in listed.text
+    assert "{'op'" not in listed.text
