@@ -244,7 +244,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "authorised_by": "",
         "sort": "",
         "params": (
-            {"name": "RUN", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Run id, any token of the run, or a session's id or token for its latest run."},
+            {"name": "RUN", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Run id, any token of the run, or a session's id or token for its open run."},
             {"name": "--state", "value": "TOKEN", "choices": (), "is_required": False, "environment": "", "text": "The same, as a stateToken."},
             {"name": "--reason", "value": "abandoned|done_elsewhere|superseded", "choices": ("abandoned", "done_elsewhere", "superseded"), "is_required": True, "environment": "", "text": "Why nobody goes on with it."},
             {"name": "--note", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "What a reader should know, in a sentence."},
@@ -263,7 +263,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "authorised_by": "",
         "sort": "last activity (newest first), id",
         "params": (
-            {"name": "--workflow", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Only sessions whose latest run is of this workflow."},
+            {"name": "--workflow", "value": "ID", "choices": (), "is_required": False, "environment": "", "text": "Only sessions whose unfinished, else latest, run is of this workflow."},
             {"name": "--since", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity at or after a UTC time such as 2026-11-15T09:30:00Z."},
             {"name": "--until", "value": "TIME", "choices": (), "is_required": False, "environment": "", "text": "Last activity before a UTC time such as 2026-11-15T09:30:00Z."},
             {"name": "--query", "value": "TEXT", "choices": (), "is_required": False, "environment": "", "text": "Only where id, goal, project, workflow or its tags have all these words."},

@@ -271,7 +271,7 @@ COMMANDS: dict[str, Command] = {
         "takes_project": False,
         "raw": "",
         "raw_when": ("", ""),
-        "columns": ("id", "status", "workflow_id", "goal", "last_activity"),
+        "columns": ("id", "status", "workflow_id", "project", "goal", "last_activity"),
         "seconds": 0,
         "out": "",
     },
