@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -128,17 +129,92 @@ def test_a_session_that_was_deleted_is_gone_and_can_begin_again(tmp_path: Path) 
     assert log.get_blob(blob(b"abc").ref) == b"abc"
 
 
-@pytest.mark.parametrize(("name", "code"), [(EVENTS, "STORE_IO_ERROR"), (MANIFEST, "SESSION_NOT_HEALTHY")])
-def test_a_warm_log_does_not_write_behind_a_hole(tmp_path: Path, name: str, code: str) -> None:
+@pytest.mark.parametrize("name", [EVENTS, MANIFEST])
+def test_a_warm_log_does_not_write_behind_a_hole(tmp_path: Path, name: str) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:1"))
     append(log, A, 1, plan("a:2"))
     path = tmp_path / "sessions" / A / name
     path.write_bytes(path.read_bytes()[:40])
 
-    assert code_of(lambda: append(log, A, 2, plan("a:3"))) == code
     assert code_of(lambda: append(log, A, 2, plan("a:3"))) == "SESSION_NOT_HEALTHY"
     assert len(path.read_bytes()) == 40
+
+
+FIVE = SegmentLimits(max_events=2)
+"""So that five events are in three segments."""
+
+
+def warm_log(data: Path) -> FileLog:
+    """A log that wrote five events and has just read them."""
+    log = FileLog(str(data), limits=FIVE)
+    for number in range(5):
+        append(log, A, number, plan(f"a:{number}"))
+    log.load(A)
+    return log
+
+
+def flip(path: Path, *, keeps_time: bool = False) -> None:
+    """Change one byte in the first line of a file, where it lies."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        byte = file.read(30)[-1]
+        file.seek(29)
+        file.write(bytes([byte ^ 1]))
+    if keeps_time:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("name", [EVENTS, "events-000002.jsonl", "events-000003.jsonl", MANIFEST])
+@pytest.mark.parametrize("keeps_time", [False, True])
+def test_a_byte_that_changed_in_place_is_noticed_by_who_read_it_before(
+    tmp_path: Path, name: str, keeps_time: bool
+) -> None:
+    log = warm_log(tmp_path)
+    flip(tmp_path / "sessions" / A / name, keeps_time=keeps_time)
+
+    tail = log.load_since(A, 5)
+
+    assert tail is not None
+    assert tail.health.state != "healthy"
+    assert code_of(lambda: append(log, A, 5, plan("a:5"))) == "SESSION_NOT_HEALTHY"
+
+
+@pytest.mark.parametrize("name", [EVENTS, "events-000003.jsonl", MANIFEST])
+def test_a_holder_notices_a_changed_byte_as_a_reader_does(tmp_path: Path, name: str) -> None:
+    log = warm_log(tmp_path)
+    flip(tmp_path / "sessions" / A / name)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "sessions" / A).iterdir()}
+
+    assert code_of(lambda: append(log, A, 5, plan("a:5"))) == "SESSION_NOT_HEALTHY"
+    assert {path.name: path.read_bytes() for path in (tmp_path / "sessions" / A).iterdir()} == before
+
+
+def test_a_byte_that_changed_before_another_process_wrote_is_noticed(tmp_path: Path) -> None:
+    log = warm_log(tmp_path)
+    other = FileLog(str(tmp_path), limits=FIVE)
+    other.load(A)
+    flip(tmp_path / "sessions" / A / EVENTS)
+
+    assert code_of(lambda: append(other, A, 5, plan("a:5"))) == "SESSION_NOT_HEALTHY"
+    assert code_of(lambda: append(log, A, 5, plan("a:5"))) == "SESSION_NOT_HEALTHY"
+
+
+def test_what_another_process_adds_is_read_and_no_more(tmp_path: Path) -> None:
+    sizes = []
+    for commits in (20, 400):
+        disk = ReadingDisk()
+        ours, theirs = FileLog(str(tmp_path / str(commits)), disk), FileLog(str(tmp_path / str(commits)))
+        for number in range(commits):
+            append(ours, A, number, plan(f"a:{number:06d}"))
+        append(theirs, A, commits, plan(f"a:{commits:06d}"))
+        disk.bytes_read = 0
+
+        assert keys(ours.load_since(A, commits)) == [f"a:{commits:06d}"]
+        append(ours, A, commits + 1, plan(f"a:{commits + 1:06d}"))
+        sizes.append(disk.bytes_read)
+
+    assert sizes[1] <= sizes[0] + 60  # numbers with more digits
 
 
 def test_what_damage_is_found_makes_a_warm_log_look_at_everything(tmp_path: Path) -> None:

@@ -95,6 +95,61 @@ def test_an_id_that_is_nowhere_is_told_apart_from_damage(disk_runtime: Runtime) 
     assert (found["items"], found["scope"]) == ([], "no session of this store has that id")
 
 
+@pytest.mark.promise("unsound.noticed")
+@pytest.mark.parametrize("damage", ["a letter in place", "its end cut off", "a letter of the manifest"])
+def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no_work(
+    disk_runtime: Runtime, home: str, damage: str
+) -> None:
+    first = start(disk_runtime)
+    second = advance(disk_runtime, first, "first notes")
+    session_id = first["session"]["sessionId"]
+    directory = Path(home) / "data" / "sessions" / session_id
+    if damage == "a letter of the manifest":
+        path, found, put = directory / "manifest.jsonl", b'"first":0', b'"first":1'
+    else:
+        path, found, put = directory / "events-000001.jsonl", b"first notes", b"FIRST notes"
+    content = path.read_bytes()
+    is_cut = damage == "its end cut off"
+    path.write_bytes(content[:-40] if is_cut else content.replace(found, put, 1))
+    before = every_byte(home)
+
+    read = tool_call(disk_runtime, "continue_workflow", stateToken=first["stateToken"])
+    taken = tool_call(disk_runtime, "continue_workflow", ackToken=second["ackToken"])
+    joined = tool_call(disk_runtime, "start_workflow", workflowId="project.three_steps", session=session_id)
+
+    if damage == "a letter of the manifest":  # not even the first event is proven
+        assert read.structured["code"] == "STORE_HISTORY_LOST"
+    else:
+        assert read.structured["warnings"][0]["code"] == "SESSION_UNSOUND"
+        assert "ackToken" not in read.structured
+    assert taken.structured["code"] in ("STORE_HISTORY_LOST", "SESSION_NOT_HEALTHY")
+    assert joined.structured["code"] == "SESSION_NOT_HEALTHY"
+    for refused in (taken, joined):
+        assert f"handrail store verify --ids {session_id} --report-only" in refused.text
+    assert every_byte(home) == before
+
+
+@pytest.mark.promise("unsound.noticed")
+def test_a_server_goes_on_after_another_process_and_after_the_files_were_put_back(
+    disk_runtime: Runtime, home: str, tmp_path: Path
+) -> None:
+    second = advance(disk_runtime, start(disk_runtime), "first notes")
+    other = reopened(home, tmp_path)
+    third = advance(other, second, "second notes")
+    path = Path(home) / "data" / "sessions" / second["session"]["sessionId"] / "events-000001.jsonl"
+    content = path.read_bytes()
+
+    assert rehydrate(disk_runtime, third)["pending"] == third["pending"]
+    path.write_bytes(content.replace(b"first notes", b"FIRST notes"))
+    refused = refusal(disk_runtime, "run.continue", ackToken=third["ackToken"])
+    path.write_bytes(content)
+    fourth = advance(disk_runtime, third, "third notes")
+
+    assert refused.kind.code == "SESSION_NOT_HEALTHY"
+    assert fourth["kind"] == "ok"
+    assert rehydrate(reopened(home, tmp_path), fourth)["pending"] == fourth["pending"]
+
+
 class Damaged(NamedTuple):
     """A session whose newest event is damaged, as a fresh process meets it."""
 
@@ -130,11 +185,11 @@ def check_reply(session_id: str, rendered: Rendered) -> None:
     assert reply["warnings"][0]["code"] == "SESSION_UNSOUND"
     assert reply["warnings"][0]["details"]["health"] == "corrupt_tail"
     assert reply["warnings"][0]["details"]["commands"] == [
-        f"handrail store verify {session_id} --report-only",
+        f"handrail store verify --ids {session_id} --report-only",
         f"handrail session export {session_id} --salvage --out FILE",
     ]
     assert rendered.text.startswith(f"Warning SESSION_UNSOUND: {BANNER}")
-    assert f"handrail store verify {session_id}" in rendered.text
+    assert f"handrail store verify --ids {session_id}" in rendered.text
     assert not {"ackToken", "retryAckToken", "checkpointToken"} & set(reply)
     assert reply["nextCall"] is None
     for start_of_token in ("ak1", "ck1", "ch1"):
@@ -211,7 +266,7 @@ def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple
 
     read = " ".join(out.split())
     assert BANNER in read
-    assert f"handrail store verify {damaged.session_id} --report-only" in read
+    assert f"handrail store verify --ids {damaged.session_id} --report-only" in read
     assert "Go on with it" not in read
 
 
@@ -223,7 +278,7 @@ def test_a_hook_names_the_damaged_session_of_its_project(damaged: Damaged) -> No
     compacted = answer_hook(lambda: runtime, "PreCompact", b"{}", lambda _: 0)
 
     assert f"damaged here and not to be continued: session {damaged.session_id}" in started.out
-    assert f"handrail store verify {damaged.session_id}" in started.out
+    assert f"handrail store verify --ids {damaged.session_id}" in started.out
     assert damaged.session_id in compacted.note
 
 

@@ -7,7 +7,6 @@ not arrive. The next commit cuts them off before it writes.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ import msgspec
 
 from handrail.event_log.disk import Disk, opened, read_from, write_all
 from handrail.event_log.lock import Held
+from handrail.event_log.looks import Mark, mark_of
 from handrail.event_log.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add
 from handrail.event_log.note import Note, is_at, write_note
 from handrail.event_log.plan import chained
@@ -26,7 +26,7 @@ _WRITE = os.O_RDWR | os.O_CREAT
 
 
 class LostEvents(Exception):
-    """The commit would cut off events that were attested once."""
+    """The commit would cut off events that were attested once, or follow a place where some are missing."""
 
 
 class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,15 @@ def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: Segm
     )
 
 
-def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> Note | None:
+class WrittenCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit left: the note that it is durable, and how its files look."""
+
+    note: Note | None
+    manifest: Mark
+    events: Mark
+
+
+def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> WrittenCommit:
     """Make events and manifest line durable, and note it. The blobs are durable already.
 
     Raises: OSError, and then the plan does not count; LostEvents, and then no byte was changed.
@@ -88,7 +96,8 @@ def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> Note | None:
         # A session never looks older than it was, whatever the clock of this call says.
         changed_ns = max(disk.now_ns(), disk.status(manifest).st_mtime_ns if commit.line_start else 0)
         _append_line(disk, manifest, events, commit, changed_ns)
-    return write_note(disk, held.lock, commit.tip)
+        marks = mark_of(disk.status(manifest)), mark_of(disk.status(events))
+    return WrittenCommit(note=write_note(disk, held.lock, commit.tip), manifest=marks[0], events=marks[1])
 
 
 def settle(disk: Disk, held: Held, tip: Tip, note: Note | None) -> Note | None:
@@ -107,6 +116,7 @@ def settle(disk: Disk, held: Held, tip: Tip, note: Note | None) -> Note | None:
         _write_again(disk, events, tip.last.start, tip.last.end)
         _write_again(disk, manifest, tip.start, tip.end)
         disk.set_modified(manifest, modified_ns)  # looking is not activity
+        disk.set_modified(events, modified_ns)
         disk.sync_both(events, manifest)
     return write_note(disk, held.lock, tip)
 
@@ -123,6 +133,7 @@ def _append_line(disk: Disk, manifest: int, events: int, commit: PlannedCommit, 
     try:
         write_all(disk, manifest, commit.line, commit.line_start)
         disk.set_modified(manifest, changed_ns)
+        disk.set_modified(events, changed_ns)  # one time for both: a writer was here, and nobody since
         if commit.attestation.start == 0:
             disk.sync(manifest)
         else:
@@ -148,7 +159,7 @@ def _cut_orphans(disk: Disk, descriptor: int, end: int) -> None:
     """Remove what a dead or refused writer left behind the attested end, before anything follows it."""
     size = disk.status(descriptor).st_size
     if size < end:
-        raise OSError(errno.EIO, "the file lost bytes that were attested")
+        raise LostEvents
     if size > end:
         disk.cut(descriptor, end)
         disk.sync(descriptor)

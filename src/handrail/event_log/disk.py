@@ -44,8 +44,8 @@ class Disk:
     def status(self, descriptor: int) -> os.stat_result:
         return os.fstat(descriptor)
 
-    def status_of(self, path: str) -> os.stat_result:
-        return os.lstat(path)
+    def status_of(self, path: str, directory: int | None = None) -> os.stat_result:
+        return os.lstat(path, dir_fd=directory)
 
     def read(self, descriptor: int, size: int, offset: int) -> bytes:
         return os.pread(descriptor, size, offset)

@@ -38,6 +38,7 @@ from handrail.event_log.history import (
     since,
 )
 from handrail.event_log.lock import Held, acquire, is_current, release
+from handrail.event_log.looks import Look, is_left_by_writers, look_after, look_at
 from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun, trouble
 from handrail.event_log.note import Note, noted, read_note
 from handrail.event_log.plan import check_new, check_plan, check_session_id
@@ -74,6 +75,8 @@ class FileHold:
         """Of the disk, whenever what is known was compared with it."""
         self._tail: tuple[int, tuple[Record, ...]] | None = None
         """The events from some index up to what is known, as they were just read."""
+        self._look: Look | None = None
+        """Of the files, before they were read or after they were written here."""
 
     def load(self) -> Loaded | None:
         held = self._current()
@@ -137,8 +140,9 @@ class FileHold:
         self._memory = self._tail = None
         disk = self._log.disk
         self._note = noted(disk, held.lock)
+        self._look = look_at(disk, held.directory)
         history = read_history(disk, held.directory, self._session_id, self._note)
-        self._log.saw(self._session_id, history)
+        self._log.saw(self._session_id, history, self._look)
         if history is not None and history.health.state != "healthy":
             return history
         tip = before_first(self._session_id) if history is None else history.attested.tip
@@ -178,10 +182,15 @@ class FileHold:
             return None
         disk = self._log.disk
         self._note = noted(disk, held.lock)
+        self._look = self._log.believed(self._session_id, held.directory)
+        if self._look is None:
+            return None
         history = read_after(disk, held.directory, known.tip, self._note)
         if history is None:
             return None
         tip = history.attested.tip
+        if history.records:
+            self._log.warm.saw(self._session_id, tip, self._look)
         self._note = settle(disk, held, tip, self._note)
         self._tail = (known.tip.head, history.records)
         known.keys.update((record.dedupe_key, record.index) for record in history.records)
@@ -203,17 +212,25 @@ class FileHold:
         write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
         commit = planned(memory.tip, plan, blobs, self._log.limits)
         try:
-            self._note = write_commit(self._log.disk, held, commit)
+            written = write_commit(self._log.disk, held, commit)
         except LostEvents:
-            lost = trouble("history_lost", memory.tip.head)
-            raise _not_healthy(self._session_id, memory.tip.head, lost) from None
+            raise self._lost(held, memory.tip.head) from None
+        self._note = written.note
         with suppress(MemoryError):  # it is durable; what is not remembered here is read again
             memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
             memory.pinned.update(commit.attestation.blobs)
-            self._log.warm.saw(self._session_id, commit.tip)
+            self._look = look_after(self._look, commit.tip, written.manifest, written.events)
+            self._log.warm.saw(self._session_id, commit.tip, self._look)
             self._memory = msgspec.structs.replace(memory, tip=commit.tip)
         self._tail = (commit.tip.head, ())
         return Committed(records=commit.records)
+
+    def _lost(self, held: Held, head: int) -> Fault:
+        """What a whole reading says, once a commit found that what was proven is not there any more."""
+        found = self._read_all(held)
+        if found is None or found.health.state == "healthy":
+            return _not_healthy(self._session_id, head, trouble("history_lost", head))
+        return _not_healthy(self._session_id, found.head, found.health)
 
 
 def read_since(
@@ -221,10 +238,12 @@ def read_since(
 ) -> History | None:
     """The events from an index on. What was not proven here before is proven from the first event."""
     tip = log.warm.tip_before(session_id, index) if index else None
-    history = None if tip is None else read_after(log.disk, directory, tip, note)
+    look = None if tip is None else log.believed(session_id, directory)
+    history = None if tip is None or look is None else read_after(log.disk, directory, tip, note)
     if history is None:
+        look = look_at(log.disk, directory)
         history = read_history(log.disk, directory, session_id, note)
-    log.saw(session_id, history)
+    log.saw(session_id, history, look)
     return None if history is None else since(history, index)
 
 
@@ -269,19 +288,26 @@ class FileLog:
         with named_troubles(session_id):
             try:
                 with opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
+                    look = look_at(self.disk, directory)
                     found = read_recollection(self.disk, self.cache, session_id, directory)
             except FileNotFoundError:
                 return None
         if found is None:
             return None
         tip, content = found
-        self.warm.saw(session_id, tip)
+        self.warm.saw(session_id, tip, look)
         return Remembered(head=tip.head, digest=tip.digest, content=content)
 
-    def saw(self, session_id: SessionId, history: History | None) -> None:
+    def believed(self, session_id: SessionId, directory: int) -> Look | None:
+        """How the files look now, if only writers were at work since they were proven here."""
+        known = self.warm.looks.get(session_id)
+        now = None if known is None else look_at(self.disk, directory, known)
+        return now if known is not None and now is not None and is_left_by_writers(known, now) else None
+
+    def saw(self, session_id: SessionId, history: History | None, look: Look | None) -> None:
         """A reading of this log; an unsound one makes everything known about the session doubtful."""
         if history is not None and history.health.state == "healthy":
-            self.warm.saw(session_id, history.attested.tip)
+            self.warm.saw(session_id, history.attested.tip, look)
         else:
             self.warm.forget(session_id)
 

@@ -34,9 +34,16 @@ class SegmentLimits(msgspec.Struct, frozen=True, kw_only=True):
     max_events: int = 10_000
 
 
+def segment_name(number: int) -> str:
+    return f"events-{number:06d}.jsonl"
+
+
+def segment_number(name: str) -> int:
+    return int(name.removeprefix("events-").removesuffix(".jsonl"))
+
+
 def segment_after(name: str) -> str:
-    number = int(name.removeprefix("events-").removesuffix(".jsonl"))
-    return f"events-{number + 1:06d}.jsonl"
+    return segment_name(segment_number(name) + 1)
 
 
 def segments_up_to(last: str) -> list[str]:

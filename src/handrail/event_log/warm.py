@@ -1,7 +1,8 @@
 """What the file log remembers of sessions between calls, so that a call costs what is new, not what is old.
 
-Nothing here is truth: each use compares it with the manifest on disk first, and forgetting it costs
-one full reading. Both stores are bounded; the session that was used longest ago goes first.
+Nothing here is truth: it counts only while the files look as a writer left them, each use compares it with
+the manifest on disk first, and forgetting it costs one full reading. All stores are bounded; the session that
+was used longest ago goes first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
+from handrail.event_log.looks import Look, look_up_to
 from handrail.event_log.manifest import Tip
 
 _T = TypeVar("_T")
@@ -73,10 +75,11 @@ class Recent(Generic[_T]):
 
 
 class Warm:
-    """Tips for whoever reads, and what holders know."""
+    """Tips for whoever reads, what holders know, and how the files looked when all that was proven."""
 
     def __init__(self) -> None:
         self._tips: Recent[tuple[Tip, ...]] = Recent(MOST_SESSIONS)
+        self.looks: Recent[Look] = Recent(MOST_SESSIONS)
         self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
@@ -88,12 +91,18 @@ class Warm:
         tips = self._tips.get(session_id) or ()
         return tips[-1] if tips else None
 
-    def saw(self, session_id: SessionId, tip: Tip) -> None:
-        """A reading ended here."""
+    def saw(self, session_id: SessionId, tip: Tip, look: Look | None) -> None:
+        """A reading ended here, of files that looked so before."""
         tips = self._tips.get(session_id) or ()
         earlier = tuple(known for known in tips if known.end < tip.end)
         self._tips.put(session_id, (*earlier, tip)[-TIPS_PER_SESSION:])
+        shown = None if look is None else look_up_to(look, tip)
+        if shown is None:
+            self.looks.take(session_id)
+        else:
+            self.looks.put(session_id, shown)
 
     def forget(self, session_id: SessionId) -> None:
         self._tips.take(session_id)
+        self.looks.take(session_id)
         self.writers.take(session_id)

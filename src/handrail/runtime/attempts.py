@@ -15,9 +15,10 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import Node, Recorded
 from handrail.ports import Blob
-from handrail.runtime.handles import AttemptClaims, history_lost, node_of, session_of
+from handrail.runtime.handles import AttemptClaims, node_of, session_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, last_seen
+from handrail.runtime.soundness import lost_work
 
 
 def answer_attempt(
@@ -65,7 +66,7 @@ def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) ->
     """
     match gate(session.history, claims.node_tag, claims.attempt_id, use):
         case Refused():
-            raise history_lost(session.history)
+            raise lost_work(session.history.session_id, session.history.head)
         case Answered(recorded=recorded):
             return recorded
         case Open():

@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import STORE_HISTORY_LOST, TOKEN_UNKNOWN_NODE
+from handrail.contract.catalogue import TOKEN_UNKNOWN_NODE
 from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.purpose_keys import WORKFLOW
@@ -27,7 +27,7 @@ from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.ports import EventReader, Keys, Randomness
 from handrail.runtime.operation import Input
 from handrail.runtime.sessions import Session, read_session
-from handrail.runtime.soundness import helping_call
+from handrail.runtime.soundness import lost_work
 from handrail.workflows.compiled import Choice, Leaf
 
 AttemptClaims: TypeAlias = AckClaims | CheckpointClaims | ChoiceClaims
@@ -132,7 +132,7 @@ def node_of(history: History, claims: Claims) -> Node:
     """
     node = node_at(history, claims.node_tag)
     if node is None:
-        raise history_lost(history)
+        raise lost_work(history.session_id, history.head)
     return node
 
 
@@ -140,15 +140,6 @@ def require_shown(history: History, claims: Claims) -> None:
     """Raises Fault STORE_HISTORY_LOST unless the log holds the place that a token names."""
     if not is_session_point(history, claims.node_tag):
         node_of(history, claims)
-
-
-def history_lost(history: History) -> Fault:
-    return Fault(
-        STORE_HISTORY_LOST,
-        f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
-        details={"session_id": history.session_id, "event_count": history.head},
-        next_call=helping_call(history.session_id),
-    )
 
 
 def new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:

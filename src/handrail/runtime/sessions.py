@@ -11,7 +11,6 @@ import msgspec
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
-    STORE_HISTORY_LOST,
     TOKEN_SESSION_LOCKED,
 )
 from handrail.contract.chain import chain_digest
@@ -36,8 +35,8 @@ from handrail.ports import (
 from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.soundness import (
-    helping_call,
     is_sound,
+    lost_work,
     not_sound,
     unsound_notices,
     unsound_warnings,
@@ -109,12 +108,7 @@ def history_before(reader: EventReader, history: History, index: int) -> History
     """
     loaded = reader.load(history.session_id)
     if loaded is None or loaded.head < index:
-        raise Fault(
-            STORE_HISTORY_LOST,
-            f"The log of session {history.session_id} no longer holds a step that was acknowledged.",
-            details={"session_id": history.session_id, "event_count": 0 if loaded is None else loaded.head},
-            next_call=helping_call(history.session_id),
-        )
+        raise lost_work(history.session_id, 0 if loaded is None else loaded.head)
     return fold(history.session_id, loaded.records[:index])
 
 

@@ -5,7 +5,7 @@ Such a session can be read and exported, never continued, so whoever reads it he
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import SESSION_NOT_HEALTHY
+from handrail.contract.catalogue import SESSION_NOT_HEALTHY, STORE_HISTORY_LOST
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.reply import ReplyWarning
@@ -22,18 +22,16 @@ def banner_of(session_id: SessionId, health: Health, event_count: int) -> str:
     if is_sound(health):
         return ""
     reason = f", {health.reason}" if health.reason else ""
-    verify, salvage = commands_for(session_id)
     return (
         f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
-        "nothing after them. It can be read, not continued. "
-        f"Ask the user to run {verify}, and {salvage} to keep what is left."
+        f"nothing after them. It can be read, not continued. {_help_for(session_id)}"
     )
 
 
 def commands_for(session_id: SessionId) -> tuple[str, str]:
     """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
     return (
-        f"handrail store verify {session_id} --report-only",
+        f"handrail store verify --ids {session_id} --report-only",
         f"handrail session export {session_id} --salvage --out FILE",
     )
 
@@ -72,8 +70,26 @@ def not_sound(session_id: SessionId, health: Health, event_count: int) -> Fault:
             "reason": health.reason,
             "event_index": event_count,
         },
+        hint=_help_for(session_id),
         next_call=helping_call(session_id),
     )
+
+
+def lost_work(session_id: SessionId, event_count: int) -> Fault:
+    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
+    verify, _ = commands_for(session_id)
+    return Fault(
+        STORE_HISTORY_LOST,
+        f"The log of session {session_id} no longer holds a step that was acknowledged.",
+        details={"session_id": session_id, "event_count": event_count},
+        hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
+        next_call=helping_call(session_id),
+    )
+
+
+def _help_for(session_id: SessionId) -> str:
+    verify, salvage = commands_for(session_id)
+    return f"Ask the user to run {verify}, and {salvage} to keep what is left."
 
 
 def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:

@@ -36,6 +36,11 @@ PROMISES: tuple[Promise, ...] = (
         says="Whoever reads a damaged session hears so first, gets no token to go on, and learns what helps.",
     ),
     Promise(
+        "unsound.noticed",
+        source="truth, R11; hardening, H3",
+        says="A server that was running when a log was damaged says so at the next call and takes no work.",
+    ),
+    Promise(
         "replay.refusal-first",
         source="truth, R12",
         says="A used token with other content is refused in the first words, with the call that stores it.",
