@@ -73,6 +73,21 @@ def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out
     assert "command" not in told["result"]
 
 
+@pytest.mark.promise("truth.whole-call")
+def test_the_command_that_a_person_is_shown_stores_nothing_until_it_is_filled_in(runtime: Runtime) -> None:
+    contract = {"contractRef": "wr.contracts.decision"}
+    workflow_id = give(runtime, step("one", output=contract), step("two"))
+    shown = run_here(runtime, ("run", "start", workflow_id, "--request-id", "one", "--human")).out.decode()
+    line = next(held for held in shown.splitlines() if held.startswith("When done:")).partition(":")[2]
+
+    status, refused = command(runtime, *shlex.split(line.replace(" --human", ""))[1:])
+
+    assert "…" in line
+    assert status != 0
+    assert "output.notesMarkdown" in json.dumps(refused)
+    assert "output.artifacts[0].chosen" in json.dumps(refused)
+
+
 ACK = "ak1" + "0" * 32
 STATE = "st1" + "0" * 32
 MISSPELT = [

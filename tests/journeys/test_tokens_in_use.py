@@ -58,6 +58,35 @@ def test_one_wrong_character_is_repaired_and_two_are_refused(runtime: Runtime) -
     assert first["ackToken"] not in str(refused)
 
 
+@pytest.mark.promise("tokens.checked")
+@pytest.mark.parametrize("name", ["stateToken", "ackToken", "checkpointToken"])
+def test_a_token_that_says_another_version_is_refused_as_that_and_not_repaired(
+    runtime: Runtime, name: str
+) -> None:
+    first = start(runtime)
+    operation = "run.checkpoint" if name == "checkpointToken" else "run.continue"
+    newer = {name: first[name][:2] + "2" + first[name][3:]}
+
+    refused = refusal(runtime, operation, **newer, output={"notesMarkdown": "x"})
+
+    assert refused.kind.code == "TOKEN_UNSUPPORTED_VERSION"
+    assert commits(runtime) == 1
+
+
+@pytest.mark.promise("tokens.repair")
+def test_a_repair_claims_no_more_than_one_place_was_wrong(runtime: Runtime) -> None:
+    first = start(runtime)
+    token = first["stateToken"]
+    place = next(at for at in range(20, 40) if token[at] != token[at + 1])
+    swapped = token[:place] + token[place + 1] + token[place] + token[place + 2 :]
+
+    read = answer(runtime, "run.continue", stateToken=swapped)
+
+    assert read["warnings"][0]["correctedToken"] == token
+    assert "in one place" in read["warnings"][0]["message"]
+    assert "character" not in read["warnings"][0]["message"]
+
+
 @pytest.mark.promise("tokens.glued")
 def test_a_state_and_an_ack_pasted_together_are_told_apart(runtime: Runtime) -> None:
     first = start(runtime)

@@ -86,7 +86,7 @@ def _read(
     warnings = tuple(
         ReplyWarning(
             code="TOKEN_REPAIRED",
-            message="One character of the token was wrong and was repaired; use the corrected token.",
+            message="The token was misspelt in one place and was repaired; use the corrected token.",
             corrected_token=token.text,
         )
         for token in tokens.values()

@@ -61,7 +61,7 @@ PROMISES = (
     Promise(
         "checkpoint.handle",
         "EXEC, `checkpoint_workflow` (optional / experimental)",
-        "Only an unchanged token that we minted makes a checkpoint.",
+        "Only a token that we minted makes a checkpoint; one slip in it is repaired and told, more are refused.",
     ),
     Promise(
         "resume.by-id",
@@ -96,12 +96,12 @@ PROMISES = (
     Promise(
         "tokens.opaque",
         "EXEC, `stateToken` (opaque snapshot)",
-        "Every token of a next call is handed out ready; none shows anything of the run.",
+        "Every token of a next call is handed out ready; it spells its session's id and shows no more of the run.",
     ),
     Promise(
         "tokens.checked",
         "EXEC, `stateToken` (opaque snapshot)",
-        "A token that was changed, made up or is of another version is refused by its own code.",
+        "A token that is made up, of another version or misspelt in two places is refused by its own code.",
     ),
     Promise(
         "start.hash",

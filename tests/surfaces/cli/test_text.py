@@ -18,7 +18,10 @@ REPLY: dict[str, Json] = {
     },
     "isComplete": False,
     "nextIntent": "perform_pending_then_continue",
-    "nextCall": {"tool": "continue_workflow", "params": {"ackToken": "ak1x"}},
+    "nextCall": {
+        "tool": "continue_workflow",
+        "params": {"ackToken": "ak1x", "output": {"notesMarkdown": "…"}},
+    },
     "warnings": [{"code": "TOKEN_REPAIRED", "message": "One character was wrong."}],
     "recap": {"entries": [{"title": "Plan", "notes": "first\nsecond"}]},
     "session": {"sessionId": "ses_1", "runId": "run_1", "workflowId": "wr.triage", "goal": "mend it"},
@@ -70,7 +73,7 @@ first
 second
 [end 9c81cf88a57c]
 
-When done:    handrail run continue --ack ak1x --notes 'what was done and found' --human
+When done:    handrail run continue --ack ak1x --notes '…' --human
 Lost context: handrail run continue --state st1x --human
 
 Session:  ses_1

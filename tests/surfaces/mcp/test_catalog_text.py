@@ -34,7 +34,7 @@ def test_a_list_of_workflows_names_each_and_how_to_start_one() -> None:
         "1 workflow (bundled workflows), project /project\n"
         "- wr.fix: Fix [workflow, bundled, namespaced]\n"
         "  Fixes things.\n"
-        'Start one: start_workflow {"workflowId":"<id>"}'
+        'Start one: start_workflow {"workflowId":"…"}'
     )
 
 

@@ -27,6 +27,7 @@ _LOOK_AROUND = NextCall(operation="session.resume", params={})
 """The way back when a text does not even name its session."""
 
 _LAYOUT_BY_LETTERS = {layout.prefix[:-1]: layout for layout in LAYOUTS.values()}
+_OTHER_VERSIONS = frozenset("23456789") - {str(VERSION)}
 _OTHER_THINGS = {
     "ct_": "a confirm token",
     "cu1": "a cursor",
@@ -75,6 +76,16 @@ def something_else(expected: tuple[TokenKind, ...], original: str) -> Fault | No
         details = {"token_kind": expected[0], "found": "a shortened token"}
         return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
     return None
+
+
+def is_of_another_version(cleaned: str) -> bool:
+    """Whether a whole token says that it is of a version of which this program knows nothing.
+
+    It is not repaired: what a newer version means is not for this one to guess.
+    """
+    layout = _LAYOUT_BY_LETTERS.get(cleaned[: PREFIX_LENGTH - 1])
+    version = cleaned[PREFIX_LENGTH - 1 : PREFIX_LENGTH]
+    return layout is not None and len(cleaned) == layout.length and version in _OTHER_VERSIONS
 
 
 def refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:

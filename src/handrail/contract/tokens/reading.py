@@ -76,7 +76,7 @@ def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...])
 
 def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> ReadToken:
     canonical, verified = cleaned, verify(keys, cleaned)
-    if verified is None:
+    if verified is None and not diagnosis.is_of_another_version(cleaned):
         canonical = repair(keys, cleaned) or cleaned
         verified = verify(keys, canonical)
     if verified is None:

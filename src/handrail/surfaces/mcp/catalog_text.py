@@ -10,9 +10,9 @@ import msgspec
 from handrail.contract.fence import fenced, one_line
 from handrail.contract.outcome import Json
 from handrail.contract.wording import counted_work
+from handrail.engine.skeleton import TO_FILL_IN
 from handrail.surfaces.mcp.reply_text import call_text
 
-_ID_TO_FILL_IN = "<id>"
 _CALLS = {
     "complete": "Finished; to read it",
     "complete_with_gaps": "Finished with gaps; to read it",
@@ -28,7 +28,7 @@ def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
         lines.extend(_workflow_row(row))
     lines.extend(_next_page("list_workflows", listed, params))
     if listed["items"]:
-        lines.append(f"Start one: {call_text('start_workflow', {'workflowId': _ID_TO_FILL_IN})}")
+        lines.append(f"Start one: {call_text('start_workflow', {'workflowId': TO_FILL_IN})}")
     else:
         lines.append("No workflow fits; call list_workflows without a query to see all.")
     return "\n".join(lines)

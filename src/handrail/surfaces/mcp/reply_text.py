@@ -14,6 +14,7 @@ from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
 from handrail.engine.reasons import are_told
 from handrail.engine.reply import TOLD_FIRST
+from handrail.engine.skeleton import TO_FILL_IN
 
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",
@@ -70,7 +71,7 @@ def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
     call = reply["nextCall"]
     if call is None:
         return
-    joining: dict[str, Json] = {"workflowId": "<id>", "session": reply["sessionToken"]}
+    joining: dict[str, Json] = {"workflowId": TO_FILL_IN, "session": reply["sessionToken"]}
     yield f"Keep notes: {_call(call)}"
     yield f"Begin a run in it: {call_text('start_workflow', joining)}"
 

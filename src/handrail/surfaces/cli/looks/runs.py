@@ -69,15 +69,18 @@ def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
         ("Go on there", current and current["nextCall"]["params"]),
         ("Go back there", left and left["nextCall"]["params"]),
         *_options(pending),
-        ("When done", _acknowledged(reply.get("ackToken"))),
-        ("When corrected", _acknowledged(reply.get("retryAckToken"))),
+        ("When done", _reporting(reply, "ackToken")),
+        ("When corrected", _reporting(reply, "retryAckToken")),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
     ]
     return [(label, called({"params": params})) for label, params in calls if params]
 
 
-def _acknowledged(token: Json) -> Json:
-    return token and {"ackToken": token, "output": {"notesMarkdown": "what was done and found"}}
+def _reporting(reply: dict[str, Json], name: str) -> Json:
+    """The offered call with what it must bring, if this token is the one that reports; placeholders stay."""
+    token, call = reply.get(name), reply.get("nextCall") or {}
+    is_offered = call.get("params", {}).get("ackToken") == token
+    return token and (call["params"] if is_offered else {"ackToken": token})
 
 
 def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str]:
