@@ -61,7 +61,7 @@ PROMISES = (
     Promise(
         "checkpoint.handle",
         "EXEC, `checkpoint_workflow` (optional / experimental)",
-        "Only a token that we minted makes a checkpoint; one slip in it is repaired and told, more are refused.",
+        "Only a token that we minted makes a checkpoint; one slip is repaired and told, more are refused.",
     ),
     Promise(
         "resume.by-id",
@@ -96,7 +96,7 @@ PROMISES = (
     Promise(
         "tokens.opaque",
         "EXEC, `stateToken` (opaque snapshot)",
-        "Every token of a next call is handed out ready; it spells its session's id and shows no more of the run.",
+        "Every token of a next call is ready to send; it spells its session's id and nothing else of the run.",
     ),
     Promise(
         "tokens.checked",
