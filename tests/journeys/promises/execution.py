@@ -96,7 +96,7 @@ PROMISES = (
     Promise(
         "tokens.opaque",
         "EXEC, `stateToken` (opaque snapshot)",
-        "Every token of a next call is ready to send; it spells its session's id and nothing else of the run.",
+        "Every token of a next call is ready to send; it spells its session's id, nothing else of the run.",
     ),
     Promise(
         "tokens.checked",
