@@ -238,6 +238,28 @@ WORKFLOWS: Rows = (
     ("host.workflow_sources.directories", "MOST_FOLDERS", "Folders below one directory of workflows."),
     ("host.workflow_sources.git", "SECONDS", "How long `git` may take for one question."),
 )
+WORK: Rows = (
+    ("workflows.limits", "MAX_MOVE_PLACES", "Rounds, skipped parts and comparisons between two steps."),
+    ("workflows.limits", "MAX_COMPARISONS", "Comparisons of one condition."),
+    ("workflows.limits", "MAX_READ_COMPARISONS", "Comparisons of a workflow, each as often as it is named."),
+    ("workflows.limits", "MAX_SCHEMA_PLACES", "Values inside a schema, with every reference followed."),
+    ("workflows.limits", "MAX_CHECK_WORK", "Places of a schema times values of the document."),
+    (
+        "workflows.limits",
+        "MAX_LISTED_WORK",
+        "The same, where every violation is told and not only the first.",
+    ),
+    ("workflows.limits", "MAX_EXAMPLE_VALUES", "Values of the smallest artifact that fits a contract."),
+    ("workflows.limits", "MAX_EXAMPLE_BYTES", "Its texts."),
+    ("workflows.limits", "MAX_MATCH_WORK", "What the patterns of one step may try on its notes."),
+    ("workflows.limits", "MAX_FILLED_BYTES", "All values that are put into one prompt; later names stay."),
+    ("workflows.limits", "MAX_SIMULATION_WORK", "Places and values to try of one simulation."),
+    (
+        "workflows.limits",
+        "MAX_TRIED_COMPARISONS",
+        "Comparisons made to see whether conditions can ever hold.",
+    ),
+)
 CHAPTERS = {
     "What an agent sends": REPORTS,
     "What an agent gets": REPLIES,
@@ -246,6 +268,7 @@ CHAPTERS = {
     "The command line": COMMAND_LINE,
     "MCP": MCP,
     "Workflow files": WORKFLOWS,
+    "Work that is counted": WORK,
 }
 
 INSIDE = {
@@ -254,6 +277,7 @@ INSIDE = {
     "contract.json_trouble": ("DEEPEST",),
     "contract.ledger": ("MAX_ENTRIES",),
     "contract.shape": ("LONGEST_NAME",),
+    "contract.suggest": ("MOST_CELLS",),
     "contract.tokens.confirm": ("NONCE_BYTES",),
     "contract.wording": ("LONGEST_QUOTE",),
     "demo.processes": ("CALL_SECONDS", "MOMENT_SECONDS"),
@@ -287,7 +311,7 @@ INSIDE = {
     "surfaces.cli.render": ("WIDEST_MS",),
     "workflows.checking.advice": ("NEAR_BUDGET_BYTES",),
     "workflows.checking.satisfiable": ("MOST_TRIES",),
-    "workflows.contract_check": ("MAX_VARIANTS",),
+    "workflows.contract_check": ("MAX_SPOILED", "MAX_SUGGESTIONS", "MAX_VARIANTS"),
 }
 """Limits that no caller can meet: caches, displays, and the program's own work."""
 

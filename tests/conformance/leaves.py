@@ -134,6 +134,7 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "WORKFLOW_INVALID": says("workflow simulate broken.json"),
             "WORKFLOW_NOT_FOUND": says("workflow simulate wr.nope"),
+            "WORK_LIMIT_EXCEEDED": says("workflow simulate many_values.json"),
             "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
             "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
@@ -173,6 +174,7 @@ LEAVES: dict[str, Leaf] = {
                 line=words("run start wr.mine --request-id k"), damage=damage.reserved_id
             ),
             "CONTEXT_BUDGET_EXCEEDED": says("run start wr.small_change --request-id k --context @LARGE_FILE"),
+            "WORK_LIMIT_EXCEEDED": says("run start project.far --request-id k --context @FAR_FILE"),
             "SESSION_NOT_FOUND": says(f"run start wr.small_change --request-id k --session {NOWHERE}"),
             "SESSION_LOCKED": wrong(
                 damage.locked, "run start wr.small_change --request-id k --session SESSION_ID", "impatient"
@@ -201,6 +203,7 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "CONTEXT_MISSING": says("run continue"),
             "CONTEXT_BUDGET_EXCEEDED": says("run continue --ack ACK_TOKEN --context @LARGE_FILE"),
+            "WORK_LIMIT_EXCEEDED": says("run continue --ack FAR_ACK --notes done --context @FAR_FILE"),
             "TOKEN_INVALID_FORMAT": says("run continue --ack nonsense"),
             "TOKEN_UNSUPPORTED_VERSION": says("run continue --ack ak9" + "0" * 53),
             "TOKEN_BAD_SIGNATURE": says(f"run continue --ack {BAD_ACK}"),

@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
@@ -18,6 +19,53 @@ READ_FAILS = "/proc/self/mem"
 INPUT_LIMIT_BYTES = 1_048_576
 LARGE_BYTES = 300_000
 """More than a context may have, less than an input may."""
+
+
+FAR_CONTEXT = {"far": True, "items": ["x"] * 1_000, "blob": [[number] for number in range(20_000)]}
+_FAR: dict[str, Any] = {
+    "id": "project.far",
+    "name": "Far",
+    "description": "With this context the next step is too far away.",
+    "inputs": {"items": {"type": "array", "default": []}, "far": {}, "blob": {}},
+    "steps": [
+        {
+            "id": "near",
+            "title": "Near",
+            "prompt": "Do it.",
+            "when": {"kind": "compare", "input": "far", "op": "exists", "value": False},
+        },
+        {
+            "type": "loop",
+            "loopId": "each",
+            "forEach": {"input": "items", "as": "item"},
+            "maxIterations": 1_000,
+            "body": [
+                {
+                    "id": "inside",
+                    "title": "Inside",
+                    "prompt": "Do it.",
+                    "when": {"kind": "compare", "input": "blob", "op": "contains", "value": "z"},
+                }
+            ],
+        },
+    ],
+}
+FAR = json.dumps(_FAR).encode()
+_MANY_VALUES: dict[str, Any] = {
+    "id": "project.many_values",
+    "name": "Many values",
+    "description": "More values than a simulation tries.",
+    "inputs": {"number": {}},
+    "steps": [
+        {
+            "id": "one",
+            "title": "One",
+            "prompt": "Do it.",
+            "when": {"kind": "compare", "input": "number", "op": "in", "value": list(range(8_000))},
+        }
+    ],
+}
+MANY_VALUES = json.dumps(_MANY_VALUES).encode()
 
 
 class Seeded:
@@ -36,6 +84,8 @@ class Seeded:
         for name, size in (("LARGE_FILE", LARGE_BYTES), ("BIG_FILE", INPUT_LIMIT_BYTES)):
             self.names[name] = str(folder / name)
             Path(self.names[name]).write_bytes(b'{"a":"' + b"x" * size + b'"}')
+        self.names["FAR_FILE"] = str(folder / "FAR_FILE")
+        Path(self.names["FAR_FILE"]).write_text(json.dumps(FAR_CONTEXT), encoding="utf-8")
         self._sessions(tool)
         self._documents(tool)
 
@@ -56,6 +106,8 @@ class Seeded:
         (workflows / "three_steps.json").write_bytes(THREE_STEPS)
         broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
         (workflows / "broken.json").write_bytes(broken)
+        (workflows / "far.json").write_bytes(FAR)
+        (project / "many_values.json").write_bytes(MANY_VALUES)
         (project / "my_check.json").write_bytes(THREE_STEPS)
         (project / "broken.json").write_bytes(broken)
         (project / "text.json").write_bytes(b"not JSON")
@@ -66,9 +118,11 @@ class Seeded:
     def _sessions(self, tool: ForkedTool) -> None:
         first = tool.data("run", "start", "project.three_steps", "--request-id", "first", "--goal", "Höhe")
         other = tool.data("run", "start", "wr.small_change", "--request-id", "other")
+        far = tool.data("run", "start", "project.far", "--request-id", "far")
         second = tool.data("run", "continue", "--ack", first["ackToken"], "--notes", "The first is done.")
         self.names |= {
             "OLD_ACK": first["ackToken"],
+            "FAR_ACK": far["ackToken"],
             "OLD_CHECKPOINT": first["checkpointToken"],
             "ACK_TOKEN": second["ackToken"],
             "STATE_TOKEN": second["stateToken"],

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MOST_CELLS = 100_000
+"""Pairs of letters that one search compares: a suggestion is a courtesy, not a duty."""
+
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Known names within a quarter of the length, closest first, then alphabetical; at most `most`."""
@@ -25,27 +28,40 @@ def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
     wanted = name.lower()[:64]
     allowed = max(2, len(wanted) // 4)
     scored = []
-    for candidate in set(known):
+    left = MOST_CELLS
+    for candidate in sorted(set(known)):
         folded = candidate.lower()[:64]
         if abs(len(folded) - len(wanted)) > allowed and wanted not in folded:
             continue
-        distance = 1 if wanted and wanted in folded else edits(wanted, folded)
+        if wanted and wanted in folded:
+            distance = 1
+        else:
+            left -= len(wanted) * (2 * allowed + 1)
+            if left < 0:
+                break
+            distance = edits(wanted, folded, allowed)
         # A name of which nothing is left is another name: `==` is not a slip of `gt`.
         if distance <= allowed and distance < max(len(wanted), 1):
             scored.append((distance, candidate))
     return sorted(scored)
 
 
-def edits(left: str, right: str) -> int:
-    """Edits (insert, delete, replace, swap neighbours) from one to the other."""
+def edits(left: str, right: str, most: int = 64) -> int:
+    """Edits (insert, delete, replace, swap neighbours) from one to the other; beyond `most` only that."""
     before: list[int] = []
     previous = list(range(len(right) + 1))
     for row, a in enumerate(left, 1):
-        current = [row]
-        for column, b in enumerate(right, 1):
+        first, last = max(1, row - most), min(len(right), row + most)
+        # Outside of the band around the diagonal every way is too long.
+        current = [row, *([most + 1] * (first - 1))]
+        for column in range(first, last + 1):
+            b = right[column - 1]
             cost = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + (a != b))
             if row > 1 and column > 1 and a == right[column - 2] and left[row - 2] == b:
                 cost = min(cost, before[column - 2] + 1)
             current.append(cost)
+        current += [most + 1] * (len(right) - last)
+        if min(current) > most:
+            return most + 1
         before, previous = previous, current
     return previous[-1]

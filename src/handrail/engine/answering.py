@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from handrail.contract.effort import Effort
 from handrail.contract.vocabulary import Autonomy
 from handrail.engine.arriving import arrival
 from handrail.engine.assess import Verdict, assess
@@ -88,11 +89,20 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def way_after(
-    workflow: CompiledWorkflow, state: Running, verdict: Verdict, autonomy: Autonomy, facts: Facts
+    workflow: CompiledWorkflow,
+    state: Running,
+    verdict: Verdict,
+    autonomy: Autonomy,
+    facts: Facts,
+    effort: Effort | None = None,
 ) -> Way:
-    """Where an accepted report leads. `facts` hold with the whole report applied."""
+    """Where an accepted report leads. `facts` hold with the whole report applied.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when the next step is too far away.
+    """
     loop_id = deciding_loop(workflow, state.loops)
-    move = next_move(workflow, state, facts, undecided=loop_id if verdict.is_undecided else "")
+    undecided = loop_id if verdict.is_undecided else ""
+    move = next_move(workflow, state, facts, undecided, effort)
     met = arrival(workflow, move, facts)
     return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
 

@@ -45,12 +45,12 @@ def arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
 
 def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
     """Lists that loops were to go through and nobody sent: without them a loop would pass in silence."""
+    exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
     names: dict[str, str] = {}
-    for entry in move.trace:
-        if isinstance(entry, ExitedLoop) and entry.reason == "items_missing":
-            repeat = loop_named(workflow, entry.loop_id).repeat
-            assert isinstance(repeat, ForEach), "only a loop over items misses them"
-            names.setdefault(repeat.input, entry.loop_id)
+    for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
+        repeat = loop_named(workflow, loop_id).repeat
+        assert isinstance(repeat, ForEach), "only a loop over items misses them"
+        names.setdefault(repeat.input, loop_id)
     return tuple(
         Reason(
             name="user_only_dependency:needs_user_artifact",

@@ -1,14 +1,17 @@
 """Where a run goes next: conditions, loops and the trace of every decision. Pure.
 
 The position is a step id and its loop frames. Nothing is remembered about finished steps, so the
-same facts at the same position always lead to the same place.
+same facts at the same position always lead to the same place. A way that passes too many places without
+coming to a step is given up by count, and the run stays where it is.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias, assert_never
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypeAlias, assert_never, cast
 
 import msgspec
 
+from handrail.contract.effort import Effort
 from handrail.engine.state import Complete, LoopFrame, Running, State
 from handrail.workflows.compiled import (
     Action,
@@ -24,6 +27,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
+from handrail.workflows.limits import MAX_MOVE_PLACES
 
 LoopExit: TypeAlias = Literal[
     "condition_false", "items_exhausted", "limit_reached", "items_missing", "decision_missing"
@@ -90,15 +94,37 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     trace: tuple[TraceEntry, ...]
 
 
-def first_move(workflow: CompiledWorkflow, facts: Facts) -> Move:
-    """From nowhere to the first step whose condition holds."""
-    walk = _Walk(workflow, facts)
+def move_effort(limit: int = MAX_MOVE_PLACES) -> Effort:
+    """What the way from one step to the next may take."""
+    trouble = f"The way to the next step passes more than {limit} places: rounds, skipped parts, comparisons."
+    advice = (
+        "Nothing was stored, and a run under way stays where it is. Lower the counts of the loops or let a "
+        "step in them be due; a run that cannot go on can be closed."
+    )
+    return Effort(limit, trouble, advice)
+
+
+def first_move(workflow: CompiledWorkflow, facts: Facts, effort: Effort | None = None) -> Move:
+    """From nowhere to the first step whose condition holds.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
+    """
+    walk = _Walk(workflow, facts, effort=effort)
     return walk.done(walk.enter(workflow.steps, ()))
 
 
-def next_move(workflow: CompiledWorkflow, state: Running, facts: Facts, undecided: str = "") -> Move:
-    """From an acknowledged step to the next one. A loop that nobody decided about ends."""
-    walk = _Walk(workflow, facts, undecided)
+def next_move(
+    workflow: CompiledWorkflow,
+    state: Running,
+    facts: Facts,
+    undecided: str = "",
+    effort: Effort | None = None,
+) -> Move:
+    """From an acknowledged step to the next one. A loop that nobody decided about ends.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
+    """
+    walk = _Walk(workflow, facts, undecided, effort)
     return walk.done(walk.after(state))
 
 
@@ -124,21 +150,28 @@ def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The values that hold inside loops: items and indexes on top of what was there."""
-    merged = dict(values)
-    for frame in loops:
-        match loop_named(workflow, frame.loop_id).repeat:
+    around = ((loop_named(workflow, frame.loop_id), frame.iteration) for frame in loops)
+    return {**values, **_loop_layer(around, values)}
+
+
+def _loop_layer(around: Iterable[tuple[Loop, int]], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What loops and the rounds they are in lay over the values, outermost first."""
+    layer: dict[str, Any] = {}
+    merged = ChainMap(layer, cast("dict[str, Any]", values))
+    for loop, iteration in around:
+        match loop.repeat:
             case ForEach(input=name, item=item, index=index):
                 items = named_value(merged, name)
-                if isinstance(items, list) and frame.iteration < len(items):
-                    merged[item] = items[frame.iteration]
+                if isinstance(items, list) and iteration < len(items):
+                    layer[item] = items[iteration]
                 if index:
-                    merged[index] = frame.iteration
+                    layer[index] = iteration
             case Count(index=index):
                 if index:
-                    merged[index] = frame.iteration
+                    layer[index] = iteration
             case While() | Until():
                 pass
-    return merged
+    return layer
 
 
 def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tuple[str, ...]:
@@ -160,12 +193,18 @@ def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> s
 class _Walk:
     """One search for the next leaf. Decisions are used up: one decision never starts two iterations."""
 
-    def __init__(self, workflow: CompiledWorkflow, facts: Facts, undecided: str = "") -> None:
+    def __init__(
+        self, workflow: CompiledWorkflow, facts: Facts, undecided: str = "", effort: Effort | None = None
+    ) -> None:
+        self._effort = move_effort() if effort is None else effort
         self._workflow = workflow
         self._facts = facts
         self._undecided = undecided
         self._decisions = dict(facts.loop_decisions)
         self._trace: list[TraceEntry] = []
+        self._around: dict[str, Loop] = {}
+        self._frames: tuple[LoopFrame, ...] = ()
+        self._values = facts.values
 
     def done(self, found: Running | None) -> Move:
         if found is None:
@@ -175,6 +214,7 @@ class _Walk:
 
     def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
         for part in parts[start:]:
+            self._effort.spend()
             if part.when and not self._holds(part.when, loops):
                 self._trace.append(SkippedStep(step_id=part.id, condition_id=part.when))
                 continue
@@ -205,6 +245,9 @@ class _Walk:
 
     def _iterate(self, loop: Loop, loops: tuple[LoopFrame, ...], iteration: int) -> Running | None:
         while True:
+            self._effort.spend()
+            if not loops:
+                self._effort.where = f"the loop {loop.id}"
             reason = self._exit_reason(loop, loops, iteration)
             if reason is not None:
                 self._trace.append(ExitedLoop(loop_id=loop.id, iterations=iteration, reason=reason))
@@ -228,7 +271,7 @@ class _Walk:
                 if iteration > 0 and self._holds(condition, loops, loop.id):
                     return "condition_false"
             case ForEach(input=name):
-                items = named_value(loop_values(self._workflow, loops, self._facts.values), name)
+                items = named_value(self._inside(loops), name)
                 if not isinstance(items, list):
                     return "items_missing"
                 if iteration >= len(items):
@@ -242,13 +285,27 @@ class _Walk:
 
     def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
         facts = Facts(
-            values=loop_values(self._workflow, loops, self._facts.values),
+            values=self._inside(loops),
             artifacts=self._facts.artifacts,
             loop_decisions=self._decisions,
         )
-        result = holds(self._workflow.conditions[condition_id], facts, loop_id)
+        result = holds(self._workflow.conditions[condition_id], facts, loop_id, self._effort)
         self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
         return result
+
+    def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:
+        """The values that hold inside these loops; made once for all that is looked at in one round."""
+        if loops is not self._frames:
+            around = ((self._loop_named(frame.loop_id), frame.iteration) for frame in loops)
+            below = cast("dict[str, Any]", self._facts.values)
+            self._values = ChainMap(_loop_layer(around, below), below)
+            self._frames = loops
+        return self._values
+
+    def _loop_named(self, loop_id: str) -> Loop:
+        if loop_id not in self._around:
+            self._around[loop_id] = loop_named(self._workflow, loop_id)
+        return self._around[loop_id]
 
 
 def _find(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]]:

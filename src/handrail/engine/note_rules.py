@@ -6,6 +6,7 @@ from typing import assert_never
 
 import msgspec
 
+from handrail.contract.effort import Effort
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
@@ -15,11 +16,20 @@ from handrail.workflows.compiled import (
     Rule,
     SchemaRule,
 )
+from handrail.workflows.limits import MAX_MATCH_WORK
 
 
 def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
-    """What each broken rule says, in the author's order."""
-    return [message for rule in rules for message in _broken(rule, notes)]
+    """What each broken rule says, in the author's order.
+
+    Raises Fault WORK_LIMIT_EXCEEDED where the patterns are too much for notes of this length.
+    """
+    effort = Effort(
+        MAX_MATCH_WORK,
+        "The patterns that the notes of this step are held against take too long on notes of this length.",
+        "Send shorter notes, and put the rest into an artifact; nothing was stored.",
+    )
+    return [message for rule in rules for message in _broken(rule, notes, effort)]
 
 
 def rule_words(rule: Rule) -> str:
@@ -51,19 +61,19 @@ def _in_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _broken(rule: Rule, notes: str) -> list[str]:
+def _broken(rule: Rule, notes: str, effort: Effort) -> list[str]:
     match rule:
         case AllOf(of=parts):
-            return [message for part in parts for message in _broken(part, notes)]
+            return [message for part in parts for message in _broken(part, notes, effort)]
         case AnyOf(of=parts):
-            broken = [_broken(part, notes) for part in parts]
+            broken = [_broken(part, notes, effort) for part in parts]
             if not all(broken):
                 return []
             return ["One of these must hold: " + " / ".join(messages[0] for messages in broken)]
         case ContainsRule(value=value, message=message):
             return [] if value.lower() in notes.lower() else [message]
         case PatternRule(pattern=pattern, flags=flags, message=message):
-            return [] if _is_matched(pattern, flags, notes) else [message]
+            return [] if _is_matched(pattern, flags, notes, effort) else [message]
         case LengthRule(minimum=minimum, maximum=maximum, message=message):
             is_long_enough = len(notes) >= minimum
             return [] if is_long_enough and (maximum is None or len(notes) <= maximum) else [message]
@@ -73,9 +83,10 @@ def _broken(rule: Rule, notes: str) -> list[str]:
             assert_never(never)
 
 
-def _is_matched(pattern: str, flags: str, notes: str) -> bool:
-    from handrail.workflows.patterns import is_found  # noqa: PLC0415 - few rules hold a pattern
+def _is_matched(pattern: str, flags: str, notes: str, effort: Effort) -> bool:
+    from handrail.workflows.patterns import is_found, match_work  # noqa: PLC0415 - few rules hold a pattern
 
+    effort.spend(match_work(pattern, len(notes)))
     return is_found(pattern, flags, notes)
 
 

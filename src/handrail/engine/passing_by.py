@@ -70,15 +70,19 @@ def parts_passed_by(
 def loops_cut_short(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[CutShort, ...]:
-    """Every loop that a move left because of its limit."""
+    """Every loop that a move left because of its limit; each once, however often it came by."""
+    left = {
+        entry.loop_id: entry
+        for entry in trace
+        if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
+    }
     return tuple(
         CutShort(
             loop_id=entry.loop_id,
             rounds=entry.iterations,
             left=_left(loop_named(workflow, entry.loop_id), entry.iterations, facts),
         )
-        for entry in trace
-        if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
+        for entry in left.values()
     )
 
 

@@ -1,17 +1,19 @@
 """What the agent reads at a step: fragments that apply, values filled in, functions, references. Pure.
 
-A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because a
-value too long to stand inside a sentence is left as it was written.
+A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because
+values that are too long, one of them or all together, are left as they were written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.contract.effort import Effort
+from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy
 from handrail.engine.asking import Ask
 from handrail.engine.history import History, Node, path_to
@@ -25,13 +27,15 @@ from handrail.workflows.compiled import (
     CompiledWorkflow,
     Count,
     ForEach,
+    Fragment,
     Leaf,
     Reference,
     Step,
     Until,
     While,
 )
-from handrail.workflows.conditions import MISSING, Compare, Facts, holds, named_value, value_of
+from handrail.workflows.conditions import MISSING, Facts, holds, named_value
+from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
 """After losing its context an agent is told again what it was told before."""
@@ -78,21 +82,40 @@ def prompt_at(
     return "\n\n".join(part for part in parts if part)
 
 
+class _Values:
+    """What the facts know under a name, as a sentence shows it; each is looked up once for a text."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._known: dict[str, str | None] = {}
+        self._room = Effort(MAX_FILLED_BYTES, "The values of one prompt are too long.", "")
+
+    def shown(self, found: re.Match[str]) -> str:
+        """The value, or the placeholder where there is none, or no room for it."""
+        name = found[1]
+        if name not in self._known:
+            self._known[name] = self._text(name)
+        text = self._known[name]
+        return text if text is not None and self._room.affords(len(text.encode())) else found[0]
+
+    def _text(self, name: str) -> str | None:
+        value: Any = named_value(self._facts.values, name)
+        if value is MISSING:
+            return None
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else None
+
+
 def filled(text: str, facts: Facts) -> str:
     """Every `{{name}}` that the facts know, dotted members too; the others stay as written."""
-    return _PLACEHOLDER.sub(lambda found: _value(found, facts), text)
+    return _PLACEHOLDER.sub(_Values(facts).shown, text)
 
 
 def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
-            applying = [
-                fragment.text
-                for fragment in fragments
-                if not fragment.when or holds(workflow.conditions[fragment.when], facts)
-            ]
-            return filled("\n\n".join([prompt, *applying]), facts)
+            return filled("\n\n".join([prompt, *_applying(workflow, fragments, facts)]), facts)
         case Choice(prompt=prompt):
             return filled(prompt, facts)
         case Action(operation=operation, params=params, save_as=save_as):
@@ -101,6 +124,19 @@ def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case never:
             assert_never(never)
+
+
+def _applying(workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts) -> Iterator[str]:
+    """The fragments whose condition holds. A step stays readable: what is too much to decide is named."""
+    effort = Effort(MAX_MOVE_PLACES, "The fragments of a prompt take too many comparisons.", "")
+    for place, fragment in enumerate(fragments):
+        try:
+            applies = not fragment.when or holds(workflow.conditions[fragment.when], facts, "", effort)
+        except Fault:
+            yield f"[LEFT OUT] {len(fragments) - place} fragments: their conditions compare too much."
+            return
+        if applies:
+            yield fragment.text
 
 
 def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
@@ -162,14 +198,6 @@ def _told_at_first(
     here = told_once(text)
     told = told_once(in_mode(leaf.prompt, leaf, autonomy))
     return [section for heading, section in told.items() if heading not in here]
-
-
-def _value(found: re.Match[str], facts: Facts) -> str:
-    value: Any = value_of(Compare(input=found[1], op="exists"), facts)
-    if value is MISSING:
-        return found[0]
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text if len(text.encode()) <= LONGEST_VALUE_BYTES else found[0]
 
 
 def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, ...]:

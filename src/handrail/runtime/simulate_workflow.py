@@ -300,6 +300,7 @@ OPERATION = Operation(
         "VALIDATION_ERROR",
         "WORKFLOW_INVALID",
         "WORKFLOW_NOT_FOUND",
+        "WORK_LIMIT_EXCEEDED",
         "SESSION_NOT_FOUND",
         "SESSION_NOT_HEALTHY",
         E_NOT_FOUND.code,

@@ -6,6 +6,8 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.contract.effort import Effort
+
 ConditionId: TypeAlias = str
 Operator: TypeAlias = Literal["equals", "not_equals", "in", "contains", "gt", "gte", "lt", "lte", "exists"]
 
@@ -82,21 +84,24 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """By loop id, what its current iteration decided: continue or stop. Absent while nothing was decided."""
 
 
-def holds(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
-    """Whether a condition holds; `loop_id` is the loop that asks. Total: no input makes it raise."""
+def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort | None = None) -> bool:
+    """Whether a condition holds; `loop_id` is the loop that asks. Total: no input makes it raise.
+
+    Raises Fault WORK_LIMIT_EXCEEDED where an effort is given that the comparisons use up.
+    """
     match condition:
         case AlwaysTrue():
             return True
         case AlwaysFalse():
             return False
         case Compare():
-            return _compare(condition, facts)
+            return _compare(condition, facts, effort)
         case And(of=parts):
-            return all(holds(part, facts, loop_id) for part in parts)
+            return all(holds(part, facts, loop_id, effort) for part in parts)
         case Or(of=parts):
-            return any(holds(part, facts, loop_id) for part in parts)
+            return any(holds(part, facts, loop_id, effort) for part in parts)
         case Not(of=part):
-            return not holds(part, facts, loop_id)
+            return not holds(part, facts, loop_id, effort)
         case LoopControl(continue_when=wanted):
             return facts.loop_decisions.get(loop_id) == wanted
         case never:
@@ -119,14 +124,34 @@ def comparisons(condition: Condition) -> Iterator[Compare]:
             assert_never(never)
 
 
-def _compare(condition: Compare, facts: Facts) -> bool:
+def _compare(condition: Compare, facts: Facts, effort: Effort | None) -> bool:
     actual = value_of(condition, facts)
+    if effort is not None:
+        effort.spend(1 + _weight(actual) + _weight(condition.value))
     if condition.op == "exists":
         return (actual is not MISSING) == (condition.value is not False)
     if actual is MISSING:
         return condition.op == "not_equals" and condition.value is not None
     operators = _LENIENT_OPERATORS if condition.lenient else _OPERATORS
     return operators[condition.op](actual, condition.value)
+
+
+def _weight(value: Any) -> int:
+    """How much longer than a plain value it takes to compare this one."""
+    if isinstance(value, str):
+        return len(value) >> 8
+    if not isinstance(value, list | tuple | Mapping):
+        return 0
+    count, waiting = 0, [value]
+    while waiting:
+        held = waiting.pop()
+        count += len(held)
+        for inner in held.values() if isinstance(held, Mapping) else held:
+            if isinstance(inner, list | tuple | Mapping):
+                waiting.append(inner)
+            elif isinstance(inner, str):
+                count += len(inner) >> 4
+    return count >> 4
 
 
 def value_of(condition: Compare, facts: Facts) -> Any:

@@ -7,15 +7,24 @@ its releases, and they repeat whole documents.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
 from handrail.contract.canonical import canonical_bytes
+from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
+from handrail.contract.effort import Effort
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import nearest, only_near
 from handrail.contract.wording import quoted
-from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_PATTERN_SIZE
+from handrail.workflows.check_size import is_light, schema_places, schema_trouble
+from handrail.workflows.limits import (
+    MAX_CHECK_WORK,
+    MAX_CONTRACT_SCHEMA_BYTES,
+    MAX_LISTED_WORK,
+    MAX_PATTERN_SIZE,
+)
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.schema_documents import sample_of, spoiled
 from handrail.workflows.schema_subset import Schema, Trouble, inner_schemas, member, outside_subset, resolved
@@ -25,6 +34,10 @@ if TYPE_CHECKING:
 
 MAX_VIOLATIONS = 50
 MAX_VARIANTS = 200
+MAX_SPOILED = 2_000
+"""Documents that are tried for them."""
+MAX_SUGGESTIONS = 10
+"""Names of one document for which a nearer one is looked for."""
 
 _IN_WORDS = {
     "string": "a text",
@@ -60,18 +73,42 @@ class HasExample(Protocol):
 def violations(schema: Schema, document: Json) -> list[Violation]:
     """Everything that is wrong with a document, by place; empty when it fits. Never raises."""
     try:
-        errors = list(_validator(schema).iter_errors(document))
+        errors = _errors(schema, document)
+    except Fault as fault:  # a contract of an older version, or of a stranger
+        return [Violation(pointer="", rule="too_large", message=f"It cannot be checked. {fault.message}")]
     except ValueError as error:  # an unusable schema, or a document that is no JSON: both are findings
         return [
             Violation(pointer="", rule="unreadable", message=f"It cannot be checked: {_first_line(error)}")
         ]
-    found = {violation for error in errors for violation in _worded(error, schema)}
+    suggesting = Effort(MAX_SUGGESTIONS, "", "")
+    found = {violation for error in errors for violation in _worded(error, schema, suggesting)}
     ordered = sorted(found, key=lambda each: (_order(each.pointer), each.rule, each.message))
     if len(ordered) > MAX_VIOLATIONS:
         rest = len(ordered) - MAX_VIOLATIONS
         more = Violation(pointer="", rule="more", message=f"There are {rest} more; fix these first.")
         return [*ordered[:MAX_VIOLATIONS], more]
     return ordered
+
+
+def _errors(schema: Schema, document: Json) -> list[ValidationError]:
+    """What the library finds, as far as it can be told.
+
+    Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
+    """
+    places = schema_places(schema)
+    if not is_light(places, document):
+        message = f"It is too large for a schema of {places} places; send less in it."
+        raise Fault(WORK_LIMIT_EXCEEDED, message, details={"limit": MAX_CHECK_WORK, "where": ""})
+    validator = _validator(schema)
+    if validator.is_valid(document):
+        return []
+    if is_light(places, document, MAX_LISTED_WORK):
+        return list(validator.iter_errors(document))
+    try:
+        validator.validate(document)
+    except ValueError as error:
+        return [cast("ValidationError", error)]
+    return []
 
 
 def allowed_schema(schema: Json) -> list[Trouble]:
@@ -86,6 +123,9 @@ def allowed_schema(schema: Json) -> list[Trouble]:
     troubles = list(outside_subset(schema))
     if troubles:
         return troubles
+    heavy = schema_trouble(schema)
+    if heavy is not None:
+        return [_whole(heavy.message, heavy.hint)]
     troubles = list(_bad_patterns(schema, ""))
     for name, inner in schema.get("$defs", {}).items():
         troubles += _bad_patterns(inner, member("/$defs", name))
@@ -96,19 +136,42 @@ def allowed_schema(schema: Json) -> list[Trouble]:
     except ValueError as error:
         return [_misused(error)]
     reason = unsatisfiable(schema)
-    return [_whole(reason, "Change the schema so that an artifact can fit.")] if reason else []
+    if reason:
+        return [_whole(reason, "Change the schema so that an artifact can fit.")]
+    try:
+        sample_of(schema)
+    except Fault as fault:
+        return [_whole(fault.message, fault.hint)]
+    return []
+
+
+def rule_schema_trouble(schema: Schema) -> Trouble | None:
+    """Why the schema of a rule cannot be used; None when it can. It may say more than that of a contract."""
+    heavy = schema_trouble(schema)
+    if heavy is not None:
+        return _whole(heavy.message, heavy.hint)
+    try:
+        _validator(schema)
+    except ValueError as error:
+        return _misused(error)
+    return None
 
 
 def unsatisfiable(schema: Schema) -> str | None:
     """Why no document can fit, as a sentence; None when nothing speaks against one."""
+    if schema_trouble(schema) is not None:
+        return None
     return _impossible(schema, schema, "the artifact", 0)
 
 
 def example_of(contract: HasExample) -> dict[str, Any]:
-    """A document that fits: the contract's own example, or one made up from its schema."""
+    """A document that fits: the contract's own example, or one made up; empty where that is too large."""
     if contract.example and not violations(contract.schema, contract.example):
         return dict(msgspec.to_builtins(contract.example))
-    made_up = sample_of(contract.schema)
+    try:
+        made_up = sample_of(contract.schema)
+    except Fault:  # a contract of an older version: the reply does without an example
+        return {}
     return made_up if isinstance(made_up, dict) else {}
 
 
@@ -121,9 +184,15 @@ def invalid_variants(contract: HasExample) -> list[dict[str, Any]]:
     Raises:
         ValueError: the schema is no JSON Schema; `allowed_schema` says why.
     """
+    if schema_trouble(contract.schema) is not None:
+        return []
     validator = _validator(contract.schema)
+    places = schema_places(contract.schema)
     variants: list[dict[str, Any]] = []
-    for variant in spoiled(contract.schema, example_of(contract)):
+    example = example_of(contract)
+    if not is_light(places, example, MAX_LISTED_WORK):
+        return []
+    for variant in islice(spoiled(contract.schema, example), MAX_SPOILED):
         if variant not in variants and not validator.is_valid(variant):
             variants.append(variant)
         if len(variants) == MAX_VARIANTS:
@@ -142,7 +211,7 @@ def _validator(schema: Schema) -> Draft202012Validator:
     )
 
 
-def _worded(error: ValidationError, schema: Schema) -> Iterator[Violation]:
+def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
     """One violation per fact: the library lists all unexpected members in one error."""
     pointer = ""
     for step in error.instance_path:
@@ -154,21 +223,26 @@ def _worded(error: ValidationError, schema: Schema) -> Iterator[Violation]:
         yield Violation(pointer=member(pointer, name), rule=rule, message=f"{quoted(name)} is missing.")
     elif rule == "additionalProperties":
         known = _known_members(schema, error.schema_path)
+        there = _names(error.instance)
+        takes = ", ".join(known[:MAX_VIOLATIONS]) or "no members"
         for name in details["unexpected"]:
-            near = nearest(name, known, most=1)
-            advice = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known) or 'no members'}."
+            is_near = suggesting.affords()
+            near = nearest(name, known, most=1) if is_near else []
+            advice = f"did you mean {near[0]}?" if near else f"it takes {takes}."
             yield Violation(
                 pointer=member(pointer, name),
                 rule=rule,
                 message=f"{quoted(name)} is not known; {advice}",
-                meant=only_near(name, [one for one in known if one not in _names(error.instance)]),
+                meant=only_near(name, [one for one in known if one not in there]) if is_near else "",
             )
     else:
-        yield Violation(pointer=pointer, rule=rule, message=_sentence(rule, details, error.instance))
+        suggests = rule != "enum" or suggesting.affords()
+        message = _sentence(rule, details, error.instance, suggests=suggests)
+        yield Violation(pointer=pointer, rule=rule, message=message)
 
 
-def _names(value: Any) -> list[str]:
-    return list(value) if isinstance(value, dict) else []
+def _names(value: Any) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
 
 
 def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
@@ -184,14 +258,14 @@ def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
     return list(declared) if isinstance(declared, dict) else []
 
 
-def _sentence(rule: str, details: dict[str, Any], value: Any) -> str:
+def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool = True) -> str:
     limit = details.get("limit")
     match rule:
         case "type":
             wanted = " or ".join(_IN_WORDS[name] for name in details["types"])
             return f"It must be {wanted}, not {_kind_of(value)}."
         case "enum":
-            return _one_of(details["options"], value)
+            return _one_of(details["options"], value if suggests else None)
         case "const":
             return f"It must be {_shown(details['expected_value'])}."
         case "minItems":
@@ -310,8 +384,12 @@ def _no_candidate(schema: Schema, where: str) -> str | None:
         return None
     if not candidates:
         return f"The enum of {where} is empty."
-    if any(not violations(schema, candidate) for candidate in candidates):
-        return None
+    try:
+        validator = _validator(schema)
+        if any(validator.is_valid(candidate) for candidate in candidates):
+            return None
+    except ValueError:  # it cannot be checked, so nothing fits
+        pass
     return f"No value of the enum or const of {where} fits the rest of its schema."
 
 

@@ -47,3 +47,28 @@ MAX_PATTERN_WAYS = 1_000
 """Of the repetitions of a pattern that is matched by trying."""
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""
+
+# What is counted while it is worked on (contract/effort.py), or before a library starts that nothing stops.
+MAX_MOVE_PLACES = 100_000
+"""Parts, rounds and comparisons that lie between two steps of a run."""
+MAX_COMPARISONS = 200
+"""Of one condition."""
+MAX_READ_COMPARISONS = 20_000
+"""Of all conditions of a workflow, each as often as something names it."""
+MAX_SCHEMA_PLACES = 5_000
+"""Values inside a schema, with every reference followed."""
+MAX_CHECK_WORK = 20_000_000
+"""Places of a schema times values of the document that is held against it."""
+MAX_LISTED_WORK = 4_000_000
+"""The same, where every violation is told; above it only the first one is."""
+MAX_EXAMPLE_VALUES = 2_000
+MAX_EXAMPLE_BYTES = 32_768
+"""Of a document that is made up from a schema; it stands in a prompt."""
+MAX_MATCH_WORK = 200_000_000
+"""Of the patterns of one step: what each may try, times the characters of the notes."""
+MAX_FILLED_BYTES = 65_536
+"""Of all values that are put into one prompt."""
+MAX_SIMULATION_WORK = 1_000_000
+"""Places that all walks of one simulation look at together, and values that are tried for them."""
+MAX_TRIED_COMPARISONS = 500_000
+"""Of all conditions of a workflow together, where it is tried whether they can hold."""

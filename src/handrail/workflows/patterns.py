@@ -3,16 +3,20 @@
 A pattern runs over notes that somebody else wrote, and `re` tries every way in which it can match: two
 repetitions beside each other are enough to keep a server busy for hours. So a pattern is matched by an
 engine whose time grows only with the text. Look-around and back references are beyond that engine; a
-pattern with them is accepted only while the ways that `re` could try are few.
+pattern with them is accepted only while the ways that `re` could try are few. What matching can take at
+most is known before it begins, because nothing can interrupt either engine.
 """
 
 from __future__ import annotations
 
 import re
 from math import inf
+from typing import NamedTuple
 
 from handrail.contract.wording import quoted
 from handrail.workflows.limits import (
+    MAX_MATCH_WORK,
+    MAX_NOTES_CHARACTERS,
     MAX_PATTERN_CHARACTERS,
     MAX_PATTERN_COUNT,
     MAX_PATTERN_REPETITIONS,
@@ -24,6 +28,9 @@ _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 _MOST_WAYS = 20
 """Of one repeated group: how many lengths its inside can have, times how often it is repeated."""
+
+_START_CHARACTERS = 4_096
+"""Characters of a text that weigh as much as making a pattern ready."""
 
 _UNCLEAR = ""
 
@@ -71,6 +78,23 @@ def is_found(pattern: str, flags: str, text: str) -> bool:
     if linear is not None:
         return linear
     return re.search(pattern, text, sum(_FLAGS[letter] for letter in letters)) is not None
+
+
+def match_work(pattern: str, characters: int) -> int:
+    """What it takes at most to look for an accepted pattern in a text of so many characters."""
+    return (characters + _START_CHARACTERS) * _tries(pattern)
+
+
+def longest_way(pattern: str) -> int:
+    """Characters and classes that a pattern stands for when its counted repetitions are written out."""
+    return int(min(_measured(pattern).length, MAX_MATCH_WORK))
+
+
+def _tries(pattern: str) -> int:
+    """What may be tried at one place of the text."""
+    measured = _measured(pattern)
+    is_linear = _in_linear_time(pattern, "", "") is not None
+    return 1 + int(min(measured.length if is_linear else measured.tries, MAX_MATCH_WORK))
 
 
 def pattern_trouble(pattern: str) -> str:
@@ -168,16 +192,89 @@ def _slow_whole(pattern: str) -> str:
     counts = [count for token in repeats for count in _bounds(token) if count != inf]
     if max(counts, default=0) > MAX_PATTERN_COUNT:
         return f"The pattern counts to {max(counts):.0f}; the limit is {MAX_PATTERN_COUNT}."
-    ways = 1.0
-    for token in repeats:
-        least, most = _bounds(token)
-        ways *= most - least + 1
-    if ways <= MAX_PATTERN_WAYS or _in_linear_time(pattern, "", "") is not None:
-        return ""
-    return (
-        "The pattern has look-around, a back reference or another form that is matched by trying, and its "
-        f"repetitions can match in more than {MAX_PATTERN_WAYS} ways."
-    )
+    if _measured(pattern).ways > MAX_PATTERN_WAYS and _in_linear_time(pattern, "", "") is None:
+        return (
+            "The pattern has look-around, a back reference or another form that is matched by trying, and "
+            f"its repetitions can match in more than {MAX_PATTERN_WAYS} ways."
+        )
+    if match_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK:
+        return "The pattern takes too long on long notes: its repetitions and counts are too large together."
+    return ""
+
+
+class _Measured(NamedTuple):
+    """A pattern or a part of it, never smaller than it is."""
+
+    ways: float = 1
+    """In how many ways it can match."""
+    tries: float = 0
+    """What an engine that tries them all looks at."""
+    length: float = 0
+    """What it stands for when counted repetitions are written out."""
+
+    def then(self, after: _Measured) -> _Measured:
+        """What comes after is tried once for each way in which this one matches."""
+        tries = self.tries + (self.ways * after.tries if after.tries else 0)
+        return _Measured(self.ways * after.ways, tries, self.length + after.length)
+
+    def repeated(self, least: float, most: float) -> _Measured:
+        if most == inf:  # a circle, not a row of copies
+            return _Measured(inf, inf, self.length)
+        if self.ways == 1:
+            return _Measured(most - least + 1, self.tries * most, self.length * most)
+        if most > _MOST_WAYS or self.ways == inf:
+            return _Measured(inf, inf, self.length * most)
+        powers = [self.ways**count for count in range(int(most) + 1)]
+        return _Measured(sum(powers[int(least) :]), self.tries * sum(powers), self.length * most)
+
+
+class _Open:
+    """An open group while it is measured: its branches, what stands in the last one, and its last atom."""
+
+    def __init__(self) -> None:
+        self._branches: list[_Measured] = []
+        self._whole = _Measured()
+        self._last = _Measured()
+
+    def add(self, atom: _Measured) -> None:
+        self._whole, self._last = self._whole.then(self._last), atom
+
+    def branch(self) -> None:
+        self.add(_Measured())
+        self._branches.append(self._whole)
+        self._whole = _Measured()
+
+    def repeat(self, least: float, most: float) -> None:
+        self._last = self._last.repeated(least, most)
+
+    def closed(self) -> _Measured:
+        self.branch()
+        ways, tries, lengths = zip(*self._branches, strict=True)
+        return _Measured(sum(ways), sum(tries), max(lengths))
+
+
+def _measured(pattern: str) -> _Measured:
+    groups, longest = [_Open()], 1.0
+    for token in re.finditer(_PART, pattern):
+        match token.lastgroup:
+            case "open":
+                groups.append(_Open())
+            case "close" if len(groups) > 1:
+                inner = groups.pop().closed()
+                longest = max(longest, inner.length)
+                groups[-1].add(inner)
+            case "bar":
+                groups[-1].branch()
+            case "repeat":
+                groups[-1].repeat(*_bounds(token))
+            case _:
+                # A back reference compares as much as a group before it may hold.
+                is_reference = bool(re.match(r"\\[1-9]|\(\?P=", token.group()))
+                groups[-1].add(_Measured(tries=longest if is_reference else 1, length=1))
+    while len(groups) > 1:
+        inner = groups.pop().closed()
+        groups[-1].add(inner)
+    return groups[0].closed()
 
 
 class _Group:

@@ -7,45 +7,75 @@ from typing import Any
 
 import msgspec
 
+from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
+from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
 
 _UNKNOWN_MEMBER = "unexpectedMember"
 
 
 def sample_of(schema: Schema) -> Json:
-    """A small document that fits, as far as types, bounds and closed lists decide it."""
-    return _sample(schema, schema, 0)
+    """A small document that fits, as far as types, bounds and closed lists decide it.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when even the smallest one is large.
+    """
+    values = Effort(
+        MAX_EXAMPLE_VALUES,
+        f"The smallest artifact that fits has more than {MAX_EXAMPLE_VALUES} values.",
+        "Lower minItems, or require fewer members.",
+    )
+    characters = Effort(
+        MAX_EXAMPLE_BYTES,
+        f"The smallest artifact that fits has texts of more than {MAX_EXAMPLE_BYTES} characters.",
+        "Lower minLength, minItems or what is required.",
+    )
+    return _Sampling(schema, values, characters).of(schema, 0)
 
 
-def _sample(schema: Json, root: Schema, depth: int) -> Json:
-    schema = resolved(schema, root)
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
-        return "text"
-    if "const" in schema:
-        return msgspec.to_builtins(schema["const"])
-    if schema.get("enum"):
-        return msgspec.to_builtins(schema["enum"][0])
-    named = schema.get("type", "string")
-    match named[0] if isinstance(named, list) and named else named:
-        case "object":
-            properties = schema.get("properties", {})
-            others = schema.get("additionalProperties", {})
-            return {
-                name: _sample(properties.get(name, others), root, depth + 1)
-                for name in schema.get("required", ())
-            }
-        case "array":
-            least = min(schema.get("minItems", 0), 100)
-            return [_sample(schema.get("items", {}), root, depth + 1) for _ in range(least)]
-        case "integer" | "number":
-            return schema.get("minimum", min(0, schema.get("maximum", 0)))
-        case "boolean":
-            return True
-        case "null":
-            return None
-        case _:
-            return "text".ljust(min(schema.get("minLength", 0), 10_000), "t")[: schema.get("maxLength")]
+class _Sampling:
+    """One document in the making."""
+
+    def __init__(self, root: Schema, values: Effort, characters: Effort) -> None:
+        self._root = root
+        self._values = values
+        self._characters = characters
+
+    def of(self, schema: Json, depth: int) -> Json:
+        schema = resolved(schema, self._root)
+        self._values.spend()
+        if not isinstance(schema, dict) or depth > MAX_DEPTH:
+            return "text"
+        if "const" in schema:
+            return self._given(schema["const"])
+        if schema.get("enum"):
+            return self._given(schema["enum"][0])
+        named = schema.get("type", "string")
+        match named[0] if isinstance(named, list) and named else named:
+            case "object":
+                properties = schema.get("properties", {})
+                others = schema.get("additionalProperties", {})
+                return {
+                    name: self.of(properties.get(name, others), depth + 1)
+                    for name in schema.get("required", ())
+                }
+            case "array":
+                least = int(min(schema.get("minItems", 0), MAX_EXAMPLE_VALUES + 1))
+                return [self.of(schema.get("items", {}), depth + 1) for _ in range(least)]
+            case "integer" | "number":
+                return schema.get("minimum", min(0, schema.get("maximum", 0)))
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case _:
+                least = int(min(schema.get("minLength", 0), MAX_EXAMPLE_BYTES + 1))
+                self._characters.spend(least)
+                return "text".ljust(least, "t")[: schema.get("maxLength")]
+
+    def _given(self, value: Json) -> Json:
+        self._characters.spend(len(msgspec.json.encode(value)))
+        return msgspec.to_builtins(value)
 
 
 def spoiled(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:

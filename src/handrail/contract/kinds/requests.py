@@ -73,6 +73,12 @@ CONTEXT_BUDGET_EXCEEDED = Kind(
     hint="Store large text as notes or artifacts and keep only references in context.",
     details=("measured", "limit", "method"),
 )
+WORK_LIMIT_EXCEEDED = Kind(
+    code="WORK_LIMIT_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Make smaller what the message names; nothing was stored.",
+    details=("limit", "where"),
+)
 FEATURE_DISABLED = Kind(
     code="FEATURE_DISABLED", native="E_CONFIG", exit_status=4, http_status=403,
     lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,

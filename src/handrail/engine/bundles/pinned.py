@@ -29,6 +29,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.project_contracts import contract_trouble
+from handrail.workflows.heavy_parts import heavy_parts
 from handrail.workflows.patterns import pattern_trouble
 
 
@@ -56,7 +57,14 @@ def _checked(workflow_hash: str, plain: Json) -> CompiledWorkflow:
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
+    """Each question is asked only while those before it had no answer: the first one ends the check."""
     yield from _broken_contracts(workflow)
+    yield from _misplaced(workflow)
+    for heavy in heavy_parts(workflow):
+        yield heavy.message
+
+
+def _misplaced(workflow: CompiledWorkflow) -> Iterator[str]:
     ids: set[str] = set()
     waiting: list[tuple[Part, int]] = [(part, 0) for part in workflow.steps]
     if not waiting:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, assert_never
 
 from msgspec import UNSET
 
+from handrail.contract.effort import Effort
 from handrail.engine.inputs import fits
 from handrail.workflows.compiled import (
     CompiledWorkflow,
@@ -28,6 +29,7 @@ from handrail.workflows.conditions import (
     comparisons,
     holds,
 )
+from handrail.workflows.limits import MAX_SIMULATION_WORK
 
 Paths: TypeAlias = dict[str, list[Any]]
 """Dotted path of a value to the values to try; MISSING stands for leaving it out."""
@@ -48,6 +50,12 @@ _SAMPLES: dict[InputType, Any] = {
 }
 
 
+def simulation_effort() -> Effort:
+    """What one simulation may spend, on finding values and on walking."""
+    trouble = f"The simulation takes more than {MAX_SIMULATION_WORK} places and values to try."
+    return Effort(MAX_SIMULATION_WORK, trouble, "Use fewer loops over one list and shorter lists of values.")
+
+
 def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:
     """Every loop, outer ones first."""
     for part in parts:
@@ -61,8 +69,12 @@ def used_conditions(workflow: CompiledWorkflow) -> dict[str, Condition]:
     return {name: workflow.conditions[name] for name in sorted(set(_named(workflow.steps)))}
 
 
-def input_paths(workflow: CompiledWorkflow, iterations: int) -> Paths:
-    """What to try for each input that a start may give: those that steer the run, and required ones."""
+def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | None = None) -> Paths:
+    """What to try for each input that a start may give: those that steer the run, and required ones.
+
+    Raises Fault WORK_LIMIT_EXCEEDED.
+    """
+    effort = simulation_effort() if effort is None else effort
     used = used_conditions(workflow).values()
     atoms = [atom for held in used for atom in comparisons(held) if atom.input]
     each = [loop.repeat for loop in loops_in(workflow.steps) if isinstance(loop.repeat, ForEach)]
@@ -70,25 +82,29 @@ def input_paths(workflow: CompiledWorkflow, iterations: int) -> Paths:
     paths: Paths = {}
     for name, spec in workflow.inputs.items():
         if spec.required and spec.default is UNSET:
-            paths[name] = _declared(spec)
+            paths[name] = _declared(spec, effort)
     for atom in atoms:
         head = atom.input.partition(".")[0]
         if head not in inner and atom.input not in {repeat.input for repeat in each}:
             tried = paths.setdefault(atom.input, [])
             spec = workflow.inputs.get(atom.input, InputSpec(implicit=True))
-            _add(tried, _allowed(spec, [*_declared(spec), *both_ways(atom)]))
+            _add(tried, _allowed(spec, [*_declared(spec, effort), *both_ways(atom)]), effort)
     for repeat in each:
         if repeat.input.partition(".")[0] not in inner:
-            paths[repeat.input] = _arrays(repeat, each, atoms, iterations)
+            paths[repeat.input] = _arrays(repeat, each, atoms, iterations, effort)
     return {path: tried for path, tried in paths.items() if tried}
 
 
-def starts(workflow: CompiledWorkflow, iterations: int, most: int) -> tuple[list[dict[str, Any]], int]:
+def starts(
+    workflow: CompiledWorkflow, iterations: int, most: int, effort: Effort | None = None
+) -> tuple[list[dict[str, Any]], int]:
     """The contexts to begin with, and how many combinations there are.
 
     Where all are too many: one of each value, and for each condition one where it holds and one where not.
+    Raises Fault WORK_LIMIT_EXCEEDED.
     """
-    paths = input_paths(workflow, iterations)
+    effort = simulation_effort() if effort is None else effort
+    paths = input_paths(workflow, iterations, effort)
     possible = 1
     for tried in paths.values():
         possible *= len(tried)
@@ -98,12 +114,15 @@ def starts(workflow: CompiledWorkflow, iterations: int, most: int) -> tuple[list
         base = {path: tried[0] for path, tried in paths.items()}
         chosen = [base]
         chosen += [
-            base | found for held in used_conditions(workflow).values() for found in _both(held, paths)
+            base | found
+            for held in used_conditions(workflow).values()
+            for found in _both(held, paths, effort)
         ]
         chosen += [base | {path: value} for path, tried in paths.items() for value in tried[1:]]
     contexts: list[dict[str, Any]] = []
     for assignment in chosen:
         context = built(assignment)
+        effort.spend(1 + len(contexts) // 64)
         if context not in contexts:
             contexts.append(context)
     return contexts[:most], possible
@@ -125,12 +144,15 @@ def built(assignment: Mapping[str, Any]) -> dict[str, Any]:
     return context
 
 
-def flipped(condition: Condition, paths: Paths, facts: Facts) -> dict[str, Any] | None:
+def flipped(
+    condition: Condition, paths: Paths, facts: Facts, effort: Effort | None = None
+) -> dict[str, Any] | None:
     """A change of context that turns a condition around, or None when no tried value does."""
-    now = holds(condition, facts)
+    now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):
         changed = built(assignment)
-        if holds(condition, Facts(values={**facts.values, **changed}, artifacts=facts.artifacts)) != now:
+        tried = Facts(values={**facts.values, **changed}, artifacts=facts.artifacts)
+        if holds(condition, tried, "", effort) != now:
             return changed
     return None
 
@@ -168,11 +190,11 @@ def _named(parts: Iterable[Part]) -> Iterator[str]:
         yield from (name for name in names if name)
 
 
-def _both(condition: Condition, paths: Paths) -> Iterator[dict[str, Any]]:
+def _both(condition: Condition, paths: Paths, effort: Effort) -> Iterator[dict[str, Any]]:
     """One assignment with which a condition holds and one with which it does not, where they exist."""
     wanted = {True, False}
     for assignment in _assignments(condition, paths):
-        result = holds(condition, Facts(values=built(assignment)))
+        result = holds(condition, Facts(values=built(assignment)), "", effort)
         if result in wanted:
             wanted.discard(result)
             yield assignment
@@ -186,13 +208,13 @@ def _assignments(condition: Condition, paths: Paths) -> Iterator[dict[str, Any]]
         yield dict(zip(used, values, strict=True))
 
 
-def _declared(spec: InputSpec) -> list[Any]:
+def _declared(spec: InputSpec, effort: Effort) -> list[Any]:
     """What a declaration itself suggests."""
     tried: list[Any] = [] if spec.default is UNSET else [spec.default]
     if spec.enum:
-        _add(tried, spec.enum)
+        _add(tried, spec.enum, effort)
     elif spec.type == "boolean":
-        _add(tried, [True, False])
+        _add(tried, [True, False], effort)
     elif spec.required and not tried:
         tried.append(_SAMPLES[spec.type])
     return tried
@@ -212,27 +234,33 @@ def _allowed(spec: InputSpec, values: Iterable[Any]) -> list[Any]:
     return [*kept, MISSING] if is_optional else kept
 
 
-def _arrays(repeat: ForEach, each: list[ForEach], atoms: list[Compare], iterations: int) -> list[Any]:
+def _arrays(
+    repeat: ForEach, each: list[ForEach], atoms: list[Compare], iterations: int, effort: Effort
+) -> list[Any]:
     """Arrays of no item, of one, of several different ones, and of more than the loop may take."""
-    items = _items(repeat.item, each, atoms, iterations, depth=0)
+    items = _items(repeat.item, each, atoms, iterations, effort)
     several = [items[place % len(items)] for place in range(max(iterations, len(items)))]
     more = [items[place % len(items)] for place in range(len(several) + 2)]
     arrays: list[Any] = []
-    _add(arrays, [several, [], items[:1], more])
+    _add(arrays, [several, [], items[:1], more], effort)
     return arrays
 
 
-def _items(item: str, each: list[ForEach], atoms: list[Compare], iterations: int, depth: int) -> list[Any]:
+def _items(
+    item: str, each: list[ForEach], atoms: list[Compare], iterations: int, effort: Effort, depth: int = 0
+) -> list[Any]:
     """Different items for a loop variable: with what conditions look at and inner loops run over."""
+    effort.spend(1 + len(atoms) + len(each))
     paths: Paths = {}
     for atom in atoms:
         head, _, rest = atom.input.partition(".")
         if head == item:
-            _add(paths.setdefault(rest, []), [held for held in both_ways(atom) if held is not MISSING])
+            held = [value for value in both_ways(atom) if value is not MISSING]
+            _add(paths.setdefault(rest, []), held, effort)
     for inner in each:
         head, _, rest = inner.input.partition(".")
         if head == item and depth < 8:
-            inside = _items(inner.item, each, atoms, iterations, depth + 1)
+            inside = _items(inner.item, each, atoms, iterations, effort, depth + 1)
             paths[rest] = [inside[:iterations], []]
     if not paths:
         return ["item"]
@@ -242,8 +270,9 @@ def _items(item: str, each: list[ForEach], atoms: list[Compare], iterations: int
     return [built(dict(zip(paths, values, strict=True))) for values in combined]
 
 
-def _add(tried: list[Any], values: Iterable[Any]) -> None:
+def _add(tried: list[Any], values: Iterable[Any], effort: Effort) -> None:
     for value in values:
+        effort.spend(1 + len(tried) // 16)
         if not any(type(value) is type(held) and value == held for held in tried):
             tried.append(value)
 
@@ -261,7 +290,8 @@ def _other(value: Any) -> Any:
 
 
 def _outside(members: list[Any]) -> Any:
+    plain = {member for member in members if not isinstance(member, list | tuple | dict)}
     candidate = _other(members[0] if members else None)
-    while candidate in members:
+    while candidate in plain:
         candidate = _other(candidate) if isinstance(candidate, int | float) else f"{candidate}!"
     return candidate

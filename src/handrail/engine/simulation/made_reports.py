@@ -9,6 +9,7 @@ from typing import Any, assert_never, get_args
 
 import msgspec
 
+from handrail.contract.outcome import Fault
 from handrail.engine.answering import place_of
 from handrail.engine.events import Capability
 from handrail.engine.gates import assessment_example
@@ -78,7 +79,10 @@ def notes_for(rules: tuple[Rule, ...]) -> str | None:
     notes = notes.ljust(least, ".")
     if not broken_rules(rules, notes):
         return notes
-    document = next((sample_of(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
+    try:
+        document = next((sample_of(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
+    except Fault:  # the smallest one is too large to be made up
+        return None
     written = "" if document is None else msgspec.json.encode(document).decode()
     return written if written and not broken_rules(rules, written) else None
 

@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.contract.estimate import estimate_tokens
 from handrail.contract.vocabulary import Autonomy
-from handrail.engine.simulation.candidates import input_paths, loops_in, starts
+from handrail.engine.simulation.candidates import input_paths, loops_in, simulation_effort, starts
 from handrail.engine.simulation.report import (
     ALL_MODES,
     Coverage,
@@ -28,7 +28,10 @@ DEFAULT_LIMITS = Limits()
 def simulate(
     workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
 ) -> Report:
-    """Walk the workflow and report what was reached, what was not, and what would go wrong."""
+    """Walk the workflow and report what was reached, what was not, and what would go wrong.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when already the values to begin with are too many.
+    """
     *_, report = simulated(workflow, limits, modes)
     assert isinstance(report, Report), "the report comes last"
     return report
@@ -39,9 +42,10 @@ def simulated(
 ) -> Iterator[ModeWalked | Report]:
     """The same, mode by mode: each as soon as it is walked, then the report on all of them."""
     short = clipped(workflow, limits.max_loop_iterations)
-    paths = input_paths(short, limits.max_loop_iterations)
-    contexts, possible = starts(short, limits.max_loop_iterations, limits.max_starts)
-    walks = {mode: Walks(short, mode, limits, paths) for mode in modes}
+    effort = simulation_effort()
+    paths = input_paths(short, limits.max_loop_iterations, effort)
+    contexts, possible = starts(short, limits.max_loop_iterations, limits.max_starts, effort)
+    walks = {mode: Walks(short, mode, limits, paths, effort) for mode in modes}
     total = sum(1 for _ in leaves(workflow.steps))
     for mode, taken in walks.items():
         for context in contexts:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, assert_never
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 
+from handrail.contract.effort import Effort
+from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import Autonomy
 from handrail.engine.answering import Answer, answer_to, way_after
 from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
@@ -19,6 +21,7 @@ from handrail.engine.navigate import (
     TraceEntry,
     first_move,
     leaf_at,
+    move_effort,
 )
 from handrail.engine.prompts import step_text
 from handrail.engine.reasons import Block
@@ -44,11 +47,16 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import MISSING, Compare, Facts, comparisons, value_of
 
+_T = TypeVar("_T")
+
 
 class Walks:
     """What the walks of one mode have seen. One object per mode; `take` one start after the other."""
 
-    def __init__(self, workflow: CompiledWorkflow, mode: Autonomy, limits: Limits, paths: Paths) -> None:
+    def __init__(
+        self, workflow: CompiledWorkflow, mode: Autonomy, limits: Limits, paths: Paths, effort: Effort
+    ) -> None:
+        self._effort = effort
         self._workflow = workflow
         self._mode = mode
         self._limits = limits
@@ -73,15 +81,36 @@ class Walks:
 
     def take(self, context: dict[str, Any]) -> None:
         """Every walk that begins with this context."""
+        if self._effort.left <= 0:
+            self.truncated = True
+            return
         facts = first_facts(self._workflow, context)
         waiting: list[tuple[Running, Facts]] = []
-        self._arrive(first_move(self._workflow, facts), None, facts, waiting)
+        move = self._counted("", lambda effort: first_move(self._workflow, facts, effort))
+        if move is not None:
+            self._arrive(move, None, facts, waiting)
         while waiting:
-            if self.paths_taken >= self._limits.max_paths or len(self._seen) >= self._limits.max_positions:
+            is_enough = (
+                self.paths_taken >= self._limits.max_paths
+                or len(self._seen) >= self._limits.max_positions
+                or self._effort.left <= 0
+            )
+            if is_enough:
                 self.truncated = True
                 return
             state, facts = waiting.pop()
             self._visit(state, facts, waiting)
+
+    def _counted(self, step_id: str, go: Callable[[Effort], _T]) -> _T | None:
+        """One move; what it takes is taken from the simulation, and one that takes too much is a problem."""
+        effort = move_effort()
+        try:
+            return go(effort)
+        except Fault as fault:
+            self._problem("does_not_end", step_id, fault.message)
+            return None
+        finally:
+            self._effort.affords(effort.limit - max(0, effort.left))
 
     def unproven(self) -> set[str]:
         """Steps whose rules nothing made up could keep."""
@@ -115,6 +144,7 @@ class Walks:
     def _visit(self, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]) -> None:
         leaf = self._leaf(state)
         text = step_text(self._workflow, leaf, inside_loops(self._workflow, state, facts))
+        self._effort.affords(1 + len(text) // 512)
         if len(text) >= len(self.texts.get(leaf.id, "")):
             self.texts[leaf.id] = text
         gone_on = False
@@ -122,12 +152,12 @@ class Walks:
             answer = self._answer(leaf, state, facts, report)
             if isinstance(answer.outcome, Block):
                 said = answer.outcome.reasons[0].message
-                self._problem("valid_refused", leaf, f"The report {report.label!r} was refused: {said}")
+                self._problem("valid_refused", leaf.id, f"The report {report.label!r} was refused: {said}")
                 continue
             gone_on = True
             self._go_on(state, facts, answer, waiting)
         if not gone_on:
-            self._problem("does_not_end", leaf, "No report gets a run past this step.")
+            self._problem("does_not_end", leaf.id, "No report gets a run past this step.")
         if isinstance(leaf, Step):
             self._check_invalid(leaf, state, facts, waiting)
 
@@ -135,8 +165,11 @@ class Walks:
         self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
     ) -> None:
         after = with_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
-        way = way_after(self._workflow, state, answer.verdict, self._mode, after)
-        if not isinstance(way.outcome, Block):
+        way = self._counted(
+            state.step_id,
+            lambda effort: way_after(self._workflow, state, answer.verdict, self._mode, after, effort),
+        )
+        if way is not None and not isinstance(way.outcome, Block):
             self._arrive(way.move, state, after, waiting)
 
     def _check_invalid(
@@ -151,7 +184,7 @@ class Walks:
             answer = self._answer(step, state, facts, report)
             disclosed = not isinstance(answer.outcome, Block) and bool(answer.outcome.gaps)
             if isinstance(answer.outcome, Block) == goes_on or (goes_on and not disclosed):
-                self._problem("invalid_accepted", step, f"The report {report.label!r} passed unnoticed.")
+                self._problem("invalid_accepted", step.id, f"The report {report.label!r} passed unnoticed.")
             if disclosed and report.label == "no artifact":
                 self._go_on(state, facts, answer, waiting)
 
@@ -199,7 +232,10 @@ class Walks:
         condition = self._workflow.conditions[loop.repeat.condition]
         if not any(comparisons(condition)):
             return None
-        return flipped(condition, self._paths, facts)
+        try:
+            return flipped(condition, self._paths, facts, self._effort)
+        except Fault:  # nothing is left for trying; the walk ends behind this step
+            return None
 
     def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
         """The engine's own answer. Equal reports at one step get equal ones, so each is asked for once."""
@@ -222,8 +258,8 @@ class Walks:
         answer = self._answers[key]
         return msgspec.structs.replace(answer, context=report.context | answer.context)
 
-    def _problem(self, kind: ProblemKind, leaf: Leaf, message: str) -> None:
-        found = SimulationProblem(kind=kind, step_id=leaf.id, mode=self._mode, message=message)
+    def _problem(self, kind: ProblemKind, step_id: str, message: str) -> None:
+        found = SimulationProblem(kind=kind, step_id=step_id, mode=self._mode, message=message)
         if found not in self.problems:
             self.problems.append(found)
 

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.effort import Effort
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, InputSpec, Loop, Part
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import MISSING, Compare, Condition
+from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.reading.value_fit import INPUT_FITS
 
 Subject: TypeAlias = tuple[str, str, str]
@@ -34,6 +36,8 @@ class Domains:
     """The domains of one workflow."""
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
+        self.effort = Effort(MAX_TRIED_COMPARISONS, "The conditions take too long to try.", "")
+        """What is left for trying; where nothing is, a condition may hold."""
         self._inputs = workflow.inputs
         self._set_inside = _values_set(workflow.steps)
         self._schemas = {spec.artifact_kind: spec.schema for spec in all_contracts()}

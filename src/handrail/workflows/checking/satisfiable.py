@@ -40,7 +40,8 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
         subject_of(part) for part in comparisons if part.op == "contains" and tried[subject_of(part)].is_open
     }
     closed = [subject for subject in subjects if subject not in open_subjects]
-    if prod(len(tried[subject].values) for subject in closed) > MOST_TRIES:
+    tries = prod(len(tried[subject].values) for subject in closed)
+    if tries > MOST_TRIES or not domains.effort.affords(tries * len(comparisons)):
         return False
     for chosen in product(*(tried[subject].values for subject in closed)):
         values = dict(zip(closed, chosen, strict=True))

@@ -23,7 +23,9 @@ from handrail.workflows.compiling.placed import Placed, pointer_of, walk
 from handrail.workflows.compiling.plain_form import plain_form
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.heavy_parts import heavy_parts
 from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.reading.findings import child
 
 
 def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
@@ -36,6 +38,7 @@ def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None =
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     try:
         workflow = _compiled(source, around, parts, trail)
+        _report_heavy(source, workflow, pointers, trail)
         pinned = None if trail.has_errors else _freeze(workflow)
     except Fault as fault:  # RFC 8785 takes I-JSON only: 2^53 + 1 in a default, a schema or a condition
         fix = fault.hint or "Write a value that every JSON reader keeps."
@@ -84,6 +87,17 @@ def _compiled(
         references=source.references,
         steps=steps,
     )
+
+
+def _report_heavy(
+    source: SourceWorkflow, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail
+) -> None:
+    """What would keep a run busy is refused, whoever wrote it."""
+    places = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
+    for found in heavy_parts(workflow):
+        pointer = pointers.get(found.part_id, "") or places.get(found.condition_id, "")
+        here = child(pointer, "validation") if found.key == "validation" else pointer
+        trail.report("too_large", here, found.message, found.fix)
 
 
 def _freeze(workflow: CompiledWorkflow) -> Pinned:

@@ -25,4 +25,29 @@ PROMISES: tuple[Promise, ...] = (
         source="hardening, must hold",
         says="A home with planted links, pipes, sizes and databases makes no command wait, leak or break.",
     ),
+    Promise(
+        "budgets.refused-where-written",
+        source="hardening, H10",
+        says="Loops, conditions, patterns and schemas that could keep a run busy are refused at every door.",
+    ),
+    Promise(
+        "budgets.bundles-like-files",
+        source="hardening, H10",
+        says="Contracts, rules and loops inside a bundle are checked like those of a file.",
+    ),
+    Promise(
+        "budgets.run-stays-readable",
+        source="hardening, H10",
+        says="Work over its budget is a named failure that stores nothing; the run is read and closed.",
+    ),
+    Promise(
+        "budgets.prompts",
+        source="hardening, H10",
+        says="Values and fragments fill a prompt as far as there is room; what is left out is named.",
+    ),
+    Promise(
+        "budgets.simulation",
+        source="hardening, H10",
+        says="A simulation ends by count: cut and marked as such, or refused with what to make smaller.",
+    ),
 )
