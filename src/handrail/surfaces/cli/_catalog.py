@@ -126,7 +126,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--stream", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail workflow simulate wr.small_change --compact", "handrail workflow simulate --record SESSION_ID --format raw"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "REQUEST_TOO_LARGE", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND", "WORK_LIMIT_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "REQUEST_TOO_LARGE", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "E_CONFIG", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "workflow builtins": {
         "path": "workflow builtins",
@@ -195,7 +195,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run start wr.code_review --goal 'Review the change' --request-id pr-118 --compact", "handrail run start wr.small_change --context '{\"scope\":\"src\"}' --request-id pr-119 --compact"),
-        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "WORKFLOW_NOT_FOUND", "WORKFLOW_INVALID", "WORKFLOW_ID_RESERVED", "CONTEXT_BUDGET_EXCEEDED", "WORK_LIMIT_EXCEEDED", "SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run continue": {
         "path": "run continue",
@@ -215,7 +215,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail run continue --ack ACK_TOKEN --notes 'Looked at every file.' --compact", "handrail run continue --state STATE_TOKEN --compact"),
-        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "CONTEXT_BUDGET_EXCEEDED", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("CONTEXT_MISSING", "VALIDATION_ERROR", "CONTEXT_BUDGET_EXCEEDED", "WORK_LIMIT_EXCEEDED", "TOKEN_INVALID_FORMAT", "TOKEN_UNSUPPORTED_VERSION", "TOKEN_BAD_SIGNATURE", "TOKEN_SCOPE_MISMATCH", "TOKEN_UNKNOWN_NODE", "TOKEN_SESSION_LOCKED", "SESSION_NOT_HEALTHY", "STORE_HISTORY_LOST", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "E_FORBIDDEN", "E_CONFIG", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "KEYRING_INVALID", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "run checkpoint": {
         "path": "run checkpoint",
