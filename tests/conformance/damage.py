@@ -23,6 +23,15 @@ Damage = Callable[[ForkedTool, Names], Any]
 
 NEWER_EVENT = b'{"v":2,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"session_created"}}'
 
+OBSERVATION = (
+    b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":{},'
+    b'"data":{"kind":"observation_recorded","key":"git_branch","value":%b}}'
+)
+CONTEXT = (
+    b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":%b,'
+    b'"data":{"kind":"context_set","context":{"deep":%b},"source":"agent_delta"}}'
+)
+
 
 def none(tool: ForkedTool, names: Names) -> None:
     """Everything is as it should be."""
@@ -55,11 +64,27 @@ def started_on_changed_blobs(tool: ForkedTool, names: Names) -> None:
 
 def newer_event(tool: ForkedTool, names: Names) -> None:
     """A later version wrote an event that this one does not know."""
+    _appended(tool, names, "later", NEWER_EVENT)
+
+
+def strange_key(tool: ForkedTool, names: Names) -> None:
+    """Somebody wrote a fact under a key that no import takes."""
+    _appended(tool, names, "A B", OBSERVATION % b'"main"')
+
+
+def deep_event(tool: ForkedTool, names: Names) -> None:
+    """Somebody wrote a context that is deeper than any call may send."""
+    run = tool.data("session", "show", names["SESSION_ID"])["runs"][0]
+    scope = json.dumps({"runId": run["id"], "nodeId": run["tips"][0]}).encode()
+    _appended(tool, names, "context_set:deep", CONTEXT % (scope, b"[" * 100 + b"]" * 100))
+
+
+def _appended(tool: ForkedTool, names: Names, key: str, body: bytes) -> None:
     log = build_runtime({}, home=tool.home).log
     with log.hold(SessionId(names["SESSION_ID"]), 0) as hold:
         loaded = hold.load()
         assert loaded is not None
-        hold.append(loaded.head, [Draft(dedupe_key="later", body=NEWER_EVENT)])
+        hold.append(loaded.head, [Draft(dedupe_key=key, body=body)])
 
 
 def no_session(tool: ForkedTool, names: Names) -> None:

@@ -279,6 +279,8 @@ LEAVES: dict[str, Leaf] = {
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
             "STORE_CORRUPT": wrong(damage.changed_blobs),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
+            "BUNDLE_TOO_LARGE": wrong(damage.deep_event),
+            "BUNDLE_INVALID_FORMAT": wrong(damage.strange_key),
         },
     ),
     "session import": Leaf(

@@ -45,7 +45,7 @@ def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
 def not_taken(fault: Fault) -> Fault:
     """What an import would say to this bundle, before it is written."""
     return Fault(
-        fault.kind,
+        BUNDLE_INVALID_FORMAT,
         f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",
         details=fault.details,
         hint=_OTHER_WAYS,
