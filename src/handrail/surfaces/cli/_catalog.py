@@ -359,7 +359,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session export SESSION_ID --out work.handrail.json --compact", "handrail session export SESSION_ID --as markdown --format raw"),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "BUNDLE_TOO_LARGE", "BUNDLE_INVALID_FORMAT", "BUNDLE_UNSUPPORTED_VERSION", "BUNDLE_EVENT_ORDER_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "BUNDLE_TOO_LARGE", "BUNDLE_INVALID_FORMAT", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session import": {
         "path": "session import",
