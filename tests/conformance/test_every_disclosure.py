@@ -61,6 +61,44 @@ def test_every_level_answers_with_no_more_than_the_next(called: Called) -> None:
         assert "confirm_token" in data_of(called, called.safe(), "--mvi", "minimal")
 
 
+@pytest.mark.promise("disclosure.text")
+@every_leaf
+def test_text_is_there_under_every_flag_that_a_document_is_there_under(called: Called) -> None:
+    for line in lines_of(called):
+        for flags in text_flags(called, line):
+            told = run(called, line, "--human", *flags)
+
+            assert (told.status, bool(told.out)) == (0, True), (line, flags, told.err)
+            assert b"INTERNAL_ERROR" not in told.err, (line, flags)
+
+
+def text_flags(called: Called, line: list[str]) -> list[tuple[str, ...]]:
+    """Every level and expansion, one field, and a budget that cuts the answer and one that does not."""
+    offered = called.declared["global_flags"]
+    flags: list[tuple[str, ...]] = [()]
+    if "--mvi" in offered:
+        flags += [("--mvi", level) for level in LEVELS]
+        flags += [("--mvi", "minimal", "--expand", name) for name in called.declared["expand"]]
+    if "--fields" in offered:
+        flags += [("--fields", next(iter(data_of(called, line))))]
+    if "--budget" in offered:
+        tight = run(called, line, "--budget", "bytes=900")
+        flags += [("--budget", "bytes=900000"), *[("--budget", "bytes=900")][: tight.status == 0]]
+    return flags
+
+
+@pytest.mark.promise("disclosure.text")
+def test_the_reference_of_every_command_can_be_read_as_text(
+    reference: Any, seeded: Seeded, tmp_path: Path
+) -> None:
+    tool = seeded.copy(tmp_path)
+    for declared in reference["commands"]:
+        told = tool.run("reference", "--command", declared["path"], "--human")
+
+        assert told.status == 0, (declared["path"], told.err)
+        assert told.out.startswith(f"Usage: handrail {declared['path']}".encode()), declared["path"]
+
+
 @pytest.mark.promise("disclosure.custom")
 @every_leaf
 def test_custom_is_told_where_fields_were_picked_and_nobody_can_ask_for_it(called: Called) -> None:

@@ -33,7 +33,11 @@ LISTING = Shape(
 ENTITY = Shape(
     levels={"minimal": ("id",), "standard": ("id", "name"), "full": None}, id_field="id", select="entity:task"
 )
-REPLY = Shape(levels={"minimal": ("kind", "nextCall"), "standard": None, "full": None}, select="top")
+REPLY = Shape(
+    levels={"minimal": ("kind", "nextCall"), "standard": None, "full": None},
+    select="top",
+    required=("kind", "nextCall"),
+)
 
 
 def row(number: int, **more: Json) -> dict[str, Json]:
@@ -280,8 +284,8 @@ def test_only_unknown_names_are_refused_with_the_valid_set() -> None:
 @pytest.mark.parametrize(
     ("data", "names", "expected"),
     [
-        ([row(1), "odd", None], ("status",), [{"status": "open"}, "odd", None]),
-        ([row(1), row(2)], ("items.status",), [{"status": "open"}, {"status": "open"}]),
+        ([row(1), "odd", None], ("status",), [{"id": row(1)["id"], "status": "open"}, "odd", None]),
+        ([{"a": 1, "b": 2}, {"a": 3}], ("items.a",), [{"a": 1}, {"a": 3}]),
         (["a", "b"], ("status",), ["a", "b"]),
         ([], ("status",), []),
         ({"a": 1, "b": 2, "c": {"d": 3, "e": 4}}, ("c.d", "a"), {"a": 1, "c": {"d": 3}}),
@@ -309,7 +313,44 @@ def test_without_a_shape_unknown_names_never_return_everything(data: Json, valid
     assert refusal.details == {"unknown": ["x", "y.z"], "valid": valid}
 
 
-def test_fields_of_a_run_reply_keep_the_minimal_level() -> None:
+@pytest.mark.parametrize(
+    ("data", "names", "expected"),
+    [
+        ({"run_id": "r", "as_id": "x", "a": 1, "b": 2}, ("b",), {"run_id": "r", "b": 2}),
+        ({"a": 1, "id": "i", "b_id": "x"}, ("a",), {"a": 1, "id": "i"}),
+        (
+            {"sessionId": "s", "runs": [{"id": "r", "status": "ok", "n": 1}], "a": 1},
+            ("runs.status",),
+            {"sessionId": "s", "runs": [{"id": "r", "status": "ok"}]},
+        ),
+        ({"a": 1, "b": 2}, ("a",), {"a": 1}),
+    ],
+)
+@pytest.mark.promise("cli.fields")
+def test_a_choice_of_fields_keeps_the_id_of_every_object_that_it_cuts_and_nothing_else(
+    data: Json, names: tuple[str, ...], expected: Json
+) -> None:
+    shape = Shape(levels={"minimal": ("a",)}, select="top")
+
+    check(Success(data=data), shape, Ask(fields=names), expected)
+
+
+@pytest.mark.parametrize("ask", [Ask(fields=("title",)), Ask(mvi="minimal")])
+def test_text_of_ours_is_not_called_outside_text_though_what_tells_it_is_left_out(ask: Ask) -> None:
+    shape = Shape(
+        levels={"minimal": ("id", "title")},
+        id_field="id",
+        select="items",
+        untrusted=("title",),
+        trusted_where=("kind", "bundled"),
+    )
+    rows = [{"id": "1", "title": "ours", "kind": "bundled"}, {"id": "2", "title": "theirs", "kind": "user"}]
+
+    expected = [{"id": "1", "title": "ours"}, {"id": "2", "title": "theirs", "_untrusted": ["title"]}]
+    check(Success(data={"items": rows}), shape, ask, {"items": expected})
+
+
+def test_fields_of_a_run_reply_keep_what_is_required() -> None:
     success = Success(
         data={"kind": "ok", "pending": {"title": "t", "prompt": "p"}, "nextCall": {"tool": "c"}}
     )

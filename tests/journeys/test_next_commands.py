@@ -12,7 +12,7 @@ from handrail.runtime.registry import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.spelling import OPERATION_OF_TOOL
 from tests.journeys.doors import command
-from tests.journeys.given_workflows import choice, give, step
+from tests.journeys.given_workflows import WITH_DECISION, choice, give, step
 from tests.surfaces.cli.here import run_here
 
 
@@ -34,6 +34,35 @@ def test_a_step_names_the_command_that_reports_it_and_it_works(runtime: Runtime)
 
     assert line.startswith("handrail run continue --ack " + first["data"]["ackToken"])
     assert (status, second["data"]["pending"]["stepId"]) == (0, "two")
+
+
+@pytest.mark.promise("truth.next-command")
+@pytest.mark.parametrize("flags", [(), ("--mvi", "minimal")])
+def test_the_text_of_a_step_shows_the_whole_call_at_every_level(
+    runtime: Runtime, flags: tuple[str, ...]
+) -> None:
+    line = ("run", "start", give(runtime, step("one", **WITH_DECISION)), "--request-id", "one")
+    frame = command(runtime, *line)[1]["data"]["nextCall"]["params"]
+
+    shown = run_here(runtime, (*line, "--human", *flags)).out.decode()
+
+    (told,) = [one for one in shown.splitlines() if one.startswith("When done:")]
+    words = shlex.split(told.removeprefix("When done:"))
+    assert words[words.index("--ack") + 1] == frame["ackToken"]
+    assert json.loads(words[words.index("--artifacts") + 1]) == frame["output"]["artifacts"]
+
+
+@pytest.mark.promise("truth.next-command")
+def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: Runtime) -> None:
+    first = started(runtime, step("one", **WITH_DECISION))
+    line = ("run", "continue", "--ack", first["data"]["ackToken"], "--notes", "Thought about it.")
+
+    shown = run_here(runtime, (*line, "--human")).out.decode()
+
+    (told,) = [one for one in shown.splitlines() if one.startswith("When corrected:")]
+    words = shlex.split(told.removeprefix("When corrected:"))
+    assert json.loads(words[words.index("--artifacts") + 1])[0]["kind"] == "wr.decision"
+    assert "--notes" not in words
 
 
 @pytest.mark.promise("truth.next-command")
@@ -114,6 +143,31 @@ def test_a_misspelt_line_is_answered_with_the_line_that_was_meant(
 
     assert (status, document["error"]["code"]) == (2, "E_USAGE")
     assert document["error"]["details"]["next_command"] == f"handrail {meant}"
+
+
+@pytest.mark.promise("cli.details-redacted")
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "run start wr.small_change --password hunter2 --request-id k",
+        "session show ses_0 --api-token hunter2",
+        "--client-secret hunter2 session list",
+        "nonsense --token hunter2",
+    ],
+)
+def test_what_follows_a_flag_with_a_telling_name_is_not_shown(runtime: Runtime, typed: str) -> None:
+    status, document = command(runtime, *typed.split())
+
+    assert (status, document["error"]["code"]) == (2, "E_USAGE")
+    assert "hunter2" not in str(document)
+
+
+@pytest.mark.promise("cli.error")
+@pytest.mark.parametrize("typed", ["-o", "--continue-on-eror", "--ouT"])
+def test_only_a_flag_that_the_command_takes_is_proposed(runtime: Runtime, typed: str) -> None:
+    _, document = command(runtime, "workflow", "list", typed, "json")
+
+    assert "did_you_mean" not in document["error"]["details"]
 
 
 @pytest.mark.promise("truth.repaired-lines")

@@ -50,6 +50,32 @@ def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime)
     assert stored(rt) == {first, second}
 
 
+@pytest.mark.promise("cli.what-is-left")
+def test_the_preview_that_a_used_token_proposes_shows_that_nothing_is_left(rt: Runtime) -> None:
+    first = session(rt, "a")
+    token = token_of(rt, first)
+    answered(rt, "session.delete", ids=[first], dangerous=True, confirm=token)
+
+    used = refused(rt, "session.delete", ids=[first], dangerous=True, confirm=token)
+    assert used.next_call is not None
+    preview = answered(rt, used.next_call.operation, **used.next_call.params)["preview"]
+
+    assert used.details["reason"] == "already_used"
+    assert preview["unchanged"] is True
+    assert [(change["id"], change["action"]) for change in preview["changes"]] == [(first, "none")]
+
+
+@pytest.mark.promise("cli.spelling-no-scope")
+def test_a_session_that_is_named_twice_is_one_target_of_the_token(rt: Runtime) -> None:
+    first, second = session(rt, "a"), session(rt, "b")
+    token = token_of(rt, first, second)
+
+    done = answered(rt, "session.delete", ids=[first, second, first], dangerous=True, confirm=token)
+
+    assert done["summary"]["succeeded"] == 2
+    assert stored(rt) == set()
+
+
 @pytest.mark.promise("cli.batch-token")
 def test_the_token_and_the_word_remove_exactly_what_was_shown(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
@@ -176,11 +202,13 @@ def test_a_dangerous_batch_stops_at_the_first_failure_by_default(rt: Runtime) ->
 
 
 @pytest.mark.promise("cli.batch-none")
-def test_only_unknown_ids_are_not_found_and_none_is_invalid(rt: Runtime) -> None:
-    unknown = refused(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
+def test_a_delete_of_nothing_is_invalid_and_one_of_unknown_ids_says_so_of_each(rt: Runtime) -> None:
     none = refused(rt, "session.delete", ids=[], dangerous=True, dryRun=True)
+    unknown = answered(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
 
-    assert (unknown.kind.exit_status, none.kind.exit_status) == (3, 2)
+    assert none.kind.exit_status == 2
+    assert unknown["preview"]["unchanged"] is True
+    assert unknown["preview"]["changes"][0]["after"] == {"reason": "no such session in this store"}
 
 
 def test_the_same_id_twice_is_one_target(rt: Runtime) -> None:

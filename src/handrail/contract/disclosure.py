@@ -72,13 +72,14 @@ def disclose(
 def _shown(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
     """The outcome at its level, with its fields, before any budget."""
     expanded = _with_parents(ask.expand)
-    plain = _without_relations(_at_level(outcome, shape, ask, expanded), shape, expanded)
+    marked = _stamped(outcome, shape)  # whole: what says that a text is ours may be left out of it
+    plain = _without_relations(_at_level(marked, shape, ask, expanded), shape, expanded)
     shown: Outcome = plain
     if ask.fields is not None:
         from handrail.contract.named_fields import keep_fields
 
         shown = keep_fields(plain, outcome, shape, ask.fields, expanded, declared)
-    return shown if isinstance(shown, Failure) else _windowed(_stamped(shown, shape))
+    return shown if isinstance(shown, Failure) else _windowed(shown)
 
 
 def _field_conflict(ask: Ask) -> Failure | None:

@@ -48,6 +48,32 @@ def project(value: Json, tree: NameTree) -> Json:
             return value
 
 
+def project_with_ids(value: Json, tree: NameTree, *, knows_id: bool = False) -> Json:
+    """The same with the id of every object that is cut; `knows_id`: the tree names that of the outermost."""
+    match value:
+        case dict():
+            own = "" if knows_id else id_name(value)
+            kept: Object = {}
+            for key, inner in value.items():
+                branch = tree.get(key)
+                if branch is not None:
+                    kept[key] = project_with_ids(inner, branch)
+                elif key in tree or key in MARKS or key == own:
+                    kept[key] = inner
+            return _honest(kept)
+        case list() | tuple():
+            return [project_with_ids(item, tree, knows_id=knows_id) for item in value]
+        case _:
+            return value
+
+
+def id_name(holder: Object) -> str:
+    """The key that tells this object from others of its kind: `id`, else the first that ends so."""
+    if "id" in holder:
+        return "id"
+    return next((key for key in holder if key.endswith(("_id", "Id"))), "")
+
+
 def without(value: Json, path: Path) -> Json:
     """Everything but the field at `path`."""
     return edit_at(value, path, lambda holder, key: {k: v for k, v in holder.items() if k != key})

@@ -18,6 +18,7 @@ from handrail.contract.fields import (
     path_of,
     presence,
     project,
+    project_with_ids,
     tree_of,
 )
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome, Success
@@ -59,7 +60,7 @@ def keep_fields(
     expanded: Sequence[str],
     declared: Declared | None = None,
 ) -> Outcome:
-    """Only the named fields, the id (or the minimal level), what was expanded, and the marks.
+    """Only the named fields, ids, what the shape requires, what was expanded, and the marks.
 
     Which names exist is declared; else `whole`, the outcome before anything was left out, decides it.
     """
@@ -166,7 +167,7 @@ def _relative(name: str, scope: _Scope) -> Path:
 def _always(shape: Shape | None) -> Sequence[str]:
     if shape is None:
         return ()
-    return (shape.id_field,) if shape.id_field else shape.levels.get("minimal") or ()
+    return (*shape.required, *([shape.id_field] if shape.id_field else []))
 
 
 def _unless_named(expanded: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -177,7 +178,8 @@ def _unless_named(expanded: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 def _projected(success: Success, shape: Shape | None, scope: _Scope, tree: NameTree) -> Success:
     if not scope.is_nested:
-        return over_selected(success, shape, lambda holder: project(holder, tree))
+        knows_id = shape is not None and bool(shape.id_field)
+        return over_selected(success, shape, lambda holder: project_with_ids(holder, tree, knows_id=knows_id))
     assert isinstance(success.data, dict), "only an object has objects one level down"
     return with_data(success, {key: _nested(value, tree) for key, value in success.data.items()})
 

@@ -37,7 +37,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     levels: dict[Level, tuple[str, ...] | None] = {}
     """Field names per disclosure level; None, or a level that is not listed: everything."""
     id_field: str = ""
-    """Kept by every projection and every cut. Without one, `--fields` keeps the minimal level."""
+    """Kept by every projection and every cut. Without one, `--fields` keeps the first name that is an id."""
+    required: tuple[str, ...] = ()
+    """What `--fields` keeps beside the id, because nobody can go on without it (LAFS 9.2)."""
     select: str = "top"
     """`items`, `entity:<key>` or `top`."""
     rows: str = ""

@@ -10,12 +10,11 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import (
     E_CONFIRMATION_REQUIRED,
     E_CONFLICT,
-    E_NOT_FOUND,
     E_VALIDATION,
     SESSION_NOT_FOUND,
 )
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.shape import Shape
 from handrail.contract.store_facts import SessionToRemove
 from handrail.contract.wording import quoted
@@ -46,7 +45,7 @@ class DeletedSessions(BatchResult, frozen=True, kw_only=True):
 def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     """Show or remove. Tokens of a removed session are answered with TOKEN_UNKNOWN_NODE from then on.
 
-    Raises Fault E_VALIDATION without ids, E_NOT_FOUND when no id is known, and what the gate raises.
+    Raises Fault E_VALIDATION without ids, and what the gate raises.
     """
     ids = targets_of(request.ids, "ids")
 
@@ -69,17 +68,10 @@ def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
 
 
 def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove], *, continue_on_error: bool) -> Plan:
+    """What is there of these goes; where nothing is left of them, the preview says so of each."""
     changes = tuple(_change(one, found.get(one)) for one in ids)
     if not continue_on_error:
         changes = made_until(changes, set(ids) - set(found))
-    obstacle = None
-    if not found:
-        obstacle = Fault(
-            E_NOT_FOUND,
-            "None of these sessions is in this store.",
-            details={"resource": "session", "id": ", ".join(ids)[:200]},
-            next_call=NextCall(operation="session.list", params={}),
-        )
     going = [change.id for change in changes if change.action == "delete"]
     size = sum(found[one].bytes for one in going)
     return Plan(
@@ -89,7 +81,6 @@ def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove], *, continue_o
         versions={one: found[one].head_digest if one in found else "absent" for one in ids},
         blast_radius=f"Whole histories: {len(going)} of {len(ids)} named sessions, {size} bytes. "
         "This cannot be undone.",
-        obstacle=obstacle,
     )
 
 
@@ -139,7 +130,6 @@ OPERATION = Operation(
     errors=(
         "VALIDATION_ERROR",
         E_VALIDATION.code,
-        E_NOT_FOUND.code,
         E_CONFIRMATION_REQUIRED.code,
         E_CONFLICT.code,
         "SESSION_LOCKED",

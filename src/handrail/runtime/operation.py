@@ -96,12 +96,19 @@ _VERDICT_SHAPE = Shape(levels={"minimal": ("verdict", "step_id", "blockers")})
 
 
 def shape_of(called: Operation, params: dict[str, Json]) -> Shape:
-    """How the answer to these params may be reduced: a dry run answers with a document of its own."""
-    if params.get("dryRun") is not True:
-        return called.shape
-    if called.effect == "ack":
-        return _VERDICT_SHAPE
-    return _DRY_RUN_SHAPE if called.effect in ("create", "gated", "dangerous") else called.shape
+    """How the answer to these params may be reduced: a dry run answers with a document of its own.
+
+    What a write answers at its minimal level is needed to go on, so no choice of fields drops it.
+    """
+    shape = called.shape
+    if params.get("dryRun") is True:
+        if called.effect == "ack":
+            shape = _VERDICT_SHAPE
+        elif called.effect in ("create", "gated", "dangerous"):
+            shape = _DRY_RUN_SHAPE
+    if called.effect == "read":
+        return shape
+    return msgspec.structs.replace(shape, required=shape.levels.get("minimal") or ())
 
 
 def effect_of(called: Operation, params: dict[str, Json]) -> Effect:

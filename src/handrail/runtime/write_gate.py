@@ -211,15 +211,20 @@ def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
 
 
 def _scope(rt: Runtime, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
-    """Parsed arguments, so that spelling and order do not matter."""
+    """Parsed arguments, so that spelling and order do not matter, nor a target that is named twice."""
     given: dict[str, Any] = msgspec.to_builtins(request)
     return ConfirmScope(
         command_path=tuple(called.name.split(".")),
-        arguments={name: value for name, value in given.items() if name not in GATE_FIELDS},
+        arguments={name: _each_once(value) for name, value in given.items() if name not in GATE_FIELDS},
         account=rt.workspace.account(),
         max_effect=rt.settings.of().max_effect,
         workspace=workspace,
     )
+
+
+def _each_once(value: Json) -> Json:
+    is_names = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return list(dict.fromkeys(value)) if is_names else value
 
 
 def _shown(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:

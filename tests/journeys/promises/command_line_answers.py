@@ -19,7 +19,11 @@ PROMISES = (
     Promise(
         "cli.never-waits", "CLI, 1", "No call waits for a keyboard or starts a pager, an editor or a browser."
     ),
-    Promise("cli.deterministic", "CLI, 1", "The same call gives the same document, but for what it took."),
+    Promise(
+        "cli.deterministic",
+        "CLI, 1",
+        "The same call gives the same document, but for what it took and when its tokens and cursors end.",
+    ),
     Promise("cli.reads-change-nothing", "CLI, 1", "A read changes no byte of sessions, settings or project."),
     Promise("cli.write-needs-token", "CLI, 1", "A write without a valid token fails and changes nothing."),
     Promise(
@@ -35,7 +39,8 @@ PROMISES = (
     Promise(
         "cli.fields",
         "CLI, 2",
-        "`--fields` returns the chosen fields only; ids, paging keys and warnings of outside text stay.",
+        "`--fields` returns the chosen fields only; ids, paging keys, warnings of outside text and what a "
+        "write answers at its minimal level stay.",
     ),
     Promise(
         "cli.flags-everywhere",

@@ -41,7 +41,12 @@ PROMISES = (
         "CLI, 9",
         "A claim that cannot be stored is told and stops no write; a known one still refuses.",
     ),
-    Promise("cli.claims-pruned", "CLI, 9", "Used tokens are forgotten an hour after their end."),
+    Promise(
+        "cli.claims-pruned",
+        "CLI, 9",
+        "The newest 1,024 used tokens are remembered whatever the clock says; of more, none is forgotten "
+        "before an hour after its end.",
+    ),
     Promise(
         "cli.what-is-left", "CLI, 9", "After a change another preview shows what is left, possibly nothing."
     ),
@@ -58,7 +63,8 @@ PROMISES = (
     Promise(
         "cli.audit",
         "CLI, 10",
-        "Each write, refused or not, is one line: command, arguments, account, time, exit and duration.",
+        "Each write that was understood, refused or not, is one line: command, arguments, account, time, "
+        "exit and duration; a line that is refused for its spelling asks nothing of the store.",
     ),
     Promise("cli.audit-quiet", "CLI, 10", "`--quiet` leaves the audit as it is."),
 )

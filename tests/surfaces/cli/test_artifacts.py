@@ -42,15 +42,18 @@ def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
         "message": "wr.plan is missing.",
         "suggestedFix": "Send it.",
     }
-    shown = human_text(reply(blockers=[blocker], example={"kind": "wr.plan"}, retryAckToken=ACK), Page())
+    following = {"tool": "continue_workflow", "params": {"ackToken": ACK}}
+    blocked = reply(kind="blocked", blockers=[blocker], example={"kind": "wr.plan"}, nextCall=following)
+    shown = human_text(blocked, Page())
 
     assert "Blocked: wr.plan is missing.\n  Fix: Send it.\n" in shown
     assert '\n  {\n    "kind": "wr.plan"\n  }\n' in shown
-    assert f"--ack {ACK}" in shown
+    assert f"When corrected: handrail run continue --ack {ACK}" in shown
 
 
 def test_a_choice_shows_one_call_per_option() -> None:
-    blocked = reply()
+    options = [{"id": "x", "params": {"ackToken": "ch1y"}}]
+    blocked = reply(nextCall={"tool": "continue_workflow", "params": {}, "options": options})
     blocked["pending"]["choices"] = [{"id": "x", "label": "Go on", "token": "ch1y"}]
 
     assert "To choose Go on" in human_text(blocked, Page())

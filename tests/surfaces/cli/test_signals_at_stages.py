@@ -8,6 +8,10 @@ import signal
 
 import pytest
 
+from handrail.runtime.operation import StreamItem
+from handrail.surfaces.cli.process import Process
+from handrail.surfaces.cli.render import Rendered
+from handrail.surfaces.cli.run import _Caller, _streamed
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
@@ -160,6 +164,30 @@ def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: To
     assert json.loads(first)["data"]["mode"] == "guided"
     assert (ran.status, ran.out.count(b"\n"), last["type"], last["ok"]) == (130, 1, "summary", False)
     assert (last["error"]["details"]["count"], last["error"]["details"]["complete"]) == (1, False)
+
+
+@pytest.mark.promise("cli.stream-broken")
+@pytest.mark.parametrize("written", [1, 2])
+def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
+    monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    process = Process()
+    process.open_to_signals()
+    lines: list[bytes] = []
+
+    def write(_: int, content: bytes) -> None:
+        lines.append(content)
+        if len(lines) == written:
+            process._on_signal(signal.SIGTERM, None)
+
+    monkeypatch.setattr("handrail.surfaces.cli.process._write_all", write)
+    items = (StreamItem(data={"n": number}) for number in range(9))
+    last = _streamed(process, _Caller(), items)
+
+    assert isinstance(last, Rendered)
+    summary = json.loads(last.out)
+    assert (len(lines), last.status, last.out.count(b"\n")) == (written, 130, 1)
+    assert (summary["type"], summary["error"]["details"]["count"]) == ("summary", written)
 
 
 def test_events_are_followed_until_a_signal_and_the_last_line_counts_them(fresh_tool: Tool) -> None:

@@ -11,64 +11,50 @@ from handrail.surfaces.cli.text import Page, joined, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
-_LOOKS: dict[str, tuple[Look, tuple[str, ...]]] = {
-    "workflow.list": (workflows.list_lines, ("items",)),
-    "workflow.inspect": (workflows.workflow_lines, ("workflow",)),
-    "workflow.graph": (workflows.drawing_lines, ("drawing",)),
-    "workflow.simulate": (workflows.simulation_lines, ("ok", "workflow_id")),
-    "workflow.schema": (workflows.schema_lines, ("schema",)),
-    "run.continue": (runs.verdict_lines, ("verdict",)),
-    "run.checkpoint": (runs.verdict_lines, ("verdict",)),
-    "run.close": (runs.closed_lines, ("run_id", "session_id", "status", "reason")),
-    "session.list": (sessions.list_lines, ("items",)),
-    "session.resume": (sessions.resume_lines, ("items",)),
-    "session.show": (sessions.session_lines, ("session_id", "runs")),
-    "session.events": (sessions.events_lines, ("items",)),
-    "session.export": (sessions.export_lines, ("session_id", "as", "event_count", "health")),
-    "ledger.show": (sessions.ledger_lines, ("ledgerId", "version", "entries")),
-    "store.verify": (
-        store.verify_lines,
-        ("ok", "sessions", "events", "blobs", "bytes_read", "problems", "problem_count"),
-    ),
-    "store.du": (
-        store.sizes_lines,
-        (
-            *("session_count", "session_bytes", "blob_count", "blob_bytes", "leftover_blobs"),
-            *("leftover_bytes", "cache_bytes", "total_bytes", "largest_sessions"),
-        ),
-    ),
-    "store.selftest": (store.selftest_lines, ("ok", "cases", "kills", "parts", "effort", "seed")),
-    "self.doctor": (installation.doctor_lines, ("checks", "summary")),
-    "self.context": (
-        installation.context_lines,
-        ("version", "workspace", "config", "credentials", "skill", "next_steps"),
-    ),
-    "self.changelog": (installation.changelog_lines, ("current_version", "count", "entries")),
-    "self.completion": (installation.completion_lines, ("shell", "install", "script")),
-    "self.reference": (installation.reference_lines, ("commands",)),
-    "preferences.show": (
-        installation.preferences_lines,
-        ("autonomy", "risk_policy", "source", "takes_effect"),
-    ),
-    "preferences.set": (
-        installation.preferences_lines,
-        ("autonomy", "risk_policy", "source", "takes_effect"),
-    ),
-    "workflow.new": (gate.made_file_lines, ("workflow_id", "path", "size_bytes")),
-    "session.import": (
-        gate.imported_lines,
-        ("session_id", "source_session_id", "event_count", "run_count"),
-    ),
-    "keys.rotate": (gate.rotated_lines, ("stays_valid", "stops_working")),
-    "program.update": (installation.update_lines, ("status", "current_version", "target_version")),
-    "lafs.check": (installation.lafs_lines, ("reports", "checked")),
+_LOOKS: dict[str, Look] = {
+    "workflow.list": workflows.list_lines,
+    "workflow.inspect": workflows.workflow_lines,
+    "workflow.graph": workflows.drawing_lines,
+    "workflow.simulate": workflows.simulation_lines,
+    "workflow.schema": workflows.schema_lines,
+    "run.continue": runs.verdict_lines,
+    "run.checkpoint": runs.verdict_lines,
+    "run.close": runs.closed_lines,
+    "session.list": sessions.list_lines,
+    "session.resume": sessions.resume_lines,
+    "session.show": sessions.session_lines,
+    "session.events": sessions.events_lines,
+    "session.export": sessions.export_lines,
+    "ledger.show": sessions.ledger_lines,
+    "store.verify": store.verify_lines,
+    "store.du": store.sizes_lines,
+    "store.selftest": store.selftest_lines,
+    "self.doctor": installation.doctor_lines,
+    "self.context": installation.context_lines,
+    "self.changelog": installation.changelog_lines,
+    "self.completion": installation.completion_lines,
+    "self.reference": installation.reference_lines,
+    "preferences.show": installation.preferences_lines,
+    "preferences.set": installation.preferences_lines,
+    "workflow.new": gate.made_file_lines,
+    "session.import": gate.imported_lines,
+    "keys.rotate": gate.rotated_lines,
+    "program.update": installation.update_lines,
+    "lafs.check": installation.lafs_lines,
 }
-"""By operation: the look, and the fields without which it is not used (a caller may choose fewer)."""
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:
-    """The whole payload for people, one newline at the end."""
-    return joined(_look(payload, operation, is_selected=is_selected)(payload, page))
+    """The whole payload for people, one newline at the end.
+
+    A level, a budget or an older file may leave out what a look draws, at any depth: then the rest is
+    shown plainly.
+    """
+    try:
+        lines = _look(payload, operation, is_selected=is_selected)(payload, page)
+    except KeyError:
+        lines = text_of(payload, page)
+    return joined(lines)
 
 
 def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json, Page], list[str]]:
@@ -82,5 +68,4 @@ def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json
         return gate.preview_lines
     if gate.is_batch(payload):
         return gate.batch_lines
-    look, needed = _LOOKS.get(operation, (text_of, ()))
-    return look if all(name in payload for name in needed) else text_of
+    return _LOOKS.get(operation, text_of)

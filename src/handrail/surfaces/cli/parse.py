@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from handrail.contract.redaction import is_secret_name
 from handrail.contract.suggest import nearest
 from handrail.surfaces.cli import _table
 from handrail.surfaces.cli.values import Problem, Reference, Value, label_of, several_given, shown, value_of
@@ -154,9 +155,14 @@ def _take_word(reading: _Reading, word: str) -> None:
 
 
 def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value: bool) -> int:
-    """Report an unknown flag; how many arguments it takes with it."""
+    """Report an unknown flag; how many arguments it takes with it.
+
+    After a telling name stands what must not be shown as a word too many.
+    """
+    is_before_word = bool(rest) and not rest[0].startswith("-") and not has_value
+    is_telling = is_before_word and is_secret_name(name)
     if reading.lost_at:
-        return 1  # it may well belong to the command that was meant
+        return 2 if is_telling else 1  # it may well belong to the command that was meant
     elsewhere = {param["flag"]: param for row in _table.COMMANDS.values() for param in row["params"]}
     if reading.command is None and name in elsewhere:
         reading.problems.append(
@@ -166,14 +172,21 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
         )
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
         return 2 if takes_next else 1
-    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else nearest(name, reading.known)
+    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else nearest(name, _offered(reading))
     label = name if name.isascii() and name.isprintable() else shown(name)
     reading.problems.append(
         Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
     )
     has_positions = reading.command is None or any(param["position"] for param in reading.command["params"])
-    is_value = bool(rest) and not rest[0].startswith("-") and not has_value and not has_positions
-    return 2 if is_value else 1
+    return 2 if is_telling or (is_before_word and not has_positions) else 1
+
+
+def _offered(reading: _Reading) -> list[str]:
+    """The flags that may be proposed: all of them until the command is known, then what it takes."""
+    if reading.command is None:
+        return list(reading.known)
+    own = [param["flag"] for param in reading.command["params"] if param["flag"]]
+    return [*own, *reading.command["globals"]]
 
 
 def _report_unknown_command(reading: _Reading) -> None:

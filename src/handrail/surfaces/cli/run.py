@@ -241,10 +241,11 @@ def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Ou
             if isinstance(line, Success | Failure):
                 outcome = line
                 break
-            trouble = process.deliver_line(encode_line(stream_line(line.data)))
+            with process.shielded():  # a line that is written is counted, whatever arrives meanwhile
+                trouble = process.deliver_line(encode_line(stream_line(line.data)))
+                count += trouble is None
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
-            count += 1
     except Interrupted as stop:
         outcome = stopped(stop)
     assert outcome is not None, "a stream ends with its outcome"

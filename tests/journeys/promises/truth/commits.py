@@ -38,6 +38,11 @@ PROMISES: tuple[Promise, ...] = (
         says="Every operation works under every disclosure flag that it offers, by execution.",
     ),
     Promise(
+        "disclosure.text",
+        source="truth, R24",
+        says="Text is a format like the others: every command answers in it under every disclosure flag.",
+    ),
+    Promise(
         "disclosure.budgets",
         source="truth, R24",
         says="A budget reduces an answer and holds, or is refused with the least value that works.",

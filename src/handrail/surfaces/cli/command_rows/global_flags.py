@@ -27,7 +27,7 @@ GLOBAL_FLAGS = (
         flag="--fields",
         kind="text",
         value="a,b.c",
-        text="Only these fields; on a list, of each item. Ids and paging keys are always kept.",
+        text="Only these fields; of a list, in each item. Ids, paging keys and a write's minimal level stay.",
     ),
     GlobalFlag(
         flag="--expand",

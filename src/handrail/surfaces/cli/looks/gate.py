@@ -23,12 +23,13 @@ _APART = frozenset({"steps", "steps_total", "next_offset"})
 def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What would change, one block each, and the line that does it."""
     preview = payload["preview"]
+    changes = preview.get("changes", [])
     if preview["unchanged"]:
-        reasons = [line for change in preview["changes"] for line in _change(change, page)]
+        reasons = [line for change in changes for line in _change(change, page)]
         told = [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
-        return [*told, *_texts(preview["changes"], page)]
+        return [*told, *_texts(changes, page)]
     lines = [f"Would {one_line(preview['action'])}:"]
-    for change in preview["changes"]:
+    for change in changes:
         lines += _change(change, page)
     rows = [
         ("Reach", one_line(preview["blast_radius"])),
@@ -37,7 +38,7 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
     confirm = one_line(payload.get("confirm_token", ""))
     return [
         *lines,
-        *_texts(preview["changes"], page),
+        *_texts(changes, page),
         "",
         *as_aligned(rows, page.width),
         "",

@@ -18,7 +18,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for check in payload["checks"]:
         head = f"{_MARKS.get(check['status'], check['status'])}  {check['check']:<{room}}  "
         indent = " " * len(head)
-        first, *rest = wrapped(one_line(check["message"]), page.width - len(head))
+        first, *rest = wrapped(one_line(check.get("message", "")), page.width - len(head))
         lines += [head + first, *(indent + line for line in rest)]
         if check.get("fix"):
             lines += _fix(for_people(one_line(check["fix"])), page, indent)
@@ -153,7 +153,7 @@ def _command(command: dict[str, Json], page: Page) -> list[str]:
     lines += (
         wrapped(f"Reach: {one_line(command['blast_radius'])}", page.width) if command["blast_radius"] else []
     )
-    rows = [(one["flag"] or one["name"], _param(one)) for one in command["params"]]
+    rows = [(one.get("flag") or one["name"], _param(one)) for one in command["params"]]
     lines += ["", *as_aligned(rows, page.width)] if rows else []
     lines += ["", "Global flags:", *wrapped(" ".join(command["global_flags"]), page.width, INDENT)]
     lines += ["", "Examples:", *(f"{INDENT}{one_line(one)}" for one in command["examples"])]

@@ -68,19 +68,24 @@ def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
     calls = [
         ("Go on there", current and current["nextCall"]["params"]),
         ("Go back there", left and left["nextCall"]["params"]),
-        *_options(pending),
-        ("When done", _reporting(reply, "ackToken")),
-        ("When corrected", _reporting(reply, "retryAckToken")),
+        *_following(reply, pending),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
     ]
     return [(label, called({"params": params})) for label, params in calls if params]
 
 
-def _reporting(reply: dict[str, Json], name: str) -> Json:
-    """The offered call with what it must bring, if this token is the one that reports; placeholders stay."""
-    token, call = reply.get(name), reply.get("nextCall") or {}
-    is_offered = call.get("params", {}).get("ackToken") == token
-    return token and (call["params"] if is_offered else {"ackToken": token})
+def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
+    """The whole next call, or one for each option of a choice; what it has to bring stands in its frame."""
+    call = reply.get("nextCall") or {"params": {}}
+    choices = pending.get("choices", []) if isinstance(pending, dict) else []
+    labels = {choice["id"]: one_line(choice["label"]) for choice in choices}
+    options = [
+        (f"To choose {labels.get(one['id'], one['id'])}", one["params"]) for one in call.get("options", [])
+    ]
+    if options or "ackToken" not in call["params"]:  # a call that only reads is shown for lost context
+        return options
+    label = "When corrected" if reply.get("kind") == "blocked" else "When done"
+    return [(label, call["params"])]
 
 
 def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str]:
@@ -156,12 +161,6 @@ def _spoken(fix: str) -> str:
 def _shown(example: Json) -> list[str]:
     text = msgspec.json.format(msgspec.json.encode(example), indent=2).decode()
     return [INDENT + line for line in lines_of(text)]
-
-
-def _options(pending: Json) -> list[tuple[str, Json]]:
-    """The calls that answer a choice, one per option."""
-    choices = pending.get("choices", []) if isinstance(pending, dict) else []
-    return [(f"To choose {one_line(choice['label'])}", {"ackToken": choice["token"]}) for choice in choices]
 
 
 def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
