@@ -16,7 +16,7 @@ GLOBALS: tuple[ParamHelp, ...] = (
     {"name": "--json", "value": "", "choices": (), "is_required": False, "environment": "", "text": "The same as --format json."},
     {"name": "--human", "value": "", "choices": (), "is_required": False, "environment": "", "text": "The same as --format text."},
     {"name": "--envelope", "value": "cli|lafs", "choices": ("cli", "lafs"), "is_required": False, "environment": "HANDRAIL_ENVELOPE", "text": "Dialect of the JSON document, cli by default. Exit statuses are the same."},
-    {"name": "--fields", "value": "a,b.c", "choices": (), "is_required": False, "environment": "", "text": "Only these fields; on a list, of each item. Ids and paging keys are always kept."},
+    {"name": "--fields", "value": "a,b.c", "choices": (), "is_required": False, "environment": "", "text": "Only these fields; of a list, in each item. Ids, paging keys and a write's minimal level stay."},
     {"name": "--expand", "value": "a,b", "choices": (), "is_required": False, "environment": "", "text": "Parts that are left out unless asked for; `expand` of the command in `reference` names them."},
     {"name": "--field", "value": "NAME", "choices": (), "is_required": False, "environment": "", "text": "One value as plain text, without an envelope."},
     {"name": "--mvi", "value": "minimal|standard|full", "choices": ("minimal", "standard", "full"), "is_required": False, "environment": "", "text": "How much is told, standard by default."},
@@ -392,7 +392,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--compact", "--quiet", "--dry-run", "--confirm", "--dangerous", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session delete --ids SESSION_ID --dangerous --dry-run --compact", "handrail session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN --compact"),
-        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_NOT_FOUND", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "SESSION_LOCKED", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_CONFIG", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_VALIDATION", "E_CONFIRMATION_REQUIRED", "E_CONFLICT", "SESSION_LOCKED", "KEYRING_INVALID", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_FORBIDDEN", "E_CONFIG", "E_USAGE", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "ledger show": {
         "path": "ledger show",
