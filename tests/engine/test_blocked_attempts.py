@@ -153,12 +153,12 @@ def test_a_retry_takes_over_what_came_before_and_its_own_parts_win() -> None:
     assert recorded["extra"].body == {"kind": "extra", "n": 1}
 
 
-def test_nothing_is_taken_over_from_behind_a_checkpoint_or_a_step() -> None:
+def test_a_checkpoint_keeps_what_the_attempts_before_it_brought() -> None:
     log = asking()
     blocked = log.report(log.start(), work(notes="n"))
     saved = log.checkpoint(blocked)
 
-    assert kept_of(log, saved) == Kept()
+    assert kept_of(log, saved) == Kept(notes="n")
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,9 @@ def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
 def test_each_change_leaves_the_rest_as_it_was() -> None:
     preferences = Preferences(autonomy="guided", risk_policy="balanced")
 
-    held = with_preferences(with_context(NOTHING_INHERITED, {"a": 1}), preferences, 4)
+    held = with_preferences(with_context(NOTHING_INHERITED, {"a": 1}), preferences)
 
-    assert (held.context, held.preferences, held.preferences_index) == ({"a": 1}, preferences, 4)
+    assert (held.context, held.preferences) == ({"a": 1}, preferences)
     assert NOTHING_INHERITED.context == {}
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.inputs import corrected, described, fits, problems_at_start, problems_of_change
+from handrail.engine.inputs import (
+    corrected,
+    described,
+    fits,
+    is_no_answer,
+    problems_at_start,
+    problems_of_change,
+)
 from handrail.workflows.compiled import InputSpec, InputType
 
 INPUTS = {
@@ -57,24 +64,35 @@ def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
-        ({}, {"size": "Small", "count": 1}),
+        ({}, {"size": "…", "count": "…"}),
         ({"size": "larg", "count": "7"}, {"size": "Large", "count": 7}),
-        ({"size": 4, "count": "many", "keep": "me"}, {"size": "Small", "count": 1, "keep": "me"}),
+        ({"size": 4, "count": "many", "keep": "me"}, {"size": "…", "count": "…", "keep": "me"}),
     ],
 )
-def test_the_corrected_context_fits(context: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(
+    context: dict[str, Any], expected: dict[str, Any]
+) -> None:
     keys = {problem.key for problem in problems_at_start(INPUTS, context)}
 
     fixed = corrected(INPUTS, context, keys)
 
     assert fixed == expected
-    assert problems_at_start(INPUTS, fixed) == []
 
 
-def test_a_made_up_text_shows_that_it_is_made_up() -> None:
-    inputs = {"ticket": InputSpec(type="string", required=True)}
+@pytest.mark.parametrize("said", ["", "  ", "\t\n"])
+@pytest.mark.parametrize("kind", ["string", "any"])
+def test_a_required_text_that_says_nothing_is_a_problem(kind: InputType, said: str) -> None:
+    inputs = {"ticket": InputSpec(type=kind, required=True), "note": InputSpec(type=kind)}
 
-    assert corrected(inputs, {}, {"ticket"}) == {"ticket": "<ticket>"}
+    found = [problems_at_start(inputs, {"ticket": said, "note": said})]
+    found.append(problems_of_change(inputs, {"ticket": said, "note": said}))
+
+    assert [[(one.key, one.problem) for one in problems] for problems in found] == [[("ticket", "empty")]] * 2
+
+
+@pytest.mark.parametrize("value", [0, False, "0", [""], {"a": None}])
+def test_a_value_that_says_something_is_an_answer(value: Any) -> None:
+    assert is_no_answer(value) is False
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def line_of(count: int) -> History:
         Inherited(context={"b": 2}),
         Inherited(context={"b": 2, "a": 1}),
         Inherited(context={"a": 1, "b": 3}, seen={"git_branch": "main"}),
-        Inherited(context={"a": 1, "b": 2, "c": 3}, artifacts={"k": {"x": 1}}, preferences_index=4),
+        Inherited(context={"a": 1, "b": 2, "c": 3}, artifacts={"k": {"x": 1}}),
     ],
 )
 def test_a_node_that_lacks_reorders_or_changes_what_its_parent_has_comes_back_exactly(

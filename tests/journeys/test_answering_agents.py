@@ -67,11 +67,26 @@ def drive(runtime: Runtime, workflow_id: str, mode: str) -> Driven:
 
 
 def begun(runtime: Runtime, workflow_id: str, mode: str) -> Rendered:
-    """The start; refused for want of inputs, the agent makes the corrected one that it is offered."""
+    """The start; refused for want of inputs, the agent fills in the one that it is offered."""
     first = tool_call(runtime, "start_workflow", workflowId=workflow_id, preferences={"autonomy": mode})
     if not first.is_error:
         return first
-    return tool_call(runtime, "start_workflow", **first.structured["details"]["next_call"]["params"])
+    details = first.structured["details"]
+    params = details["next_call"]["params"]
+    expected = {row["param"].removeprefix("context."): row["expected"] for row in details["problems"]}
+    given = {
+        name: given_for(expected[name]) if value == PLACEHOLDER else value
+        for name, value in params["context"].items()
+    }
+    return tool_call(runtime, "start_workflow", **params | {"context": given})
+
+
+def given_for(expected: str) -> Any:
+    """A value such as the refusal expects."""
+    if expected.startswith("one of "):
+        return expected.removeprefix("one of ").partition(",")[0].partition(":")[0]
+    kinds: dict[str, Any] = {"type array": [], "a list": [], "type object": {}, "type integer": 1}
+    return next((value for kind, value in kinds.items() if kind in expected), "something")
 
 
 def report_on(reply: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +120,10 @@ def made_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, A
     named = [one for one in alike if one.get("assessmentId") == frame.get("assessmentId")]
     example = (named or alike or [{}])[-1] | {"decision": "stop"}
     known = {key: value for key, value in frame.items() if PLACEHOLDER not in str(value)}
-    return {key: value for key, value in example.items() if key in alike_keys(alike)} | known
+    own = {
+        key: "In its own words." if str(value).startswith("<") else value for key, value in example.items()
+    }
+    return {key: value for key, value in own.items() if key in alike_keys(alike)} | known
 
 
 def alike_keys(alike: list[dict[str, Any]]) -> set[str]:

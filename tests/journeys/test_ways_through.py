@@ -53,7 +53,10 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
 
     failure = refusal(runtime, "run.start", workflowId=workflow_id, context=context)
     assert failure.next_call is not None
-    reply = answer(runtime, failure.next_call.operation, **failure.next_call.params)
+    offered = failure.next_call
+    literal = refusal(runtime, offered.operation, **offered.params)
+    given = offered.params | {"context": offered.params["context"] | {"files": []}}
+    reply = answer(runtime, offered.operation, **given)
 
     assert failure.kind.code == "VALIDATION_ERROR"
     assert {problem["param"]: problem["problem"] for problem in failure.details["problems"]} == {
@@ -66,8 +69,9 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
         "size": "Large",
         "depth": 2,
         "anything": "goes",
-        "files": [],
+        "files": "…",
     }
+    assert literal.details["problems"][0]["param"] == "context.files"
     assert reply["pending"]["stepId"] == "do"
 
 

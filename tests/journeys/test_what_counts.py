@@ -84,9 +84,10 @@ def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
 ) -> None:
     first = begun(runtime, step("a", output={"contractRef": contract.id}), step("b"))
 
-    blocked = sent(runtime, first["ackToken"], contract.example | {"kind": kind})
-    again = sent(runtime, first["ackToken"], contract.example | {"kind": kind})
-    after = sent(runtime, blocked["retryAckToken"], contract.example)
+    example = contract.example | ({"answer": "Yes."} if contract.id.endswith("user_input") else {})
+    blocked = sent(runtime, first["ackToken"], example | {"kind": kind})
+    again = sent(runtime, first["ackToken"], example | {"kind": kind})
+    after = sent(runtime, blocked["retryAckToken"], example)
 
     (blocker,) = blocked["blockers"]
     assert (blocked["kind"], blocker["code"]) == ("blocked", "MISSING_REQUIRED_OUTPUT")

@@ -9,16 +9,24 @@ import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.vocabulary import Autonomy
-from handrail.engine.arriving import arrival
+from handrail.engine.arriving import arrival, unasked_confirmation
 from handrail.engine.assess import Verdict, assess
 from handrail.engine.events import GapRecorded
+from handrail.engine.facts import inside_loops, with_report
 from handrail.engine.judged import Place
 from handrail.engine.navigate import Move, deciding_loop, next_move
-from handrail.engine.reasons import Block, Proceed, Reason, WorkflowStep, consequence
+from handrail.engine.reasons import Block, Blocker, Proceed, Reason, WorkflowStep, blocker_of, consequence
 from handrail.engine.state import Running
 from handrail.engine.work import NOTHING_KEPT, Kept
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent knew when it did a step: what held then, and why attempts right before were blocked."""
+
+    facts: Facts
+    blockers: tuple[Blocker, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,14 +52,20 @@ def answer_to(
     option: int | None,
     kept: Kept = NOTHING_KEPT,
     gaps: tuple[str, ...] | None = None,
+    shown: Shown | None = None,
 ) -> Answer:
     """Judge a report. `facts` hold with the report's own context applied.
 
-    `kept` is what blocked attempts right before brought, `gaps` are the ids of those recorded on the branch.
+    `kept` is what was brought for the step before, `gaps` are the ids of those recorded on the branch,
+    `shown` is what the agent was told; without it every confirmation counts as given (a simulation).
     """
     place = place_of(workflow, state, leaf, gaps)
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts)
-    outcome = consequence(verdict.reasons, autonomy)
+    reasons = verdict.reasons
+    if shown is not None and autonomy == "guided":
+        after = with_report(workflow, facts, state, {}, verdict.artifacts)
+        reasons = (*reasons, *_unasked(workflow, state, leaf, shown, after))
+    outcome = consequence(reasons, autonomy)
     match leaf:
         case Step() | Action():
             return Answer(verdict=verdict, outcome=outcome, context=context)
@@ -69,6 +83,15 @@ def answer_to(
             )
         case never:
             assert_never(never)
+
+
+def _unasked(
+    workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: Shown, after: Facts
+) -> list[Reason]:
+    """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""
+    before, after = (inside_loops(workflow, state, facts) for facts in (shown.facts, after))
+    found = unasked_confirmation(workflow, leaf, before, after)
+    return [reason for reason in found if blocker_of(reason) not in shown.blockers]
 
 
 def place_of(

@@ -9,7 +9,7 @@ from handrail.engine.events import GapRecorded
 from handrail.engine.mode_words import asks_user_first
 from handrail.engine.navigate import ExitedLoop, Move, loop_named
 from handrail.engine.passing_by import loops_cut_short
-from handrail.engine.reasons import ContextKey, Reason, ReasonName, fitting
+from handrail.engine.reasons import ContextKey, Reason, ReasonName, WorkflowStep, fitting
 from handrail.workflows.compiled import CompiledWorkflow, ForEach, Leaf, Step
 from handrail.workflows.conditions import Facts, holds
 
@@ -27,6 +27,23 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
         return False
     wanted = leaf.require_confirmation
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
+
+
+def unasked_confirmation(workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts) -> list[Reason]:
+    """That a report itself makes a confirmation necessary, which nobody was told of when the step was shown.
+
+    Both facts include the loops' values; those after it have the whole report applied.
+    """
+    if needs_confirmation(workflow, leaf, before) or not needs_confirmation(workflow, leaf, after):
+        return []
+    return [
+        Reason(
+            name="user_only_dependency:needs_user_approval",
+            pointer=WorkflowStep(step_id=leaf.id),
+            message=f"What this report brings makes {leaf.id} one that the user confirms; nobody asked yet.",
+            fix="Show the user what you did and ask for the confirmation, then make the call in nextCall.",
+        )
+    ]
 
 
 def arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
@@ -66,13 +83,16 @@ def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
 
 
 def not_asked(
-    workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, facts: Facts
+    workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts
 ) -> tuple[GapRecorded, ...]:
-    """What a mode that asks would have asked the user here. `facts` include the loops' values."""
+    """What a mode that asks would have asked the user here, before the step was done or after its report.
+
+    Both facts include the loops' values.
+    """
     if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
         return ()
     gaps: list[tuple[ReasonName, str]] = []
-    if needs_confirmation(workflow, leaf, facts):
+    if any(needs_confirmation(workflow, leaf, facts) for facts in (before, after)):
         summary = f"The user did not confirm {leaf.id}."
         gaps.append(("user_only_dependency:needs_user_approval", summary))
     if asks_user_first(leaf.prompt):

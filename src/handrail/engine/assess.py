@@ -185,6 +185,7 @@ def _unknown(seen: CapabilityObserved) -> Reason:
         pointer=CapabilityPointer(capability=seen.capability),
         message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
         fix="Try it once and report available or unavailable, with provenance probe_step.",
+        capability=seen.capability,
     )
 
 
@@ -193,9 +194,10 @@ def _unavailable(seen: CapabilityObserved) -> Reason:
         name="capability_missing:required_capability_unavailable",
         pointer=CapabilityPointer(capability=seen.capability),
         message=f"This workflow needs {seen.capability}, and it is not available here.",
-        fix="Ask the user to enable it, try it, then read this step again with the stateToken and report "
-        "it as available.",
+        fix="Ask the user to enable it. Then make the call in nextCall, try it, and send what you see in the "
+        "observation that its reply frames.",
         is_retryable=False,
+        capability=seen.capability,
     )
 
 

@@ -16,10 +16,10 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import AttemptId, RunId, SessionId, WorkflowHash, first_node_of, node_after
 from handrail.contract.outcome import Fault
 from handrail.contract.vocabulary import ObservationKey, SourceKind
-from handrail.engine.answering import answer_to, place_of, way_after
+from handrail.engine.answering import Shown, answer_to, place_of, way_after
 from handrail.engine.arriving import missing_lists, not_asked
 from handrail.engine.assess import Verdict, assess_progress
-from handrail.engine.endings import settling_gaps, unverified_gaps
+from handrail.engine.endings import settled_by_observation, settled_by_verification, unverified_gaps
 from handrail.engine.events import (
     CloseReason,
     ContextSet,
@@ -59,9 +59,10 @@ from handrail.engine.plans.writing import (
 )
 from handrail.engine.preferences import DEFAULT_PREFERENCES, change_at_start, changed, preferences_after
 from handrail.engine.reasons import Block, ContextKey, Proceed, fitting
+from handrail.engine.requirements import asked_kinds
 from handrail.engine.state import Complete, Running
-from handrail.engine.work import WorkDone, kept_before
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.engine.work import WorkDone, blockers_before, kept_before
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
@@ -146,7 +147,9 @@ def decide_advance(
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
-    kept = kept_before(history, node, partial(subject_of, place), kept_notes)
+    _check_choice(leaf, work)
+    kept = kept_before(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
+    held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     answer = answer_to(
         workflow,
@@ -160,6 +163,7 @@ def decide_advance(
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
+        shown=Shown(facts=held, blockers=blockers_before(history, node)),
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
@@ -168,14 +172,19 @@ def decide_advance(
     way = way_after(workflow, node.state, answer.verdict, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt)
-    before = inside_loops(workflow, node.state, facts_at(history, workflow, node.node_id))
+    before, after = (inside_loops(workflow, node.state, one) for one in (held, facts))
     is_end = isinstance(way.move.state, Complete)
     ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
     accepted = Accepted(
         verdict=answer.verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
-        disclosed=(*not_asked(workflow, leaf, autonomy, before), *way.gaps, *ending),
+        disclosed=(
+            *not_asked(workflow, leaf, autonomy, before, after),
+            *way.gaps,
+            *settled_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
+            *ending,
+        ),
         option_id=answer.option_id,
     )
     return plan_advance(history, node, attempt_id, work, accepted, seen, salt)
@@ -200,7 +209,9 @@ def decide_checkpoint(
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, workflow, node, work)
     is_over = isinstance(node.state, Complete)
-    settled = settling_gaps(_gaps_on_the_way(history, node), verdict.artifacts) if is_over else []
+    settled = settled_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
+    if is_over:
+        settled += settled_by_verification(_gaps_on_the_way(history, node), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -241,6 +252,31 @@ def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: Wo
     if verdict.issues:
         raise _unfit(verdict)
     return verdict
+
+
+def _check_choice(leaf: Leaf, work: WorkDone) -> None:
+    """What an option sets cannot be sent otherwise in the same call.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    if not isinstance(leaf, Choice) or work.option is None:
+        return
+    chosen = leaf.options[work.option]
+    wrong = [
+        name for name, value in chosen.sets.items() if name in work.context and work.context[name] != value
+    ]
+    if not wrong:
+        return
+    problems = [
+        {
+            "param": f"context.{name}",
+            "problem": f"the option {chosen.id} sets it, to another value",
+            "expected": "nothing here, or the token of the option that sets it so",
+        }
+        for name in wrong
+    ]
+    message = f"context.{wrong[0]}: {problems[0]['problem']}; nothing was stored."
+    raise Fault(VALIDATION_ERROR, fitting(message), details={"problems": problems})
 
 
 def _unfit(verdict: Verdict) -> Fault:

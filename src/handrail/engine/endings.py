@@ -1,12 +1,13 @@
-"""How a run ends that did not verify what it did: not as plain complete. Pure."""
+"""How a run ends that did not verify what it did, and what settles a gap without a word about it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from handrail.contract.canonical import digest
-from handrail.engine.events import Artifact, GapRecorded
-from handrail.engine.reported import VERIFICATION_REPORT
+from handrail.engine.events import Artifact, CapabilityObserved, GapRecorded
+from handrail.engine.reported import VERIFICATION_REPORT, contradictions
 from handrail.workflows.conditions import Facts
 
 UNVERIFIED = "verification"
@@ -23,10 +24,10 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
     own = [artifact.body for artifact in artifacts if _is_verification(artifact)]
     last = facts.artifacts.get(VERIFICATION_REPORT)
     reports = own or ([dict(last)] if last is not None else [])
-    failing = [report for report in reports if report.get("verdict") != PASSED]
+    failing = [report for report in reports if not _is_passed(report)]
     if not failing:
         return []
-    verdict = "failed" if any(report.get("verdict") == "failed" for report in failing) else "incomplete"
+    verdict = "incomplete" if all(report.get("verdict") == "incomplete" for report in failing) else "failed"
     return [
         GapRecorded(
             gap_id=UNVERIFIED,
@@ -38,11 +39,31 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
     ]
 
 
-def settling_gaps(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+def settled_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
     """What a verification that passed after the end settles, of the gaps on its branch."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
-    if not reports or any(report.body.get("verdict") != PASSED for report in reports):
+    if not reports or not all(_is_passed(report.body) for report in reports):
         return []
+    evidence = tuple(report.digest for report in reports)
+    return _settling(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
+
+
+def settled_by_observation(
+    gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
+) -> list[GapRecorded]:
+    """What seeing that a capability works settles, of the gaps on its branch; a claim settles none."""
+    works: dict[str, str] = {
+        seen.capability: f"{seen.capability} was tried and works."
+        for seen in observed
+        if seen.status == "available" and seen.provenance != "manual_claim"
+    }
+    return _settling(gaps(), works) if works else []
+
+
+def _settling(
+    gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
+) -> list[GapRecorded]:
+    """Open gaps whose id ends in one of these names, each settled by link with the words beside it."""
     told = list(gaps)
     settled = {gap.resolves_gap_id for gap in told}
     return [
@@ -50,12 +71,13 @@ def settling_gaps(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) ->
             gap_id="",
             severity="info",
             reason="reported",
-            summary="A later verification passed.",
+            summary=summary,
             resolves_gap_id=gap.gap_id,
-            evidence_refs=tuple(report.digest for report in reports),
+            evidence_refs=evidence,
         )
         for gap in told
-        if is_of_ending(gap) and gap.gap_id not in settled
+        for name, summary in by_name.items()
+        if gap.gap_id.endswith(f"_{name}") and gap.gap_id not in settled
     ]
 
 
@@ -67,3 +89,8 @@ def is_of_ending(gap: GapRecorded) -> bool:
 def _is_verification(artifact: Artifact) -> bool:
     """Only what was found valid counts."""
     return artifact.kind == VERIFICATION_REPORT and bool(artifact.contract_ref)
+
+
+def _is_passed(report: dict[str, Any]) -> bool:
+    """Whether a report says so and nothing in it says otherwise; an older log may hold one that does."""
+    return report.get("verdict") == PASSED and not contradictions(VERIFICATION_REPORT, report)

@@ -198,7 +198,7 @@ class _Folding:
                 else:
                     self._attach(scope.node_id, preferences=effective)
                     held = self._inherited[scope.node_id]
-                    self._inherited[scope.node_id] = with_preferences(held, effective, record.index)
+                    self._inherited[scope.node_id] = with_preferences(held, effective)
             case ValidationPerformed() as performed:
                 self._add(scope.node_id, "validations", performed)
             case CapabilityObserved() as observed:

@@ -10,6 +10,8 @@ from handrail.workflows.compiled import Gate, Step
 
 ANY_LEVEL = "<level>"
 """Stands for the level of a dimension that declares none."""
+ANY_RATIONALE = "<what each level rests on>"
+"""Stands for the agent's own reasons."""
 
 
 def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
@@ -53,7 +55,7 @@ def assessment_example(gate: Gate) -> dict[str, Any]:
         "kind": ASSESSMENT,
         "assessmentId": gate.assessment_id,
         "dimensions": dimensions,
-        "rationale": "<what each level rests on>",
+        "rationale": ANY_RATIONALE,
     }
 
 

@@ -31,7 +31,6 @@ class Inherited(msgspec.Struct, frozen=True, kw_only=True):
     decisions: dict[str, Decided] = {}
     """By loop id; under the empty id, one that named no loop."""
     preferences: Preferences | None = None
-    preferences_index: int = -1
     seen: dict[str, str] = {}
     """What was observed on the way, where it differs from the start of the run."""
 
@@ -58,8 +57,8 @@ def with_artifact(
     return msgspec.structs.replace(taken, decisions={**held.decisions, told.loop_id: decided})
 
 
-def with_preferences(held: Inherited, preferences: Preferences, index: int) -> Inherited:
-    return msgspec.structs.replace(held, preferences=preferences, preferences_index=index)
+def with_preferences(held: Inherited, preferences: Preferences) -> Inherited:
+    return msgspec.structs.replace(held, preferences=preferences)
 
 
 def with_seen(held: Inherited, key: str, value: str) -> Inherited:

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.suggest import edits, nearest
+from handrail.engine.skeleton import TO_FILL_IN
 from handrail.workflows.compiled import InputSpec, InputType
 
 _SHORT, _LONG = 4, 8
@@ -22,14 +23,19 @@ class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
     expected: str
 
 
+def is_no_answer(value: Any) -> bool:
+    """Whether a value says nothing, where something has to be said: blank text, an empty list or object."""
+    return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
+
+
 def problems_at_start(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     """What a start lacks or gets wrong. Keys that nobody declared pass."""
     missing = [
         InputProblem(key=name, problem="missing", expected=described(spec))
         for name, spec in inputs.items()
-        if spec.required and spec.default is msgspec.UNSET and context.get(name) is None
+        if _must_be_sent(spec) and context.get(name) is None
     ]
-    return missing + _wrong(inputs, context)
+    return missing + _blank(inputs, context) + _wrong(inputs, context)
 
 
 def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
@@ -37,9 +43,23 @@ def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
     deleted = [
         InputProblem(key=name, problem="cannot be deleted", expected=described(spec))
         for name, spec in inputs.items()
-        if name in delta and delta[name] is None and spec.required and spec.default is msgspec.UNSET
+        if name in delta and delta[name] is None and _must_be_sent(spec)
     ]
-    return deleted + _wrong(inputs, delta)
+    return deleted + _blank(inputs, delta) + _wrong(inputs, delta)
+
+
+def _must_be_sent(spec: InputSpec) -> bool:
+    return spec.required and spec.default is msgspec.UNSET
+
+
+def _blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    """Required text that says nothing. An empty list or object can be what there is."""
+    return [
+        InputProblem(key=name, problem="empty", expected=described(spec))
+        for name, spec in inputs.items()
+        if _must_be_sent(spec) and isinstance(context.get(name), str) and is_no_answer(context[name])
+        if not spec.enum and spec.type in ("string", "any")
+    ]
 
 
 class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +89,11 @@ def _is_nearly(key: str, name: str) -> bool:
 
 
 def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:
-    """The context with a fitting value for each of these keys."""
+    """The context with a fitting value for each of these keys, or the mark where nobody knows one."""
     fixed = dict(context)
     for name in inputs:
         if name in keys:
-            fixed[name] = _suggested(name, inputs[name], context.get(name))
+            fixed[name] = _suggested(inputs[name], context.get(name))
     return fixed
 
 
@@ -132,25 +152,19 @@ def _same(left: Any, right: Any) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _suggested(name: str, spec: InputSpec, given: Any) -> Any:
+def _suggested(spec: InputSpec, given: Any) -> Any:
+    """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
     if spec.default is not msgspec.UNSET:
         return spec.default
     if spec.enum:
         words = {value.lower(): value for value in spec.enum if isinstance(value, str)}
-        near = nearest(str(given), words, 1) if isinstance(given, str) else []
-        return words[near[0]] if near else spec.enum[0]
+        near = nearest(given, words, 1) if isinstance(given, str) else []
+        return words[near[0]] if near else TO_FILL_IN
     if isinstance(given, str) and spec.type in ("integer", "number", "boolean"):
         converted = _converted(spec.type, given)
         if converted is not None:
             return converted
-    placeholders: dict[InputType, Any] = {
-        "integer": 1,
-        "number": 1,
-        "boolean": True,
-        "array": [],
-        "object": {},
-    }
-    return placeholders.get(spec.type, f"<{name}>")
+    return TO_FILL_IN
 
 
 def _converted(kind: InputType, given: str) -> Any:

@@ -13,6 +13,7 @@ from handrail.contract.canonical import digest
 from handrail.engine.artifact_kinds import Misnamed, contract_for, full_kind, misnamed
 from handrail.engine.events import Artifact
 from handrail.engine.gates import gate_of, misfits
+from handrail.engine.inputs import is_no_answer
 from handrail.engine.navigate import deciding_loop, open_loops
 from handrail.engine.reasons import Issue, fitting
 from handrail.engine.reported import (
@@ -21,9 +22,11 @@ from handrail.engine.reported import (
     GAP,
     LOOP_CONTROL,
     SHAPES,
+    USER_INPUT,
     Judgement,
     LoopDecision,
     ReportedGap,
+    contradictions,
     needed_members,
     read_as,
     trouble_with,
@@ -160,6 +163,10 @@ def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[
         judgement = read_as(Judgement, body)
         gate = gate_of(place.step, judgement.assessment_id) if judgement is not None else None
         found = misfits(gate, judgement) if gate is not None and judgement is not None else []
+    elif kind == USER_INPUT:
+        found = [("/answer", "is empty")] if is_no_answer(body.get("answer")) else []
+    else:
+        found = contradictions(kind, body)
     return [
         Issue(contract_ref=ref, pointer=pointer, message=fitting(message, ISSUE_BYTES))
         for pointer, message in found

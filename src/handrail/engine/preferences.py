@@ -1,6 +1,7 @@
 """Which preferences hold at a node, and when a mode goes beyond what the author calls safe. Pure.
 
-Preferences follow lineage like context, so replaying an older node replays its preferences.
+Preferences follow lineage like context. A change reaches the places where work stood when it was made, and
+what follows them; whoever goes back to an older node works there in the preferences of that node.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TypeVar, get_args
 from handrail.contract.ids import NodeId
 from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta
-from handrail.engine.history import History
+from handrail.engine.history import History, steps_after
 from handrail.workflows.compiled import CompiledWorkflow
 
 _Level = TypeVar("_Level", Autonomy, RiskPolicy)
@@ -25,7 +26,7 @@ _RISK: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
 def preferences_at(history: History, node_id: NodeId) -> Preferences:
     """The preferences in force at a node."""
-    return _recorded(history, node_id)[0]
+    return history.inherited[node_id].preferences or DEFAULT_PREFERENCES
 
 
 def preferences_after(history: History, node_id: NodeId) -> Preferences:
@@ -54,10 +55,15 @@ def change_at_start(
 
 
 def change_since(history: History, node_id: NodeId, change_id: str) -> PreferencesChanged | None:
-    """What a child of this node takes over: a baseline set after the node got its preferences."""
-    held, since = _recorded(history, node_id)
-    baseline = history.baseline
-    if baseline is None or baseline.index <= since or baseline.preferences == held:
+    """What a child of this node takes over: a baseline that was set while work stood at the node.
+
+    EXEC "Node-attached effective preferences": going back does not bring what is configured today.
+    """
+    held, baseline = preferences_at(history, node_id), history.baseline
+    if baseline is None or baseline.preferences == held:
+        return None
+    node = history.nodes[node_id]
+    if baseline.index < node.index or any(step.index > node.index for step in steps_after(history, node_id)):
         return None
     wanted = baseline.preferences
     delta = PreferencesDelta(
@@ -83,11 +89,6 @@ def safest_highest(workflow: CompiledWorkflow, preferences: Preferences) -> Pref
         risk_policy=_lower(_RISK, preferences.risk_policy, most.risk_policy),
     )
     return None if within == preferences else within
-
-
-def _recorded(history: History, node_id: NodeId) -> tuple[Preferences, int]:
-    held = history.inherited[node_id]
-    return held.preferences or DEFAULT_PREFERENCES, held.preferences_index
 
 
 def _lower(order: tuple[_Level, ...], wanted: _Level, most: _Level | None) -> _Level:

@@ -18,8 +18,9 @@ from handrail.contract.vocabulary import Autonomy
 from handrail.engine.asking import Ask
 from handrail.engine.history import History, Node, path_to
 from handrail.engine.mode_words import in_mode, told_once
-from handrail.engine.navigate import leaf_at, loop_named
+from handrail.engine.navigate import deciding_loop, leaf_at, loop_named, open_loops
 from handrail.engine.note_rules import rule_words
+from handrail.engine.reported import LOOP_CONTROL
 from handrail.engine.state import Running
 from handrail.workflows.compiled import (
     Action,
@@ -36,6 +37,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import MISSING, Facts, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
+from handrail.workflows.prompt_sections import with_loop_named
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
 """After losing its context an agent is told again what it was told before."""
@@ -62,6 +64,8 @@ def prompt_at(
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
     text = in_mode(step_text(workflow, leaf, facts), leaf, view.autonomy)
+    if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
+        text = with_loop_named(text, deciding_loop(workflow, node.state.loops))
     parts = [_rounds(workflow, node.state, facts), text, _note_rules(leaf), _asked(view.asks)]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
     occasion = view.occasion
@@ -137,6 +141,11 @@ def _applying(workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts
             return
         if applies:
             yield fragment.text
+
+
+def _is_decision(workflow: CompiledWorkflow, leaf: Leaf) -> bool:
+    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) else None
+    return contract is not None and contract.artifact_kind == LOOP_CONTROL
 
 
 def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:

@@ -99,6 +99,8 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a corrected call can remove it."""
     example: dict[str, Any] | None = None
     """An artifact that would have been accepted."""
+    capability: str = ""
+    """The capability that it is about: an observation that it works settles the gap."""
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -21,7 +21,7 @@ from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
 from handrail.engine.progress import Progress
 from handrail.engine.reasons import Blocker, Issue
-from handrail.engine.skeleton import frame_to_retry
+from handrail.engine.skeleton import frame_to_retry, with_observations
 from handrail.engine.standing import Standing, situation_of
 from handrail.engine.state import Running, step_key
 from handrail.workflows.compiled import Choice
@@ -293,7 +293,10 @@ def reply_at(
     example = recap.example if recap is not None else blocked.example if blocked is not None else None
     pending = _pending(standing, tokens, example)
     is_blocked = row.kind == "blocked" and blocked is not None
-    frame = standing.frame if blocked is None else frame_to_retry(standing.contracts, standing.frame, blocked)
+    if blocked is not None:
+        frame = frame_to_retry(standing.contracts, standing.frame, blocked)
+    else:
+        frame = with_observations(standing.frame, recap.blocked_by if recap is not None else [])
     return Reply(
         kind=row.kind,
         pending=pending,

@@ -25,6 +25,7 @@ GAP = "wr.gap"
 ASSESSMENT = "wr.assessment"
 USER_INPUT = "wr.user_input"
 VERIFICATION_REPORT = "wr.verification_report"
+REVIEW_FINDINGS = "wr.review_findings"
 
 
 class ReportedShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -117,3 +118,23 @@ def trouble_with(kind: str, body: dict[str, Any]) -> str:
     except msgspec.ValidationError as error:
         return str(error).replace(" - at `$`", "").replace("`$.", "`")
     return ""
+
+
+def contradictions(kind: str, body: dict[str, Any]) -> list[tuple[str, str]]:
+    """Where the verdict of a well-formed report is not what its own rows say: place and fault."""
+    verdict = body.get("verdict")
+    if kind == VERIFICATION_REPORT and verdict == "passed":
+        refuted = _rows_with(body, "claims", "status", "refuted")
+        return [("/verdict", f"cannot be passed while claims/{place} is refuted") for place in refuted[:1]]
+    if kind == REVIEW_FINDINGS and verdict == "approve":
+        severe = _rows_with(body, "findings", "severity", "blocker")
+        return [
+            ("/verdict", f"cannot be approve while findings/{place} is a blocker") for place in severe[:1]
+        ]
+    return []
+
+
+def _rows_with(body: dict[str, Any], rows: str, member: str, value: str) -> list[int]:
+    held = body.get(rows)
+    listed = held if isinstance(held, list) else []
+    return [place for place, row in enumerate(listed) if isinstance(row, dict) and row.get(member) == value]

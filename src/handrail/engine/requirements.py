@@ -21,6 +21,7 @@ import msgspec
 from handrail.engine.artifact_kinds import contract_for
 from handrail.engine.checks import MOST_ISSUES, Check
 from handrail.engine.gates import assessment_example, demanded, listed_levels
+from handrail.engine.inputs import is_no_answer
 from handrail.engine.judged import Judged, Place
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
@@ -44,6 +45,7 @@ from handrail.engine.reported import (
 )
 from handrail.workflows.compiled import Contract, Gate, Step, UserOnly
 from handrail.workflows.conditions import Facts
+from handrail.workflows.prompt_sections import USER_SAID
 
 SHOWN_ISSUES = 3
 MISSING: ReasonName = "contract_violation:missing_required_output"
@@ -123,6 +125,23 @@ def due_at(place: Place) -> tuple[Due, ...]:
     return (*gates, *asked, *users)
 
 
+def asked_kinds(place: Place) -> frozenset[str]:
+    """The kinds of artifacts that answer what the step of a place asks for."""
+    return frozenset(map(_kind_for, due_at(place)))
+
+
+def _kind_for(due: Due) -> str:
+    match due:
+        case ContractDue(contract=held) | DecisionDue(contract=held) | ObservationDue(contract=held):
+            return held.artifact_kind
+        case AssessmentDue():
+            return ASSESSMENT
+        case UserInputDue():
+            return USER_INPUT
+        case never:
+            assert_never(never)
+
+
 def _contract_due(place: Place, step: Step) -> Due:
     ref, contract = step.contract, place.workflow.contracts[step.contract]
     if contract.artifact_kind == LOOP_CONTROL:
@@ -198,9 +217,11 @@ def _verdict(
                 return None, _check(ref, "valid")
             return _missing(place, due, ref, contract, judged), _check(ref, "missing")
         case AssessmentDue(ref=ref, gate=gate):
-            return _gate_verdict(ref, gate, aimed, issues)
+            return _gate_verdict(ref, gate, aimed, issues, _came_instead(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
-            is_given = is_answered or (bool(needed.input) and facts.values.get(needed.input) is not None)
+            is_given = is_answered or (
+                bool(needed.input) and not is_no_answer(facts.values.get(needed.input))
+            )
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
                 return _user_reason(due, issues), check
@@ -250,6 +271,7 @@ def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[
         message=fitting(what + _came_instead(kind, judged)),
         fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
         example=fitted_example(place, contract),
+        capability=due.capability if isinstance(due, ObservationDue) else "",
     )
 
 
@@ -313,16 +335,18 @@ def fitted_example(place: Place, contract: Contract) -> dict[str, Any]:
     if contract.artifact_kind == LOOP_CONTROL and loop_id:
         return example | {"loopId": loop_id}
     if contract.artifact_kind == CAPABILITY_OBSERVATION and place.step is not None and place.step.capability:
-        return example | {"capability": place.step.capability}
+        from handrail.workflows.builtins.capabilities import observation_of  # noqa: PLC0415 - the same
+
+        return observation_of(example, place.step.capability)
     return example
 
 
 def _gate_verdict(
-    ref: str, gate: Gate, aimed: list[Judged], issues: tuple[Issue, ...]
+    ref: str, gate: Gate, aimed: list[Judged], issues: tuple[Issue, ...], instead: str
 ) -> tuple[Reason | None, Check]:
     named = gate.assessment_id
     if not aimed:
-        message = f"This step must deliver the assessment {named} as an artifact; none came."
+        message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"
         fix = f"Judge each dimension and add the artifact: {listed_levels(gate)}."
         return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
     if issues:
@@ -360,5 +384,5 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=due.step_id),
         message=fitting(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
-        example={"kind": USER_INPUT, "answer": "<what the user said>", "givenBy": "user"},
+        example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
     )

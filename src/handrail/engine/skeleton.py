@@ -1,7 +1,7 @@
 """What the next call must bring, as a frame to fill in: names that are known, a mark where work goes. Pure.
 
 A frame never holds an example value: copied as it is, that would be recorded as work. A mark that comes
-back unfilled is refused by its name.
+back unfilled, of a frame or of a printed example, is refused by its name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from handrail.contract.vocabulary import Autonomy
 from handrail.engine.asking import Ask
 from handrail.engine.events import Blocked
+from handrail.engine.gates import ANY_LEVEL, ANY_RATIONALE
 from handrail.engine.reasons import Blocker, CapabilityPointer, ContextKey, OutputContract, WorkflowStep
 from handrail.engine.reported import (
     ASSESSMENT,
@@ -20,9 +21,12 @@ from handrail.engine.reported import (
     USER_INPUT,
 )
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Contract, Gate, Leaf, Step
+from handrail.workflows.prompt_sections import USER_SAID
 
 TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""
+MARKS = frozenset({TO_FILL_IN, USER_SAID, ANY_LEVEL, ANY_RATIONALE})
+"""Whatever stands in our own frames and examples for words that only the agent or the user can give."""
 DEEPEST = 6
 
 
@@ -71,39 +75,45 @@ def frame_to_retry(
     if any(map(_is_about_notes, blocked.every_blocker)):
         wanted["notesMarkdown"] = TO_FILL_IN
     asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
-    untried = {
-        blocker.pointer.capability: {
-            "kind": CAPABILITY_OBSERVATION,
-            "capability": blocker.pointer.capability,
-            "status": TO_FILL_IN,
-            "summary": TO_FILL_IN,
-        }
-        for blocker in blocked.every_blocker
-        if isinstance(blocker.pointer, CapabilityPointer)
-    }
     artifacts = [
         held
         for held in output.get("artifacts", ())
-        if (held["kind"] in kinds and held.get("capability") not in untried)
-        or (asked_user and held["kind"] == USER_INPUT)
-    ] + list(untried.values())
+        if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
+    ]
     if artifacts:
         wanted["artifacts"] = artifacts
-    found: dict[str, Any] = {"output": wanted} if wanted else {}
+    found = with_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
     return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
 
 
-def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[str]:
-    """The places of a report that still hold the mark, by their names; frames are never deep."""
+def with_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
+    """The frame of a step whose last attempt lacked a capability: what is seen of it now comes with it."""
+    output = frame.get("output", {})
+    artifacts = list(output.get("artifacts", ()))
+    for blocker in blockers:
+        if isinstance(blocker.pointer, CapabilityPointer):
+            capability = blocker.pointer.capability
+            artifacts = [held for held in artifacts if held.get("capability") != capability]
+            artifacts.append(_observation(capability))
+    return frame | {"output": output | {"artifacts": artifacts}} if artifacts else frame
+
+
+def _observation(capability: str) -> dict[str, Any]:
+    known = {"kind": CAPABILITY_OBSERVATION, "capability": capability}
+    return known | {"status": TO_FILL_IN, "summary": TO_FILL_IN}
+
+
+def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The places of a report that still hold a mark, by their names, and the mark; frames are never deep."""
     if isinstance(value, str):
-        if value.strip() == TO_FILL_IN:
-            yield name
+        if value.strip() in MARKS:
+            yield name, value.strip()
     elif depth > DEEPEST:
         return
     elif isinstance(value, dict):
         for key, held in value.items():
             is_mark = key == TO_FILL_IN
-            yield from [name] if is_mark else unfilled(held, f"{name}.{key}", depth + 1)
+            yield from [(name, key)] if is_mark else unfilled(held, f"{name}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
         for place, held in enumerate(value):
             yield from unfilled(held, f"{name}[{place}]", depth + 1)

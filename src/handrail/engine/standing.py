@@ -16,7 +16,7 @@ from handrail.engine.inputs import NearlyDeclared, nearly_declared
 from handrail.engine.intents import Situation
 from handrail.engine.navigate import EvaluatedCondition, SelectedStep, deciding_loop, leaf_at
 from handrail.engine.passing_by import PassedBy, parts_passed_by
-from handrail.engine.preferences import preferences_at, safest_highest
+from handrail.engine.preferences import preferences_after, preferences_at, safest_highest
 from handrail.engine.progress import NOT_BEGUN, Progress, progress_at
 from handrail.engine.prompts import Occasion, View, prompt_at
 from handrail.engine.skeleton import frame_of
@@ -55,7 +55,9 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasion: Occasion) -> Standing:
     """What stands at a node. The same for a first reply and for every replay of it."""
-    preferences = preferences_at(history, node.node_id)
+    # A recorded reply tells what held; whoever reads a step now is told what its report will meet.
+    in_force = preferences_at if occasion == "reply" else preferences_after
+    preferences = in_force(history, node.node_id)
     attached = attached_to(history, node.node_id)
     known = facts_at(history, workflow, node.node_id)
     is_moved = any(not isinstance(entry, EvaluatedCondition | SelectedStep) for entry in attached.trace)
@@ -65,7 +67,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         preferences=preferences,
         has_new_preferences=attached.preferences is not None,
         safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
-        unavailable=tuple(seen for seen in attached.capabilities if seen.status == "unavailable"),
+        unavailable=tuple(
+            seen
+            for seen in attached.capabilities
+            if seen.status == "unavailable" and not _is_told_by_blocker(workflow, node, seen)
+        ),
         passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
         nearly_declared=nearly_declared(workflow.inputs, history.context.get(node.node_id, {})),
         misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
@@ -96,6 +102,11 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             )
         case never:
             assert_never(never)
+
+
+def _is_told_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
+    """Whether the run waits for the capability, so that no way without it is to be taken."""
+    return node.kind == "blocked_attempt" and workflow.capabilities.get(seen.capability) == "required"
 
 
 def _is_told(gap: GapRecorded) -> bool:

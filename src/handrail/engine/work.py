@@ -1,4 +1,4 @@
-"""What an agent reports, and what the blocked attempts right before it already brought. Pure."""
+"""What an agent reports, and what it already brought for the step that is pending. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.contract.ids import BlobRef
-from handrail.engine.history import History, Node, attached_to
+from handrail.engine.history import History, Node, attached_to, instance_of, kept_in_instance
+from handrail.engine.reasons import Blocker
 
 RECAP_EXCERPT_BYTES = 4_096
 """Notes up to this size stand in the event; longer ones go to a blob, and recaps show this much."""
@@ -28,9 +29,9 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What the blocked attempts right above a node brought; a retry need not send it again.
+    """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
 
-    It is judged again with the retry: what was wrong is not taken over.
+    It is judged again with the report: what was wrong is not taken over.
     """
 
     notes: str = ""
@@ -45,30 +46,60 @@ Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
 
 def long_notes_before(history: History, node: Node) -> BlobRef | None:
     """Where the whole notes are that a retry at this node counts, if an event holds only their beginning."""
-    while node.kind == "blocked_attempt" and node.parent is not None:
-        written = history.notes.get(node.node_id)
+    for attempt in reversed(_attempts_before(history, node)):
+        written = history.notes.get(attempt.node_id)
         if written is not None:
             return written.ref
-        node = history.nodes[node.parent]
     return None
 
 
-def kept_before(history: History, node: Node, subject_of: Subject, whole_notes: str = "") -> Kept:
-    """The notes and artifacts that the unbroken line of blocked attempts that ends at a node leaves.
+def kept_before(
+    history: History,
+    node: Node,
+    subject_of: Subject,
+    whole_notes: str = "",
+    asked: frozenset[str] = frozenset(),
+) -> Kept:
+    """What was brought for the step that is pending at a node, and need not be sent again.
 
+    Notes and artifacts of the blocked attempts that lead there; of every checkpoint of the step, as a recap
+    tells them, the artifacts of a kind that the step asks for (`asked`): what else one brings counts at once.
     `whole_notes` stand for notes that only a blob holds whole (`long_notes_before`).
     """
-    attempts: list[Node] = []
-    while node.kind == "blocked_attempt" and node.parent is not None:
-        attempts.append(node)
-        node = history.nodes[node.parent]
+    saved = [one for one in kept_in_instance(history, instance_of(history, node.node_id)) if _is_saved(one)]
     kept = NOTHING_KEPT
-    for attempt in reversed(attempts):
-        written = history.notes.get(attempt.node_id)
-        notes = "" if written is None else written.text
-        brought = [held.artifact.body for held in attached_to(history, attempt.node_id).artifacts]
-        kept = kept_after(kept, notes, brought, subject_of)
+    for earlier in sorted([*_attempts_before(history, node), *saved], key=lambda held: held.index):
+        written = None if _is_saved(earlier) else history.notes.get(earlier.node_id)
+        brought = [
+            held.artifact.body
+            for held in attached_to(history, earlier.node_id).artifacts
+            if not _is_saved(earlier) or held.artifact.kind in asked
+        ]
+        kept = kept_after(kept, "" if written is None else written.text, brought, subject_of)
     return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
+
+
+def blockers_before(history: History, node: Node) -> tuple[Blocker, ...]:
+    """Why the attempts at the pending step that lead to a node were blocked."""
+    made = {attempt.node_id for attempt in _attempts_before(history, node)}
+    if not made:
+        return ()
+    answers = [answer.blocked for answer in history.advances.values() if answer.to_node_id in made]
+    return tuple(blocker for blocked in answers if blocked is not None for blocker in blocked.every_blocker)
+
+
+def _attempts_before(history: History, node: Node) -> list[Node]:
+    """The blocked attempts of the pending step on the way to a node, oldest first."""
+    attempts: list[Node] = []
+    while node.kind != "step" and node.parent is not None:
+        if node.kind == "blocked_attempt":
+            attempts.append(node)
+        node = history.nodes[node.parent]
+    return attempts[::-1]
+
+
+def _is_saved(node: Node) -> bool:
+    return node.kind == "checkpoint"
 
 
 def kept_after(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.events import Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
-from handrail.engine.history import History, Node, attached_to, path_to, way_to
+from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
+from handrail.engine.history import Attached, History, Node, attached_to, path_to, way_to
 from handrail.engine.navigate import ExitedLoop, SkippedStep
+from handrail.engine.reported import CAPABILITY_OBSERVATION
 from handrail.engine.state import Running, step_key
 
 
@@ -31,15 +32,17 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
     """One per kind, the most recently delivered last.
 
-    What a blocked attempt brought is not among them, nor what does not fit its contract.
+    What does not fit its contract is not among them, nor what a blocked attempt brought, but for
+    observations: they count at once.
     """
     newest: dict[str, CurrentArtifact] = {}
     for node in way_to(history, node_id):
-        if node.kind == "blocked_attempt":
-            continue
-        for held in attached_to(history, node.node_id).artifacts:
+        attached = attached_to(history, node.node_id)
+        for held in attached.artifacts:
             artifact = held.artifact
-            if artifact.is_refused:
+            if artifact.is_refused or (
+                node.kind == "blocked_attempt" and not _is_observed(attached, artifact)
+            ):
                 continue
             newest.pop(artifact.kind, None)
             newest[artifact.kind] = CurrentArtifact(
@@ -51,6 +54,12 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
                 body=artifact.body,
             )
     return tuple(newest.values())
+
+
+def _is_observed(attached: Attached, artifact: Artifact) -> bool:
+    told = (artifact.body.get("capability"), artifact.body.get("status"))
+    is_seen = any(told == (seen.capability, seen.status) for seen in attached.capabilities)
+    return artifact.kind == CAPABILITY_OBSERVATION and is_seen
 
 
 def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:

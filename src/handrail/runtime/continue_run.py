@@ -22,7 +22,7 @@ from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
 from handrail.runtime.token_pairs import require_one_reply
-from handrail.runtime.work import Output, blobs_of, check_change, whole_kept_notes, work_done
+from handrail.runtime.work import Output, blobs_of, check_change, check_merged, whole_kept_notes, work_done
 
 if TYPE_CHECKING:
     from handrail.runtime.foretold import AckVerdict
@@ -75,6 +75,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> "Success | Ack
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
         workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         check_change(workflow, work.context)
+        check_merged(session.history, node, work.context)
         return decide_advance(
             session.history,
             workflow,

@@ -23,7 +23,8 @@ from handrail.contract.vocabulary import Autonomy, PresetName, RiskPolicy
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.history import History
 from handrail.engine.plans.writing import planned
-from handrail.engine.preferences import changed
+from handrail.engine.preferences import changed, preferences_after
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -117,7 +118,8 @@ def _set_in_session(
 
     def resolve() -> Plan:
         history = session.history
-        return _plan(history.session_id, baseline_of(history), wanted, _version(history))
+        plan = _plan(history.session_id, baseline_of(history), wanted, _version(history))
+        return plan if _is_in_force(history, wanted) else _applied(plan)
 
     def write(plan: Plan) -> ShownPreferences:
         return session_preferences(_recorded(rt, session, wanted, plan).history)
@@ -128,6 +130,18 @@ def _set_in_session(
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
+def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
+    """Whether every run works so already: one that went back to an older step keeps that step's own."""
+    after = changed(baseline_of(history), wanted)
+    tips = (run_graph(history, run_id).preferred_tip for run_id in history.runs)
+    return all(preferences_after(history, tip) == after for tip in tips)
+
+
+def _applied(plan: Plan) -> Plan:
+    (change,) = plan.changes
+    return msgspec.structs.replace(plan, changes=(msgspec.structs.replace(change, action="update"),))
+
+
 def _version(history: History) -> str:
     """Bound is the baseline, not the head: a run that goes on meanwhile changes nothing here."""
     return "none" if history.baseline is None else str(history.baseline.index)
@@ -135,7 +149,10 @@ def _version(history: History) -> str:
 
 def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
     after = changed(before, wanted)
-    in_session = "the session from the next call on that continues, retries or saves"
+    in_session = (
+        "the session from the next call on that continues, retries or saves where its work stands (an older "
+        "step that is gone back to keeps its own)"
+    )
     scope = "new sessions" if place == _GLOBAL else in_session
     change = Change(
         action="none" if before == after and version != "none" else "update",

@@ -31,6 +31,7 @@ from handrail.engine.inputs import InputProblem, corrected, problems_at_start
 from handrail.engine.place import MOST_TAGS, kept_project, place_of
 from handrail.engine.preferences import change_at_start
 from handrail.engine.reply import Reply, ReplyWarning
+from handrail.engine.skeleton import TO_FILL_IN
 from handrail.ports import Blob
 from handrail.runtime.find_session import find_requested
 from handrail.runtime.handles import require_shown
@@ -48,7 +49,7 @@ from handrail.runtime.sessions import (
     wait_for_writer,
 )
 from handrail.runtime.start_warnings import duplicate_start, is_first_here, recorded_warnings
-from handrail.runtime.work import check_context, input_row
+from handrail.runtime.work import check_context, check_filled_in, input_row
 from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_of
 from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
 from handrail.workflows.catalog import CatalogEntry
@@ -183,6 +184,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
 def _asked(rt: Runtime, request: StartRun) -> _Asked:
     context = {} if request.context is UNSET else request.context
     check_context(context)
+    check_filled_in("", [], context)
     goal = "" if request.goal is UNSET else request.goal.strip()
     wanted = _preferences(request)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
@@ -328,7 +330,7 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
     names = lists_missing_at_start(facts)
     problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
     if problems:
-        raise _misfit(asked, problems, asked.context | {name: [] for name in names})
+        raise _misfit(asked, problems, asked.context | dict.fromkeys(names, TO_FILL_IN))
 
 
 def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
@@ -339,7 +341,7 @@ def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) 
         f"The context does not fit the workflow's inputs: {first.key}: {first.problem.removesuffix('.')}"
         + (f" ({more} more in details.problems)." if more else "."),
         details={"problems": [input_row(problem) for problem in problems]},
-        hint="Start again as in the call offered here, after replacing every made-up value in it.",
+        hint=f"Start again as in the call offered here, with your own value for every {TO_FILL_IN} in it.",
         next_call=NextCall(operation="run.start", params=params),
     )
 

@@ -8,9 +8,10 @@ from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault, Json
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, context_at
+from handrail.engine.inherited import merged
 from handrail.engine.inputs import InputProblem, problems_of_change
-from handrail.engine.skeleton import TO_FILL_IN, unfilled
+from handrail.engine.skeleton import unfilled
 from handrail.engine.work import RECAP_EXCERPT_BYTES, WorkDone, long_notes_before
 from handrail.ports import Blob, EventReader
 from handrail.runtime.operation import Input
@@ -82,15 +83,32 @@ def check_context(context: dict[str, Any]) -> None:
         raise _refused([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
     size = _canonical_size(("context",), context)
     if size > CONTEXT_LIMIT_BYTES:
-        raise Fault(
-            CONTEXT_BUDGET_EXCEEDED,
-            f"The context has {size} bytes, {CONTEXT_LIMIT_BYTES} at most; nothing was stored.",
-            details={"measured": size, "limit": CONTEXT_LIMIT_BYTES, "method": "RFC 8785 bytes"},
-        )
+        raise _too_large("The context has", size)
+
+
+def check_merged(history: History, node: Node, delta: dict[str, Any]) -> None:
+    """The context of a branch has the same limit as that of a call.
+
+    Raises Fault CONTEXT_BUDGET_EXCEEDED. What an older log holds beyond the limit may only shrink.
+    """
+    if not delta:
+        return
+    held = context_at(history, node.node_id)
+    size = len(canonical_bytes(merged(held, delta)))
+    if size > CONTEXT_LIMIT_BYTES and size > len(canonical_bytes(held)):
+        raise _too_large("With what was sent before, the context would have", size)
+
+
+def _too_large(what: str, size: int) -> Fault:
+    return Fault(
+        CONTEXT_BUDGET_EXCEEDED,
+        f"{what} {size} bytes, {CONTEXT_LIMIT_BYTES} at most; nothing was stored. Null deletes a key.",
+        details={"measured": size, "limit": CONTEXT_LIMIT_BYTES, "method": "RFC 8785 bytes"},
+    )
 
 
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
-    """A frame that came back as it was offered is no report.
+    """A frame or an example that came back as it was offered is no report.
 
     Raises Fault VALIDATION_ERROR that names every place.
     """
@@ -100,10 +118,12 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
         *unfilled(context, "context"),
     ]
     if sent:
-        problem = f"still holds the placeholder {TO_FILL_IN}"
         expected = "your own value; an optional one can be left out"
-        named = list(dict.fromkeys(sent))[:MOST_UNFILLED]
-        raise _refused([{"param": name, "problem": problem, "expected": expected} for name in named])
+        problems: list[dict[str, Json]] = [
+            {"param": name, "problem": f"still holds the placeholder {mark}", "expected": expected}
+            for name, mark in list(dict(sent).items())[:MOST_UNFILLED]
+        ]
+        raise _refused(problems)
 
 
 def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:

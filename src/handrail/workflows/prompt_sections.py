@@ -8,7 +8,10 @@ from __future__ import annotations
 from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
+from handrail.workflows.schema_words import MAY_BE_LEFT_OUT
 
+USER_SAID = "<what the user said>"
+"""Stands in examples for the user's own words."""
 QUESTIONS = "Before you begin, ask the user"
 ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
 MODE = "Mode"
@@ -40,10 +43,17 @@ def user_only_section(need: UserOnly) -> str:
         f"Give the answer as the context value {need.input}."
         if need.input
         else "Give the answer as an artifact:\n\n"
-        + shown_example({"kind": "wr.user_input", "answer": "<what the user said>", "givenBy": "user"})
+        + shown_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
     return section("Only the user can give this", body)
+
+
+def with_loop_named(prompt: str, loop_id: str) -> str:
+    """The prompt of a loop decision where several loops are open: its loop id must be given there."""
+    optional = f"- loopId: {MAY_BE_LEFT_OUT}"
+    before, found, after = prompt.rpartition(optional)
+    return f"{before}- loopId: {loop_id}, because several loops are open{after}" if found else prompt
 
 
 def without_example(prompt: str, example: dict[str, Json]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from handrail.contract.outcome import Json
 from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
 
+MAY_BE_LEFT_OUT = "may be left out"
+
 
 def field_lines(schema: Schema) -> list[str]:
     """One line for each member with a closed set of values, and for each that may be left out."""
@@ -40,7 +42,7 @@ def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
 def _said(schema: Json, *, is_optional: bool) -> str:
     values = _values(schema)
     if is_optional:
-        return f"{values}; may be left out" if values else "may be left out"
+        return f"{values}; {MAY_BE_LEFT_OUT}" if values else MAY_BE_LEFT_OUT
     return values
 
 

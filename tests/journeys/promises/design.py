@@ -50,7 +50,7 @@ PROMISES = (
     Promise("gates.followup", "workflows", "An assessment level that needs a follow-up blocks until then."),
     Promise("artifacts.limits", "execution, outputs", "Artifacts over a limit are refused whole."),
     Promise("artifacts.recap", "execution, outputs", "Current artifacts come back after a loss of context."),
-    Promise("inputs.checked", "DESIGN D12", "Every problem of the inputs at once, with a call that fits."),
+    Promise("inputs.checked", "DESIGN D12", "Every problem of the inputs at once, with a call to fill in."),
     Promise("conditions.branch", "DESIGN D13", "Inputs and validated artifacts decide the way; it is told."),
     Promise("choices.tokens", "DESIGN 9", "A choice has a token per option, and an option sets context."),
     Promise("choices.replay", "tokens", "Only the first choice counts; its reply is replayed."),

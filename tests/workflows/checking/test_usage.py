@@ -54,7 +54,7 @@ def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -
 def test_every_use_of_an_input_counts(part: dict[str, Any]) -> None:
     kind = "array" if part.get("forEach") else "string"
 
-    assert linted(part, step("z"), inputs={"x": {"type": kind}}) == ()
+    assert linted(part, step("z"), inputs={"x": {"type": kind, "required": True}}) == ()
 
 
 @pytest.mark.parametrize(

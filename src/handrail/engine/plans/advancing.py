@@ -173,7 +173,9 @@ def disclosures(
 
 def gap_of(reason: Reason) -> GapRecorded:
     """A reason that did not stop the run."""
-    return GapRecorded(gap_id="", severity="critical", reason=reason.name, summary=reason.message)
+    return GapRecorded(
+        gap_id=reason.capability, severity="critical", reason=reason.name, summary=reason.message
+    )
 
 
 def gap_events(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:

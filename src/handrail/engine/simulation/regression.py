@@ -9,14 +9,14 @@ import msgspec
 
 from handrail.contract.canonical import digest
 from handrail.contract.ids import NodeId
-from handrail.engine.answering import answer_to, place_of, way_after
+from handrail.engine.answering import Shown, answer_to, place_of, way_after
 from handrail.engine.events import Preferences
 from handrail.engine.facts import carried_to, first_facts, with_report
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
 from handrail.engine.judged import subject_of
 from handrail.engine.navigate import Move, first_move, leaf_at
 from handrail.engine.preferences import preferences_at
-from handrail.engine.reasons import Block
+from handrail.engine.reasons import Block, Blocker, blocker_of
 from handrail.engine.state import Running, State, step_key
 from handrail.engine.work import NOTHING_KEPT, Kept, kept_after
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
@@ -96,19 +96,22 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
     state = first_move(workflow, facts).state
     places: list[str] = []
     kept = NOTHING_KEPT
+    told: tuple[Blocker, ...] = ()
     for report in case.reports:
         if not isinstance(state, Running) or step_key(state) != report.step:
             break  # from here on the reports are about another way
         leaf = _judged_leaf(leaf_at(workflow, state), report)
         if isinstance(leaf, Choice) and _option(leaf, report) is None:
             return [*places, f"{step_key(state)} (no option {report.option_id})"]
-        move, facts = _answered(case, workflow, state, leaf, facts, report, kept)
+        shown = Shown(facts=facts, blockers=told)
+        move, facts, blockers = _answered(case, workflow, state, leaf, shown, report, kept)
         places.append(_said(step_key(state), move is None))
         if move is None:
             subject = partial(subject_of, place_of(workflow, state, leaf))
             kept = kept_after(kept, report.notes, report.artifacts, subject)
+            told += blockers
         else:
-            kept = NOTHING_KEPT
+            kept, told = NOTHING_KEPT, ()
             facts = carried_to(facts, state, move.state) if isinstance(move.state, Running) else facts
             state = move.state
     return [*places, _place(state)]
@@ -119,11 +122,12 @@ def _answered(
     workflow: CompiledWorkflow,
     state: Running,
     leaf: Leaf,
-    facts: Facts,
+    shown: Shown,
     report: RecordedReport,
     kept: Kept,
-) -> tuple[Move | None, Facts]:
-    """Where the report leads, or None when it is blocked, and what holds afterwards."""
+) -> tuple[Move | None, Facts, tuple[Blocker, ...]]:
+    """Where the report leads, or None when it is blocked, what holds afterwards, and what blocked it."""
+    facts = shown.facts
     answer = answer_to(
         workflow,
         state,
@@ -135,12 +139,14 @@ def _answered(
         context=report.context,
         option=_option(leaf, report),
         kept=kept,
+        shown=shown,
     )
     if isinstance(answer.outcome, Block):
-        return None, with_report(workflow, facts, state, answer.context, ())
+        blockers = tuple(map(blocker_of, answer.outcome.reasons))
+        return None, with_report(workflow, facts, state, answer.context, ()), blockers
     after = with_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
     way = way_after(workflow, state, answer.verdict, case.preferences.autonomy, after)
-    return (None if isinstance(way.outcome, Block) else way.move), after
+    return (None if isinstance(way.outcome, Block) else way.move), after, ()
 
 
 def _report_to(history: History, node: Node) -> RecordedReport:

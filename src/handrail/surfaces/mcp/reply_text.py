@@ -22,7 +22,7 @@ _BEFORE_CALL = {
     ("ok", "rehydrate_only"): "Only reading is possible",
     ("blocked", "perform_pending_then_continue"): "When fixed",
     ("blocked", "await_user_confirmation"): "Ask the user for what is named above, then",
-    ("blocked", "rehydrate_only"): "Only reading is possible",
+    ("blocked", "rehydrate_only"): "Once it has changed",
 }
 _BEFORE_OPTIONS = {
     "perform_pending_then_continue": "Choose one option and make its call:",
@@ -85,7 +85,7 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
     if reply.get("kind") != "blocked":
         return
     if reply.get("retryable") is False:
-        yield "Blocked: this is not a failure, and no new input can help here. What stands in the way:"
+        yield "Blocked: this is not a failure, and no other report would help. What must change first:"
     else:
         yield "Blocked: this is not a failure. Fix what is named here, then call again."
     yield from _blockers(reply.get("blockers", ()))

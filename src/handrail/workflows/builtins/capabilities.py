@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.contract.outcome import Json
 from handrail.workflows.builtins.specs import CapabilitySpec
 
 _DELEGATION = CapabilitySpec(
@@ -20,6 +21,7 @@ Report available when an answer came back, and quote it. Report unavailable when
 the attempt was refused, and name the tool or the message. Do nothing else in this step.""",
     fallback="Do the same tasks yourself, one after the other, and write down the answer to each before you "
     "begin the next.",
+    seen="Handed the count of files to a subagent; it answered ready and 12, as many as I count.",
     remedy="Turn on subagents or background tasks in the agent's settings, then repeat this step.",
 )
 
@@ -38,7 +40,14 @@ Report available when you got the page, and quote its title. Report unavailable 
 the attempt was refused, and name the tool or the message. Do nothing else in this step.""",
     fallback="Work from the files in the workspace and from what the user gives you. Mark every fact that "
     "you could not look up as not checked.",
+    seen="Fetched https://example.org and read its title, Example Domain.",
     remedy="Connect a tool that fetches pages, or give the needed documents as files, then repeat this step.",
 )
 
 CAPABILITIES: tuple[CapabilitySpec, ...] = (_DELEGATION, _WEB_BROWSING)
+
+
+def observation_of(example: dict[str, Json], capability: str) -> dict[str, Json]:
+    """The example of an observation, about this capability: what trying it would have shown."""
+    seen = {spec.id: spec.seen for spec in CAPABILITIES}
+    return example | {"capability": capability, "summary": seen.get(capability, example.get("summary", ""))}

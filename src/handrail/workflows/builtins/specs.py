@@ -133,6 +133,8 @@ class CapabilitySpec(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt of the step that finds out."""
     fallback: str
     """What to do where it turns out to be missing."""
+    seen: str
+    """What a report says of it that found it working: an example."""
     remedy: str
     """What the user can do about it."""
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from handrail.contract.wording import quoted
 from handrail.workflows.checking.usage import leaves
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.compiled import Choice, CompiledWorkflow, InputSpec, Leaf, Loop, Step
 from handrail.workflows.compiling.assemble import prompt_bytes
 from handrail.workflows.compiling.trail import Trail
+from handrail.workflows.conditions import comparisons
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.reading.findings import child
+from handrail.workflows.own_values import loop_variables
+from handrail.workflows.reading.findings import child, shown
 
 NEAR_BUDGET_BYTES = MAX_PROMPT_BYTES * 4 // 5
 CAPABILITIES_FEATURE = "wr.features.capabilities"
@@ -33,6 +37,30 @@ def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Tr
             fix = "Give them different titles; people see only those."
             trail.report("duplicate_title", child(pointers.get(part.id, ""), "title"), message, fix, "hint")
         first.setdefault(part.title, part.id)
+
+
+def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
+    """Nothing before the first step asks for a value: what its own conditions read must come at the start."""
+    parts, variables = workflow.steps, frozenset({""})
+    while parts and isinstance(parts[0], Loop):
+        variables |= loop_variables(parts[0])
+        parts = parts[0].body
+    first = parts[0] if parts else None
+    if not isinstance(first, Step):
+        return
+    pointer = pointers.get(first.id, "")
+    asked = first.require_confirmation
+    read = [("requireConfirmation", asked)] if isinstance(asked, str) else []
+    read += [(f"promptFragments/{place}/when", held.when) for place, held in enumerate(first.fragments)]
+    for where, condition_id in read:
+        named = comparisons(workflow.conditions[condition_id]) if condition_id else ()
+        names = {atom.input.partition(".")[0] for atom in named} - variables
+        for name in sorted(names):
+            spec = workflow.inputs.get(name, InputSpec())
+            if not spec.required and spec.default is UNSET:
+                message = f"{shown(name)} is read at the first step, and no step before it asks for it."
+                fix = "Make the input required, give it a default, or read it in a later step."
+                trail.report("read_too_early", f"{pointer}/{where}", message, fix, "warning")
 
 
 def check_capabilities(source: SourceWorkflow, trail: Trail) -> None:

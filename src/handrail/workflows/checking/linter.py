@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from handrail.workflows.checking.advice import (
     check_capabilities,
+    check_first_step,
     check_prompt_sizes,
     check_recommendation,
     check_titles,
@@ -28,6 +29,7 @@ def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ..
     workflow, pointers = compilation.pinned.workflow, compilation.pointers
     trail = Trail(is_foreign=False)
     check_reachability(workflow, pointers, trail)
+    check_first_step(workflow, pointers, trail)
     check_validation(workflow, pointers, trail)
     check_soft_words(source.steps, trail)
     check_usage(source, workflow, trail)

@@ -8,6 +8,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.outcome import Json
+from handrail.workflows.builtins.capabilities import observation_of
 from handrail.workflows.builtins.specs import Site
 from handrail.workflows.compiled import (
     Action,
@@ -187,7 +188,7 @@ def _example(
     if contract_id == LOOP_CONTROL and placed.id in assembly.deciders:
         example["loopId"] = assembly.deciders[placed.id]
     if contract_id == CAPABILITY_OBSERVATION and placed.capability:
-        example["capability"] = placed.capability
+        return observation_of(example, placed.capability)
     return example
 
 

@@ -22,6 +22,23 @@ PROMISES: tuple[Promise, ...] = (
         "A requirement is met by its own object: this loop, that capability, the assessment with its id.",
     ),
     Promise(
+        "truth.counts.no-empty-answer",
+        "truth, R16",
+        "Where something is required of the user or the agent, blank text, an empty list or object, and a "
+        "placeholder of our own are no answer, at the start and later.",
+    ),
+    Promise(
+        "truth.counts.option-sets",
+        "truth, R1",
+        "A value that contradicts what the chosen option sets is refused, not dropped.",
+    ),
+    Promise(
+        "truth.counts.capability-cured",
+        "execution, Capabilities; truth, R16",
+        "A run that lacks a capability says what must change and frames the observation that goes on; one "
+        "that the capability works settles the gap about it.",
+    ),
+    Promise(
         "truth.counts.capability-lost",
         "truth, R2",
         "A required capability that is found missing later blocks, or becomes a gap, wherever that is told.",
@@ -50,6 +67,38 @@ PROMISES: tuple[Promise, ...] = (
         "truth.preferences.next-call",
         "truth, R5",
         "Changed preferences apply at the next call that creates a node, a retry included.",
+    ),
+    Promise(
+        "truth.preferences.going-back",
+        "EXEC, Preferences; truth, R5",
+        "A change reaches the places where work stood when it was made; an older step is told and judged in "
+        "its own, and what is told is what its report meets.",
+    ),
+    Promise(
+        "truth.facts.checkpoint-counts",
+        "truth, R4",
+        "What a checkpoint saved for a step answers the step like a report, and counts once.",
+    ),
+    Promise(
+        "truth.confirmations.late",
+        "truth, R6",
+        "A confirmation that only the report makes necessary is asked for then, or disclosed; validate names "
+        "a first step that reads what nobody can have sent.",
+    ),
+    Promise(
+        "truth.prompts.loop-named",
+        "truth, R9",
+        "A prompt calls the loop id optional only where leaving it out is accepted.",
+    ),
+    Promise(
+        "truth.context.merged-limit",
+        "execution, Context",
+        "The context of a branch is bounded, whatever its single calls bring.",
+    ),
+    Promise(
+        "truth.endings.contradicted",
+        "truth, R13",
+        "A verdict that the rows of its own report contradict does not pass.",
     ),
     Promise(
         "truth.endings.verification",
