@@ -22,7 +22,7 @@ from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER
 from tests.journeys.conversation import answer
 from tests.journeys.doors import tool_call
-from tests.surfaces.mcp.test_scripted_agents import BUNDLED, IDS, MODES, answered
+from tests.surfaces.mcp.test_scripted_agents import BUNDLED, IDS, MODES, answered, given
 from tests.workflows.test_corpus import FILES
 
 MOST_CALLS = 200
@@ -72,21 +72,7 @@ def begun(runtime: Runtime, workflow_id: str, mode: str) -> Rendered:
     if not first.is_error:
         return first
     details = first.structured["details"]
-    params = details["next_call"]["params"]
-    expected = {row["param"].removeprefix("context."): row["expected"] for row in details["problems"]}
-    given = {
-        name: given_for(expected[name]) if value == PLACEHOLDER else value
-        for name, value in params["context"].items()
-    }
-    return tool_call(runtime, "start_workflow", **params | {"context": given})
-
-
-def given_for(expected: str) -> Any:
-    """A value such as the refusal expects."""
-    if expected.startswith("one of "):
-        return expected.removeprefix("one of ").partition(",")[0].partition(":")[0]
-    kinds: dict[str, Any] = {"type array": [], "a list": [], "type object": {}, "type integer": 1}
-    return next((value for kind, value in kinds.items() if kind in expected), "something")
+    return tool_call(runtime, "start_workflow", **given(details["next_call"]["params"], details["problems"]))
 
 
 def report_on(reply: dict[str, Any]) -> dict[str, Any]:

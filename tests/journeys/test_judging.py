@@ -26,9 +26,12 @@ from tests.journeys.test_what_counts import DECIDED, Reply, begun, decision, rer
 
 GIVEN = {"userOnly": {"reason": "needs_user_artifact", "input": "design"}}
 ASKED = {"userOnly": {"reason": "needs_user_artifact"}}
-DESIGN = {"inputs": {"design": {}}}
-RISKY = {"inputs": {"risky": {"type": "boolean"}}}
-WEB = {"capabilities": {"web_browsing": "required"}}
+DESIGN: dict[str, Any] = {"inputs": {"design": {}}}
+RISKY: dict[str, Any] = {"inputs": {"risky": {"type": "boolean"}}}
+WEB: dict[str, Any] = {"capabilities": {"web_browsing": "required"}}
+READY: dict[str, Any] = {
+    "assessments": [{"id": "ready", "purpose": "Is it?", "dimensions": {"proof": ["low", "high"]}}]
+}
 NOTHING_SAID = ["", "   ", [], {}]
 
 
@@ -85,9 +88,8 @@ def test_an_artifact_that_says_nothing_is_not_the_users_answer(
 @pytest.mark.promise("truth.counts.no-empty-answer")
 def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_place(runtime: Runtime) -> None:
     gate = {"gates": [{"assessmentId": "ready"}]}
-    ready = {"assessments": [{"id": "ready", "purpose": "Is it?", "dimensions": {"proof": ["low", "high"]}}]}
     give_it = begun(runtime, step("give", **ASKED), step("end"))
-    judge = begun(runtime, step("judge", **gate), step("end"), **ready)
+    judge = begun(runtime, step("judge", **gate), step("end"), **READY)
     examples = [sent(runtime, reply["ackToken"])["example"] for reply in (give_it, judge)]
     fresh = [reread(runtime, reply)["ackToken"] for reply in (give_it, judge)]
 
@@ -280,7 +282,7 @@ def test_validate_names_a_value_that_nobody_can_know_before_the_first_step(
 ) -> None:
     held = equals("risky", True)
     read: Any = held if place == "requireConfirmation" else [{"id": "more", "when": held, "text": "Careful."}]
-    document = {"id": "project.risk", "name": "Risk", "description": "A trial."}
+    document: dict[str, Any] = {"id": "project.risk", "name": "Risk", "description": "A trial."}
     document |= {"steps": [step("deploy", **{place: read}), step("end")], "inputs": {"risky": given}}
     file = tmp_path / "project.risk.json"
     file.write_text(json.dumps(document), encoding="utf-8")
@@ -423,8 +425,7 @@ def test_the_example_of_a_probe_is_about_what_is_probed(runtime: Runtime) -> Non
 
 @pytest.mark.promise("truth.counts.own-object")
 def test_an_assessment_under_another_id_is_named_where_its_own_is_missing(runtime: Runtime) -> None:
-    ready = {"assessments": [{"id": "ready", "purpose": "Is it?", "dimensions": {"proof": ["low", "high"]}}]}
-    first = begun(runtime, step("judge", gates=[{"assessmentId": "ready"}]), step("end"), **ready)
+    first = begun(runtime, step("judge", gates=[{"assessmentId": "ready"}]), step("end"), **READY)
     nearly = {"kind": "wr.assessment", "assessmentId": "redy", "dimensions": {"proof": "high"}}
 
     blocked = sent(runtime, first["ackToken"], nearly)

@@ -55,6 +55,23 @@ def answered(params: dict[str, Any], prompt: str) -> dict[str, Any]:
     return kept | ({"context": sent} if sent else {})
 
 
+def given(params: dict[str, Any], problems: list[dict[str, Any]]) -> dict[str, Any]:
+    """The start that a refusal offers, with values such as it expects."""
+    expected = {row["param"].removeprefix("context."): row["expected"] for row in problems}
+    context = {
+        name: _fitting(expected[name]) if value == PLACEHOLDER else value
+        for name, value in params["context"].items()
+    }
+    return params | {"context": context}
+
+
+def _fitting(expected: str) -> Any:
+    if expected.startswith("one of "):
+        return expected.removeprefix("one of ").partition(",")[0].partition(":")[0]
+    kinds: dict[str, Any] = {"type array": [], "a list": [], "type object": {}, "type integer": 1}
+    return next((value for kind, value in kinds.items() if kind in expected), "something")
+
+
 class Agent(Protocol):
     """What a scripted agent reads out of an answer."""
 
@@ -71,6 +88,8 @@ class StructuredAgent:
         call = told["details"]["next_call"] if answer.is_error else told["nextCall"]
         if call is None:
             return None
+        if answer.is_error:
+            return call["tool"], given(call["params"], told["details"]["problems"])
         params = call["options"][0]["params"] if "options" in call else call["params"]
         return call["tool"], answered(params, (told.get("pending") or {}).get("prompt", ""))
 
@@ -91,6 +110,9 @@ class TextAgent:
         _, _, behind = answer.text.rpartition("\n\n") if not answer.is_error else ("", "", answer.text)
         found = CALL.search(behind)
         assert found is not None, answer.text
+        if answer.is_error:
+            problems = json.loads(answer.text.partition("\ndetails: ")[2].partition("\n")[0])["problems"]
+            return found["tool"], given(json.loads(found["params"]), problems)
         return found["tool"], answered(json.loads(found["params"]), answer.text)
 
     def example(self, answer: Rendered) -> dict[str, Any] | None:
@@ -133,8 +155,9 @@ def finish(runtime: Runtime, agent: Agent, workflow_id: str, mode: str) -> tuple
 
 
 def stopping(example: dict[str, Any]) -> dict[str, Any]:
-    """An agent that wants to get to the end leaves a loop as soon as it is asked."""
-    return example | {"decision": "stop"} if example["kind"] == "wr.loop_control" else example
+    """An agent that wants to get to the end leaves a loop as soon as it is asked, in its own words."""
+    own = {key: "Yes." if str(value).startswith("<") else value for key, value in example.items()}
+    return own | {"decision": "stop"} if example["kind"] == "wr.loop_control" else own
 
 
 @pytest.fixture
