@@ -23,9 +23,9 @@ Damage = Callable[[ForkedTool, Names], Any]
 
 NEWER_EVENT = b'{"v":2,"at":"2027-01-15T08:00:00.000Z","scope":{},"data":{"kind":"session_created"}}'
 
-OBSERVATION = (
-    b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":{},'
-    b'"data":{"kind":"observation_recorded","key":"git_branch","value":%b}}'
+UNTIMED_EVENT = (
+    b'{"v":1,"at":"yesterday","scope":{},'
+    b'"data":{"kind":"observation_recorded","key":"git_branch","value":"main"}}'
 )
 CONTEXT = (
     b'{"v":1,"at":"2027-01-15T08:00:00.000Z","scope":%b,'
@@ -67,15 +67,15 @@ def newer_event(tool: ForkedTool, names: Names) -> None:
     _appended(tool, names, "later", NEWER_EVENT)
 
 
-def strange_key(tool: ForkedTool, names: Names) -> None:
-    """Somebody wrote a fact under a key that no import takes."""
-    _appended(tool, names, "A B", OBSERVATION % b'"main"')
+def untimed_event(tool: ForkedTool, names: Names) -> None:
+    """Somebody wrote an event with a time that no import takes."""
+    _appended(tool, names, "observation_recorded:untimed", UNTIMED_EVENT)
 
 
 def deep_event(tool: ForkedTool, names: Names) -> None:
     """Somebody wrote a context that is deeper than any call may send."""
     run = tool.data("session", "show", names["SESSION_ID"])["runs"][0]
-    scope = json.dumps({"runId": run["id"], "nodeId": run["tips"][0]}).encode()
+    scope = json.dumps({"runId": run["id"], "nodeId": run["tips"][0]}, separators=(",", ":")).encode()
     _appended(tool, names, "context_set:deep", CONTEXT % (scope, b"[" * 100 + b"]" * 100))
 
 

@@ -32,7 +32,7 @@ from handrail.engine.bundles.document import (
 )
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.pinned import checked_workflows
-from handrail.engine.bundles.trouble import not_taken, too_large_to_leave
+from handrail.engine.bundles.trouble import malformed, not_taken, too_large_to_leave
 from handrail.engine.events import (
     EventBody,
     NodeCreated,
@@ -126,10 +126,13 @@ class _Gathered:
         self.snapshots: dict[str, dict[str, Json]] = {}
         self.workflows: dict[str, dict[str, Json]] = {}
         self.is_too_deep = False
+        self.restated = ""
+        """The first event that does not survive being read and written."""
 
     def take(self, record: ProvenRecord) -> EventBody:
         body = msgspec.json.decode(record.body)
-        assert msgspec.json.encode(body) == record.body, "an event survives being read and written"
+        if msgspec.json.encode(body) != record.body:  # then its digest would not fit any more
+            self.restated = self.restated or f"session/events/{record.index}"
         event = decode_event(record.body)
         pins = self._relied_on(event)
         if pins:
@@ -224,6 +227,8 @@ def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], g
     """The judgement of an import, as far as the store's own proofs do not give it."""
     if gathered.is_too_deep:
         raise too_large_to_leave("levels inside each other", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
+    if gathered.restated:
+        raise not_taken(malformed("An event is stored in a form that we do not write.", gathered.restated))
     try:
         check_events(records, events, checked_workflows(gathered.workflows))
     except Fault as fault:
