@@ -138,7 +138,7 @@ CHANGES: Rows = (
 )  # fmt: skip
 COMMAND_LINE: Rows = (
     ("surfaces.cli.output", "TIMEOUT_SECONDS", "When a command gives up without `--timeout`."),
-    ("surfaces.cli.output", "MOST_SECONDS", "The longest `--timeout`."),
+    ("contract.format", "MOST_SECONDS", "The longest `--timeout`."),
     ("surfaces.cli.values", "INPUT_LIMIT_BYTES", "`--input`, a JSON flag, a notes file."),
     ("surfaces.cli.values", "INPUT_DEPTH", "Objects and lists inside each other in one of them."),
     ("surfaces.cli.values", "ID_LENGTH", "Characters of an id on the line."),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.parse import Parsed
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.run import Doors
+    from handrail.surfaces.cli.values import Problem
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -125,6 +126,7 @@ def _doors(secrets: "Secrets") -> "Doors":
         serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
+        input_problems=_input_problems,
         notices=_notices,
     )
 
@@ -171,6 +173,12 @@ def _load_the_rest() -> None:
     import handrail.host.notices
     import handrail.surfaces.cli.human
     import handrail.surfaces.cli.looks.failures  # noqa: F401 - loaded for later, all of them
+
+
+def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":
+    from handrail.surfaces.cli.call import input_problems
+
+    return input_problems(parsed)
 
 
 def _notices(operation: str) -> "Sequence[Notice]":

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
 from handrail.runtime.registry import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.spelling import OPERATION_OF_TOOL
@@ -131,6 +133,14 @@ MISSPELT = [
     ("run start --workflowId wr.small_change --requestId k", "run start wr.small_change --request-id k"),
     ("run resume", "session resume"),
     ("resume words", "session resume words"),
+    ("sesion list", "session list"),
+    ("--compact sesion list", "session list --compact"),
+    ("session list --staus blocked", "session list --status blocked"),
+    ("session list --status blocked --qurey x", "session list --status blocked --query x"),
+    ("run close run_1 --reson abandoned", "run close run_1 --reason abandoned"),
+    ("session delete --id ses_1 --dangerous --dry-rn", "session delete --ids ses_1 --dangerous --dry-run"),
+    ("doctr --offline", "doctor --offline"),
+    ("update --chekc", "update --check"),
 ]
 
 
@@ -190,6 +200,66 @@ def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant
 
     expected = f"handrail run start {known} --request-id k --compact"
     assert document["error"]["details"]["next_command"] == expected
+
+
+@pytest.mark.promise("truth.repaired-lines")
+def test_a_value_just_beside_a_known_one_is_answered_with_the_whole_line(runtime: Runtime) -> None:
+    _, document = command(runtime, "session", "list", "--status", "blockd", "--limit", "5")
+
+    repaired = document["error"]["details"]["next_command"]
+    assert repaired == "handrail session list --status blocked --limit 5"
+
+
+@pytest.mark.promise("truth.repaired-lines")
+def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is_offered(
+    runtime: Runtime,
+) -> None:
+    known = give(runtime, step("one"))
+
+    status, refused = command(runtime, "run", "start", known.removeprefix("project."))
+    line = refused["error"]["details"]["next_command"]
+    worked, reply = command(runtime, *shlex.split(line)[1:])
+
+    assert (status, worked, reply["data"]["pending"]["stepId"]) == (3, 0, "one")
+
+
+@pytest.mark.promise("truth.repaired-lines")
+def test_no_key_is_offered_for_a_start_that_is_refused_anyway(runtime: Runtime) -> None:
+    _, unknown = command(runtime, "run", "start", "project.nothing-like-it-at-all")
+    _, switched_off = command(runtime, "session", "start", "--goal", "x")
+
+    assert unknown["error"]["details"]["domain_code"] == "WORKFLOW_NOT_FOUND"
+    assert switched_off["error"]["details"]["domain_code"] == "FEATURE_DISABLED"
+
+
+@pytest.mark.promise("input.all-problems")
+def test_five_faults_in_one_line_come_back_together(runtime: Runtime) -> None:
+    line = "session list --limit many --status done --qurey x --since yesterday extra"
+
+    status, document = command(runtime, *line.split())
+
+    told = {(one["param"], one["got"]) for one in document["error"]["details"]["problems"]}
+    assert status == 2
+    assert {param for param, _ in told} == {"--limit", "--status", "--qurey", "--since", "argument"}
+    assert ("argument", "extra") in told
+
+
+@pytest.mark.promise("input.all-problems")
+def test_the_faults_of_an_input_document_and_of_flags_come_back_together(runtime: Runtime) -> None:
+    given = {"workflowId": 7, "goal": ["x"], "contxt": {}, "riskPolicy": "wild"}
+
+    status, document = command(runtime, "run", "start", "--input", json.dumps(given), "--autonomy", "high")
+
+    params = {one["param"] for one in document["error"]["details"]["problems"]}
+    assert (status, params) == (2, {"--autonomy", "workflowId", "goal", "contxt", "riskPolicy"})
+
+
+@pytest.mark.promise("input.all-problems")
+def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Runtime) -> None:
+    failure = perform(runtime, "session.list", {"since": "yesterday", "limit": "many", "until": "2026-02-30"})
+
+    assert isinstance(failure, Failure)
+    assert {one["param"] for one in failure.details["problems"]} == {"since", "limit", "until"}
 
 
 def test_every_tool_of_a_next_call_is_an_operation_of_the_command_line() -> None:

@@ -5,12 +5,15 @@ The CLI resolves with this function and the conformance checker checks it (LAFS 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_USAGE, FORMAT_CONFLICT
 from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
 
 Format: TypeAlias = Literal["json", "text", "raw"]
 FormatSource: TypeAlias = Literal["flag", "environment", "project", "user", "default"]
@@ -23,6 +26,19 @@ _SETTINGS: dict[FormatSource, str] = {
     "project": "format in the project settings",
     "user": "format in the user settings",
 }
+
+MOST_SECONDS = 3600
+"""The longest time that a call may be given."""
+_VARIABLES: dict[str, tuple[Callable[[str], bool], str]] = {
+    "HANDRAIL_FORMAT": (lambda text: text in FORMATS, "json, text or raw"),
+    "HANDRAIL_ENVELOPE": (lambda text: text in ("cli", "lafs"), "cli or lafs"),
+    "HANDRAIL_COMPACT": (lambda text: text in ("0", "1"), "1 or 0"),
+    "HANDRAIL_TIMEOUT": (
+        lambda text: re.fullmatch("[0-9]{1,4}", text) is not None and 1 <= int(text) <= MOST_SECONDS,
+        f"seconds from 1 to {MOST_SECONDS}",
+    ),
+}
+"""What each variable about answers takes."""
 
 
 class FlagInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,6 +89,21 @@ def resolve_format(flags: FlagInput) -> ResolvedFormat:
         if value is not None:
             return ResolvedFormat(format=_configured(source, value), source=source)
     return ResolvedFormat(format="json", source="default")
+
+
+def wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
+    """The variables about answers that hold something else than they take; an empty one counts as not set."""
+    found = {}
+    for name, (fits, takes) in _VARIABLES.items():
+        value = environment.get(name, "")
+        if value and not fits(value):
+            found[name] = Fault(
+                E_CONFIG,
+                f"The environment variable {name} has the value {quoted(value)}; it takes {takes}.",
+                details={"setting": name, "source": "environment"},
+                hint=f"Set {name} to {takes}, or unset it.",
+            )
+    return found
 
 
 def _asked_by_flags(flags: FlagInput) -> tuple[Format, ...]:

@@ -115,7 +115,7 @@ class LocalSettings:
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
-        """Everything wrong with the files; an unknown name is said, though it changes nothing."""
+        """Everything wrong with files and variables; an unknown name is said, though it changes nothing."""
         found = _problems_of(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
         if project and _leads_out(project):
             message = f"{PROJECT_FILE} is behind a link that leads out of the project, so it is not read."
@@ -127,6 +127,9 @@ class LocalSettings:
             self._lowered("dangerous")
         except Fault as fault:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
+        from handrail.contract.format import wrong_variables
+
+        found += [_problem(name, fault) for name, fault in wrong_variables(self._environment).items()]
         return tuple(found)
 
     def set_preferences(

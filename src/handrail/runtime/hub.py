@@ -44,7 +44,7 @@ from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_call_corrected
 from handrail.runtime.operation import Operation, StreamItem, effect_of, shape_of
-from handrail.runtime.permission import Caller, require_key, require_permission
+from handrail.runtime.permission import Caller, keyed, require_key, require_permission
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
 
@@ -93,7 +93,20 @@ def perform_operation(
         return _with_cursor(own, called, request, outcome)
 
     outcome = _caught(own, called.name, params, work)
+    if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
+        outcome = _with_key(own, called, outcome)
     return _accounted(own, called, params, outcome, caller, started_ms)
+
+
+def _with_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
+    """The refusal of a creation whose corrected call can be sent as it stands."""
+    call = failure.next_call
+    if call is None or call.operation != called.name:
+        return failure
+    try:
+        return msgspec.structs.replace(failure, next_call=keyed(runtime, call))
+    except Fault:  # no project to make a key for: that is what the refusal is about
+        return failure
 
 
 def perform_chunked(

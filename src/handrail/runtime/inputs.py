@@ -22,25 +22,41 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     is wrong are names that have one nearest known name, or that it was wrapped as replies wrap it.
     """
     try:
-        return msgspec.convert(params, called.input, strict=True)
+        request = msgspec.convert(params, called.input, strict=True)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second: half a character in a name
-        problems, repaired = _problems(called, params)
+        problems, repaired = input_problems(called, params)
         if not problems:  # the whole is refused though every field alone is fine: say what msgspec said
             problems = [{"param": "", "problem": _readable(str(error))}]
-        raise Fault(
-            VALIDATION_ERROR,
-            _summary(problems),
-            details={"problems": problems[:_MOST_PROBLEMS]},
-            next_call=None if repaired is None else NextCall(operation=called.name, params=repaired),
-        ) from error
+        raise _refusal(called, problems, repaired) from error
+    if problems := _misfits(called, params):
+        raise _refusal(called, problems, None)
+    return request
 
 
-def _problems(
+def _refusal(called: Operation, problems: list[dict[str, Json]], repaired: dict[str, Json] | None) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        _summary(problems),
+        details={"problems": problems[:_MOST_PROBLEMS]},
+        next_call=None if repaired is None else NextCall(operation=called.name, params=repaired),
+    )
+
+
+def _misfits(called: Operation, params: dict[str, Json]) -> list[dict[str, Json]]:
+    """Values of the right type that are wrong all the same."""
+    return [
+        {"param": name, "problem": rule.problem, "expected": rule.expected}
+        for name, rule in called.value_rules.items()
+        if isinstance(params.get(name), str) and not rule.fits(params[name])
+    ]
+
+
+def input_problems(
     called: Operation, params: dict[str, Json]
 ) -> tuple[list[dict[str, Json]], dict[str, Json] | None]:
     """Everything wrong, and the call with its names repaired if nothing else is."""
     if (inner := _inside_next_call(called, params)) is not None:
-        problems, repaired = _problems(called, inner)
+        problems, repaired = input_problems(called, inner)
         whole: dict[str, Json] = {
             "param": "params",
             "problem": "a whole nextCall came; send what is in its params",
@@ -59,7 +75,7 @@ def _problems(
             problem["did_you_mean"] = near[0]
             meant[near[0]] = value
         problems.append(problem)
-    wrong = _wrong_values(fields, meant)
+    wrong = [*_wrong_values(fields, meant), *_misfits(called, meant)]
     is_repaired = not wrong and all("did_you_mean" in problem for problem in problems)
     return problems + wrong, meant if is_repaired and problems else None
 

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Fault, Success
+from handrail.contract.outcome import Success
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.ports import SessionStamp
 from handrail.projections.session_facts import SessionFacts
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_index import IndexTrouble
@@ -101,7 +100,6 @@ class SessionList(Answer, frozen=True, kw_only=True):
 
 def list_sessions(rt: Runtime, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
-    _check_times(request)
     try:
         return _listed(rt, request, with_index=True)
     except IndexTrouble:
@@ -146,18 +144,6 @@ def _comparable(time: str) -> str:
     return f"{whole}.{fraction:0<9}"
 
 
-def _check_times(request: ListSessions) -> None:
-    given = {"since": request.since, "until": request.until}
-    problems = [
-        {"param": name, "problem": "is no UTC time", "expected": _TIMES}
-        for name, value in given.items()
-        if value is not UNSET and not _is_time(value)
-    ]
-    if problems:
-        message = f"{problems[0]['param']} is no UTC time; expected {_TIMES}."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
-
-
 def _is_time(text: str) -> bool:
     shape = _TIME.fullmatch(text)
     if shape is None:
@@ -189,6 +175,8 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
     )
 
 
+_TIME_RULE = ValueRule(fits=_is_time, problem="is no UTC time", expected=_TIMES)
+
 OPERATION = Operation(
     name="session.list",
     effect="read",
@@ -203,6 +191,7 @@ OPERATION = Operation(
         select="items",
         untrusted=("goal", "project"),
     ),
+    value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",
     errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
 )

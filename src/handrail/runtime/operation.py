@@ -24,6 +24,14 @@ class Input(
     """Shared options of operation inputs: a typo is refused, absent and null stay different."""
 
 
+class ValueRule(msgspec.Struct, frozen=True, kw_only=True):
+    """What a value of the right type must also be, so that it is refused with everything else."""
+
+    fits: Callable[[Any], bool]
+    problem: str
+    expected: str
+
+
 class StreamItem(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a stream before its summary."""
 
@@ -71,6 +79,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Which input fields the tool offers, by wire name."""
     tool_choices: dict[str, tuple[str, ...]] = {}
     """Where the tool offers fewer values of an enum than the operation takes."""
+    value_rules: dict[str, ValueRule] = {}
+    """Of input fields, by wire name."""
+    foresee: Callable[[Any, Any], object] | None = None
+    """Of a creation: `(runtime, input)`, raises what it would be refused for. Changes nothing."""
     errors: tuple[str, ...] = ()
     """Catalogue codes it can answer with, beside those every operation shares."""
 

@@ -60,18 +60,35 @@ def require_permission(settings: Settings, effect: Effect) -> None:
 def require_key(rt: Runtime, called: Operation, request: Any) -> None:
     """Refuse a creation that could not be repeated safely; the next call carries a key made from it.
 
-    A dry run, or the confirm token of one, does as well. Raises Fault E_CONFIRMATION_REQUIRED.
+    A dry run, or the confirm token of one, does as well. What the creation would be refused for comes
+    first: the call that is offered shall work. Raises Fault E_CONFIRMATION_REQUIRED.
     """
     params: dict[str, Json] = make_readable_json(msgspec.to_builtins(request))
-    if KEY in params or params.get("dryRun") is True or "confirm" in params:
+    if _has_key(params):
         return
-    # The same arguments in another project are another start.
-    where = make_readable(rt.workspace.project(params.get("project", "")))
-    content = digest({"operation": called.name, "params": params, "project": where})
-    derived = "auto-" + content.removeprefix("sha256:")[:_KEY_LENGTH]
+    if called.foresee is not None:
+        called.foresee(rt, request)
     raise Fault(
         E_CONFIRMATION_REQUIRED,
         "This command creates something and needs a request id, so that a repeat does not create it twice.",
         details={"missing": "request_id", "effect": called.effect},
-        next_call=NextCall(operation=called.name, params=params | {KEY: derived}),
+        next_call=keyed(rt, NextCall(operation=called.name, params=params)),
     )
+
+
+def keyed(rt: Runtime, call: NextCall) -> NextCall:
+    """The call of a creation with a key that is made from it, where it has none.
+
+    Raises Fault when there is no project for it.
+    """
+    if _has_key(call.params):
+        return call
+    # The same arguments in another project are another start.
+    where = make_readable(rt.workspace.project(call.params.get("project", "")))
+    content = digest({"operation": call.operation, "params": call.params, "project": where})
+    derived = "auto-" + content.removeprefix("sha256:")[:_KEY_LENGTH]
+    return msgspec.structs.replace(call, params=call.params | {KEY: derived})
+
+
+def _has_key(params: dict[str, Json]) -> bool:
+    return KEY in params or params.get("dryRun") is True or "confirm" in params

@@ -26,7 +26,8 @@ class ShowContext(Input, frozen=True, kw_only=True):
 class WorkspaceFacts(Answer, frozen=True, kw_only=True):
     """Where the caller works."""
 
-    root: str
+    root: str | None
+    """Null where the surroundings name a place that is none: calls about a project are refused there."""
     branch: str | None
     head: str | None
 
@@ -84,7 +85,11 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
         version=__version__,
         env="local",
         account=rt.workspace.account(),
-        workspace=WorkspaceFacts(root=project, branch=seen.get("git_branch"), head=seen.get("git_head_sha")),
+        workspace=WorkspaceFacts(
+            root=project if trouble is None else None,
+            branch=seen.get("git_branch"),
+            head=seen.get("git_head_sha"),
+        ),
         config=ConfigFacts(
             home=rt.installation().home(),
             store=rt.installation().place("data").path,
@@ -100,11 +105,12 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
 
 
 def _settings(rt: Runtime, project: str) -> tuple[Settings, list[str]]:
-    """The settings; where they cannot be used, the defaults and the way to hear why."""
+    """The settings, or the defaults where they cannot be used; and the way to hear what is wrong."""
+    steps = ["handrail doctor --checks settings --compact"] if rt.settings.problems(project) else []
     try:
-        return rt.settings.of(project), []
+        return rt.settings.of(project), steps
     except Fault:
-        return Settings(), ["handrail doctor --checks settings --compact"]
+        return Settings(), steps
 
 
 def _credentials(rt: Runtime) -> CredentialFacts:

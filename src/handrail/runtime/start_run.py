@@ -107,6 +107,10 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
     )
 
 
+def _foresee(rt: Runtime, request: StartRun) -> None:
+    _preview(rt, request, project_of(rt, request.project))
+
+
 def _wait(rt: Runtime, request: StartRun) -> None:
     """A new session has no other writer."""
     if request.session is not UNSET:
@@ -361,6 +365,7 @@ OPERATION = Operation(
     input=StartRun,
     output=Reply,
     perform=start_run,
+    foresee=_foresee,
     shape=RUN_SHAPE,
     tool="start_workflow",
     tool_description=(

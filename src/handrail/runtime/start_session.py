@@ -49,14 +49,7 @@ class StartSession(GatedInput, frozen=True, kw_only=True):
 
 def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     """Begin a session once per request id, or after a preview; the same id again gets the recorded reply."""
-    if not rt.settings.of().start_session:
-        raise Fault(
-            FEATURE_DISABLED,
-            "Sessions without a run are switched off here; nothing was done.",
-            details={"setting": SETTING},
-            hint=f'Ask the user to set "{SETTING}": true in the config.json of their Handrail home and to '
-            "restart the server, or start a workflow instead.",
-        )
+    _require_feature(rt, request)
     project = project_of(rt, request.project)
     if request.dry_run is not True and request.confirm is UNSET:
         return _session_of(rt, request, project)
@@ -68,6 +61,17 @@ def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
         resolve=lambda: _preview(rt, request),
         write=lambda _: _session_of(rt, request, project),
     )
+
+
+def _require_feature(rt: Runtime, _: StartSession) -> None:
+    if not rt.settings.of().start_session:
+        raise Fault(
+            FEATURE_DISABLED,
+            "Sessions without a run are switched off here; nothing was done.",
+            details={"setting": SETTING},
+            hint=f'Ask the user to set "{SETTING}": true in the config.json of their Handrail home and to '
+            "restart the server, or start a workflow instead.",
+        )
 
 
 def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
@@ -132,10 +136,11 @@ def _mismatch() -> ReplyWarning:
 OPERATION = Operation(
     name="session.start",
     effect="create",
-    summary="Begin a session without a run, to keep notes in.",
+    summary="Begin a session without a run, to keep notes in; off until config.json sets startSession.",
     input=StartSession,
     output=SessionReply,
     perform=start_session,
+    foresee=_require_feature,
     shape=Shape(
         levels={
             "minimal": ("kind", "sessionToken", "nextCall", "warnings"),

@@ -8,7 +8,7 @@ from typing import Any
 from handrail import main
 from handrail.contract.shape import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer, output_settings, pour, stream
+from handrail.surfaces.cli.call import answer, input_problems, output_settings, pour, stream
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.reference import help_slice
@@ -71,6 +71,7 @@ def run_troubled(
         serve=lambda _: 0,
         demo=lambda _: 0,
         record_defect=give_up,
+        input_problems=input_problems,
     )
     status = run(process, arguments, environment or {}, doors)
     assert status == process.ran.status

@@ -18,8 +18,8 @@ from handrail.runtime.operation import StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.own_operations import operation_of
-from handrail.surfaces.cli.params import params_of
-from handrail.surfaces.cli.parse import Parsed
+from handrail.surfaces.cli.params import params_in_line, params_of
+from handrail.surfaces.cli.parse import SELF_DESCRIPTION, Parsed
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail.surfaces.cli.progress import TerminalProgress
 from handrail.surfaces.cli.shield import (
@@ -30,10 +30,9 @@ from handrail.surfaces.cli.shield import (
     ShieldedTokens,
 )
 from handrail.surfaces.cli.stopped import stopped
+from handrail.surfaces.cli.values import Problem, label_of
 
 TOOL = "handrail cli"
-SELF_DESCRIPTION = "self."
-"""Operations that must answer whatever state everything else is in."""
 
 
 def answer(
@@ -74,6 +73,32 @@ def answer(
             return failure_of(fault)
         process.tell(f"handrail: {fault.message}\n".encode())
         return "null"
+
+
+def input_problems(parsed: Parsed) -> list[Problem]:
+    """What the operation would refuse of the values in the line; what is missing may only be misspelt."""
+    if parsed.command is None or not parsed.command["operation"]:
+        return []
+    params = params_in_line(parsed)
+    if not params:
+        return []
+    from handrail.runtime.inputs import input_problems as found_in
+
+    labels = {param["name"].partition(".")[0]: label_of(param) for param, _ in parsed.values}
+    return [
+        Problem(
+            param=labels.get(str(row["param"]), str(row["param"])),
+            problem=str(row["problem"]),
+            expected=str(row.get("did_you_mean") or _listed(row.get("expected", ""))),
+            is_usage=False,
+        )
+        for row in found_in(operation_of(parsed.command["operation"]), params)[0]
+        if row["problem"] != "missing"
+    ]
+
+
+def _listed(expected: Json) -> str:
+    return ", ".join(map(str, expected)) if isinstance(expected, list) else str(expected)
 
 
 def pour(build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed) -> Outcome | OSError:

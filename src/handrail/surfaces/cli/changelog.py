@@ -7,14 +7,11 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
-from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.changelog import Release, releases
-from handrail.contract.outcome import Fault
 from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.versions import version_key
-from handrail.contract.wording import quoted
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
 
 CHANGELOG_NAME = "CHANGELOG.md"
@@ -41,21 +38,13 @@ class Changelog(Answer, frozen=True, kw_only=True):
 
 
 def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
-    """Every release, or those after one version.
-
-    Raises Fault E_VALIDATION for a text that is no version; one that was never released is fine.
-    """
+    """Every release, or those after one version, which need not have been released."""
     content = rt.installation().packed(CHANGELOG_NAME) or b""
     entries = releases(content.decode("utf-8", "replace"))
     since = None if request.since is UNSET else request.since
     if since is not None:
         floor = version_key(since)
-        if floor is None:
-            raise Fault(
-                E_VALIDATION,
-                f"--since has the value {quoted(since)}, which is no version.",
-                details={"param": "--since", "expected": "a version such as 1.9 or 2.0rc1"},
-            )
+        assert floor is not None, "the rule of the field lets only versions through"
         entries = [one for one in entries if (version_key(one.version) or floor) > floor]
     return Changelog(current_version=__version__, since=since, count=len(entries), entries=entries)
 
@@ -71,4 +60,11 @@ OPERATION = Operation(
         levels={"minimal": ("current_version", "since", "count"), "standard": None, "full": None},
         windows=("entries",),
     ),
+    value_rules={
+        "since": ValueRule(
+            fits=lambda text: version_key(text) is not None,
+            problem="is no version",
+            expected="a version such as 1.9 or 2.0rc1",
+        )
+    },
 )

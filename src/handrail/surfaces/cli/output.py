@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
-from handrail.contract.catalogue import E_CONFIG, FIELD_CONFLICT, VERSION_UNSUPPORTED
-from handrail.contract.format import FORMATS, FlagInput, Format, resolve_format
+from handrail.contract.catalogue import FIELD_CONFLICT, VERSION_UNSUPPORTED
+from handrail.contract.format import FORMATS, FlagInput, Format, resolve_format, wrong_variables
 from handrail.contract.outcome import Fault
 from handrail.contract.shape import Ask, Level, parse_budget, parse_fields
-from handrail.contract.wording import quoted
 from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.values import Problem, shown
 
@@ -21,13 +20,11 @@ if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay fo
     from handrail.surfaces.cli.rows import Command
 
 TIMEOUT_SECONDS = 30
-MOST_SECONDS = 3600
 LEAST_WIDTH, MOST_WIDTH = 40, 500
 """Narrower than that no line can be read, and wider than that nobody reads one."""
 SERVED_VERSIONS = ("1", "1.0", "1.0.0")
 
 _VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
-_SECONDS = "[0-9]{1,4}"
 _SWITCH = {"": False, "0": False, "1": True}
 
 
@@ -69,13 +66,14 @@ def output_of(
     envelope = (
         parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or "cli"
     )
+    wrong = wrong_variables(environment)
     if envelope not in ("cli", "lafs"):
-        troubles.append(_bad_setting("HANDRAIL_ENVELOPE", str(envelope), "cli or lafs"))
+        troubles.append(wrong["HANDRAIL_ENVELOPE"])
         envelope = "cli"
     chosen, envelope = _overruled(parsed, chosen, str(envelope))
     compact = environment.get("HANDRAIL_COMPACT", "")
     if compact not in _SWITCH and "compact" not in parsed.options:
-        troubles.append(_bad_setting("HANDRAIL_COMPACT", compact, "1 or 0"))
+        troubles.append(wrong["HANDRAIL_COMPACT"])
     output = Output(
         format=chosen,
         envelope=cast(Literal["cli", "lafs"], envelope),
@@ -226,8 +224,9 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
     if not text:
         usual = parsed.command["seconds"] if parsed.command is not None else 0
         return usual or TIMEOUT_SECONDS
-    if re.fullmatch(_SECONDS, text) is None or not 1 <= int(text) <= MOST_SECONDS:
-        raise _bad_setting("HANDRAIL_TIMEOUT", text, f"seconds from 1 to {MOST_SECONDS}")
+    wrong = wrong_variables(environment)
+    if "HANDRAIL_TIMEOUT" in wrong:
+        raise wrong["HANDRAIL_TIMEOUT"]
     return int(text)
 
 
@@ -247,13 +246,4 @@ def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default:
         requested_format="raw" if "raw" in asked else None,
         environment=environment.get("HANDRAIL_FORMAT"),
         user_default=default or None,
-    )
-
-
-def _bad_setting(name: str, value: str, expected: str) -> Fault:
-    return Fault(
-        E_CONFIG,
-        f"The environment variable {name} has the value {quoted(value)}; it takes {expected}.",
-        details={"setting": name, "source": "environment"},
-        hint=f"Set {name} to {expected}, or unset it.",
     )

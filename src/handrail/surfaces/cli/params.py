@@ -65,6 +65,17 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
     return params
 
 
+def params_in_line(parsed: Parsed) -> dict[str, Json]:
+    """The part of the input that the line itself holds; no file is opened for it."""
+    whole = parsed.options.get("input")
+    params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
+    for param, value in parsed.values:
+        held = value if isinstance(value, tuple) else (value,)
+        if not any(isinstance(one, Reference) for one in held):
+            _placed(params, param["name"].split("."), list(held) if isinstance(value, tuple) else value)
+    return params
+
+
 def _operation_options(command: Command) -> list[tuple[str, str]]:
     """Those that this operation takes."""
     return [

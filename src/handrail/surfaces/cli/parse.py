@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.rows import Command, Param
 
 SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
+SELF_DESCRIPTION = "self."
+"""Operations that must answer whatever state everything else is in begin with this."""
 LONE_WORDS = {"help": "--help", "version": "--version"}
 """Names are exact, so these are refused; what was meant is told."""
 _FEW = 12

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from handrail.contract.suggest import only_near
 from handrail.surfaces.cli import _table
 from handrail.surfaces.cli.parse import parse
 
@@ -43,9 +44,14 @@ def repair_line(arguments: Sequence[str]) -> list[str] | None:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words before the first flag, and everything from there on."""
-    count = next((at for at, word in enumerate(arguments) if word.startswith("-")), len(arguments))
-    return list(arguments[:count]), list(arguments[count:])
+    """The words before the first flag, and everything else; global flags may stand before the words."""
+    first = 0
+    takes = {param["flag"]: 1 if param["kind"] == "switch" else 2 for param in _table.GLOBALS}
+    while first < len(arguments) and (name := arguments[first].partition("=")[0]) in takes:
+        first += 1 if "=" in arguments[first] else takes[name]
+    flags, rest = arguments[:first], arguments[first:]
+    count = next((at for at, word in enumerate(rest) if word.startswith("-")), len(rest))
+    return list(rest[:count]), [*rest[count:], *flags]
 
 
 def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
@@ -60,11 +66,17 @@ def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
             meant = _MEANT_FIRST.get(words[count - 1], ending[0] if len(ending) == 1 else "")
             if meant:
                 return _table.COMMANDS[meant], count
+    for count in (2, 1):
+        same_length = [path for path in _table.COMMANDS if len(path.split()) == count]
+        near = only_near(" ".join(words[:count]), same_length) if len(words) >= count else ""
+        if near:
+            return _table.COMMANDS[near], count
     return None
 
 
 def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
     known = {param["flag"]: param for param in (*_table.GLOBALS, *command["params"]) if param["flag"]}
+    here = [flag for flag, param in known.items() if param in command["params"] or flag in command["globals"]]
     by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
     flags: list[str] = []
     positions: list[str] = []
@@ -73,7 +85,9 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         word = arguments[at]
         at += 1
         name, equals, inline = word.partition("=")
-        param = known.get(name) or (by_name.get(_plain(name)) if name.startswith("--") else None)
+        param = known.get(name)
+        if param is None and name.startswith("--"):
+            param = by_name.get(_plain(name)) or known.get(only_near(name, here))
         if param is None:
             _place_word(command, word, flags, positions)
             continue
@@ -83,6 +97,8 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         if not equals and at < len(arguments):
             inline = arguments[at]
             at += 1
+        if param["kind"] == "choice" and inline not in param["choices"]:
+            inline = only_near(inline, param["choices"]) or inline
         if param["position"]:
             positions.append(inline)
         else:

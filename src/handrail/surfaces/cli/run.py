@@ -15,6 +15,7 @@ from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
 from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
+from handrail.contract.format import wrong_variables
 from handrail.contract.outcome import (
     Call,
     Failure,
@@ -38,12 +39,13 @@ from handrail.surfaces.cli.output import (
     timeout_of,
     written_on,
 )
-from handrail.surfaces.cli.parse import Parsed, parse
+from handrail.surfaces.cli.parse import SELF_DESCRIPTION, Parsed, parse
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.refusal import refusal
 from handrail.surfaces.cli.render import Rendered, bare, plain, prepare, render, summary_line, widest_size
 from handrail.surfaces.cli.spelling import command_line
 from handrail.surfaces.cli.stopped import stopped
+from handrail.surfaces.cli.values import Problem
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
     from handrail.runtime.operation import StreamItem
@@ -59,6 +61,10 @@ NEVER_FAILS = "hook"
 
 
 def _none(_: str) -> Sequence[Notice]:
+    return ()
+
+
+def _unexamined(_: Parsed) -> Sequence[Problem]:
     return ()
 
 
@@ -80,6 +86,8 @@ class Doors(msgspec.Struct, frozen=True, kw_only=True):
     demo: Callable[[Parsed], int]
     record_defect: Callable[[Exception], str]
     """Keeps the traceback out of sight and gives the id to quote."""
+    input_problems: Callable[[Parsed], Sequence[Problem]] = _unexamined
+    """What is wrong with the values of a line that is refused anyway, as its operation sees them."""
     notices: Callable[[str], Sequence[Notice]] = _none
     """What was found before and answers of this operation tell beside their own."""
 
@@ -95,6 +103,8 @@ class _Caller:
         self.raw = ""
         self.commits = Commits()
         self.notices: Callable[[str], Sequence[Notice]] = _none
+        self.passed_over: tuple[Notice, ...] = ()
+        """Of the surroundings: what is wrong and was not used."""
 
 
 def run(process: Process, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors) -> int:
@@ -118,6 +128,7 @@ def _answer(
     """What to write, or the exit status of a server that has had its own say. Raises for any trouble."""
     process.open_to_signals()
     parsed = parse(arguments)
+    environment = _usable(caller, parsed, environment)
     output, troubles = output_of(parsed, environment)
     caller.output = _on_page(output, arguments, environment, is_help="help" in parsed.options)
     _introduce(caller, parsed)
@@ -126,7 +137,7 @@ def _answer(
     if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
         process.hand_back()
         return doors.serve(parsed)
-    ask = _checked(parsed, arguments, caller.output, troubles)
+    ask = _checked(parsed, arguments, caller.output, troubles, doors.input_problems)
     assert parsed.command is not None, "a command line without a command is refused above"
     effect = parsed.command["effect"]
     if not parsed.command["operation"]:
@@ -143,6 +154,7 @@ def _answer(
         caller.notices = doors.notices
     else:
         caller.output = msgspec.structs.replace(caller.output, tells_next=False)
+        caller.passed_over = ()
     if effect != "read":
         prepare(caller.output)
     if "stream" in parsed.options:
@@ -261,6 +273,18 @@ def _poured(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rend
     return _rendered(caller, ended) if isinstance(ended, Failure) else Rendered()
 
 
+def _usable(caller: _Caller, parsed: Parsed, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What tells of this program answers in any surroundings: a wrong variable is named and not used."""
+    if parsed.command is None or not parsed.command["operation"].startswith(SELF_DESCRIPTION):
+        return environment
+    wrong = wrong_variables(environment)
+    caller.passed_over = tuple(
+        Notice(type="wrong_variable", message=f"{fault.message} {fault.hint}", severity="warning")
+        for fault in wrong.values()
+    )
+    return {name: value for name, value in environment.items() if name not in wrong}
+
+
 def _introduce(caller: _Caller, parsed: Parsed) -> None:
     """Name the call by its operation, and note how its answer is drawn."""
     if parsed.command is None:
@@ -286,7 +310,13 @@ def _told(caller: _Caller, parsed: Parsed, doors: Doors) -> Rendered | None:
     return None
 
 
-def _checked(parsed: Parsed, typed: Sequence[str], output: Output, troubles: Sequence[Fault]) -> Ask:
+def _checked(
+    parsed: Parsed,
+    typed: Sequence[str],
+    output: Output,
+    troubles: Sequence[Fault],
+    input_problems: Callable[[Parsed], Sequence[Problem]],
+) -> Ask:
     """What to disclose, once nothing is wrong with the command line.
 
     Raises Fault: conflicts of format first, then every problem at once.
@@ -302,6 +332,8 @@ def _checked(parsed: Parsed, typed: Sequence[str], output: Output, troubles: Seq
     check_schema_version(parsed, problems)
     ask = ask_of(parsed, problems)
     if problems:
+        if parsed.values or isinstance(parsed.options.get("input"), dict):
+            problems += input_problems(parsed)
         from handrail.surfaces.cli.repair import repair_line  # noqa: PLC0415 - most lines are spelled right
 
         raise refusal(problems, parsed.words, repair_line(typed))
@@ -319,7 +351,9 @@ def _timed(caller: _Caller) -> Call:
     notices = _tried(lambda: tuple(caller.notices(caller.call.operation)))
     if isinstance(notices, Exception):  # what was found before is not worth an answer
         notices = ()
-    return msgspec.structs.replace(caller.call, duration_ms=duration_ms, notices=notices)
+    return msgspec.structs.replace(
+        caller.call, duration_ms=duration_ms, notices=(*caller.passed_over, *notices)
+    )
 
 
 def _size(caller: _Caller, success: Success) -> int:

@@ -46,7 +46,7 @@ def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
     synced = "as packed" if skill.get("in_sync") else "differs from the packed one"
     rows = [
         ("Version", one_line(payload["version"])),
-        ("Project", one_line(workspace["root"])),
+        ("Project", one_line(workspace.get("root") or "none: the place that is named is not there")),
         ("Git", at or "none"),
         ("Home", one_line(config["home"])),
         ("Store", one_line(config["store"])),
