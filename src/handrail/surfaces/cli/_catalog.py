@@ -314,7 +314,7 @@ COMMANDS: dict[str, CommandHelp] = {
     "session start": {
         "path": "session start",
         "usage": "handrail session start [--goal TEXT] [--request-id KEY] [flags]",
-        "summary": "Begin a session without a run, to keep notes in.",
+        "summary": "Begin a session without a run, to keep notes in; off until config.json sets startSession.",
         "operation": "session.start",
         "effect": "create",
         "authorised_by": "--request-id or --confirm",
