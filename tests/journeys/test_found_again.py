@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.conftest import THREE_STEPS, GivenFiles, GivenWorkspace
-from tests.journeys.conversation import advance, answer, start
+from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
+from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import tool_call
 from tests.journeys.doubted_log import DoubtedLog
 from tests.journeys.given_workflows import begin, give, step
@@ -19,6 +19,13 @@ from tests.surfaces.cli.here import run_here
 
 HEAD = "4f1c2a9be07d5533aa61c0de9b8a7f6e5d4c3b2a"
 NO_FIELDS: dict[str, Any] = {}
+
+
+class LaterClock(FixedClock):
+    """Years after everything was recorded."""
+
+    def now(self) -> str:
+        return "2031-01-01T00:00:00.000Z"
 
 
 def human(runtime: Runtime, *line: str) -> str:
@@ -176,3 +183,111 @@ def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
 
     assert 'edit [{"op":"replace","path":"/id"' in listed.text
     assert "{'op'" not in listed.text
+
+
+@pytest.mark.promise("finding.same-state-same-bytes")
+@pytest.mark.parametrize("form", ["bundle", "markdown", "html"])
+def test_exports_of_one_state_are_the_same_bytes_whenever_they_are_made(runtime: Runtime, form: str) -> None:
+    first = start(runtime)
+    advance(runtime, first)
+    later = msgspec.structs.replace(runtime, clock=LaterClock())
+
+    one = answer(runtime, "session.export", sessionId=session_of(first), **{"as": form})
+    two = answer(later, "session.export", sessionId=session_of(first), **{"as": form})
+    start(runtime, session=session_of(first))
+    three = answer(runtime, "session.export", sessionId=session_of(first), **{"as": form})
+
+    assert one == two
+    assert two != three
+
+
+@pytest.mark.promise("finding.one-suggestion-per-file")
+def test_no_two_files_are_told_to_take_the_same_id(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    for name in ("bug-hunt", "bug_hunt", "a-b_c", "a_b-c", "lone-one"):
+        content = json.dumps(json.loads(THREE_STEPS) | {"id": name}).encode()
+        runtime.library.add(content, f"{name}.json")
+
+    rows = answer(runtime, "workflow.list")["items"]
+    told = {row["id"]: row["suggestedId"] for row in rows if "suggestedId" in row}
+    checked = answer(
+        runtime,
+        "workflow.validate",
+        documents=[
+            {"source": file.source_ref, "text": file.content.decode()} for file in runtime.library.held[1:]
+        ],
+    )
+
+    assert len(set(told.values())) == len(told) == 5
+    assert told["bug_hunt"] == "project.bug_hunt"
+    assert told["bug-hunt"].startswith("project.bug_hunt_")
+    assert told["lone-one"] == "project.lone_one"
+    fixes = [problem["fix"] for item in checked["items"] for problem in item["problems"]]
+    assert sorted(fixes) == sorted(f"Name it {better}." for better in told.values())
+
+
+@pytest.mark.promise("finding.offered-calls-work")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"workflowId": "project.three_stesp", "gaol": "x"},
+        {"workflow_id": "project.three_stesp", "Goal": "x"},
+        {"workflowId": "project.three_steps", "preferences": {"autonomy": "guidd"}},
+    ],
+    ids=["both", "both names", "a mode"],
+)
+def test_a_call_that_is_offered_works_as_it_stands(runtime: Runtime, wrong: dict[str, Any]) -> None:
+    refused = tool_call(runtime, "start_workflow", **wrong)
+    call = refused.structured["details"]["next_call"]
+    accepted = tool_call(runtime, call["tool"], **call["params"])
+
+    assert refused.is_error
+    assert not accepted.is_error, accepted.text
+    assert accepted.structured["session"]["workflowId"] == "project.three_steps"
+
+
+@pytest.mark.promise("finding.offered-calls-work")
+def test_no_call_is_offered_where_nobody_can_tell_what_is_meant(runtime: Runtime) -> None:
+    unknown = tool_call(runtime, "start_workflow", workflowId="wr.zeppelin", gaol="x")
+    bold = tool_call(
+        runtime,
+        "start_workflow",
+        workflowId="project.three_steps",
+        preferences={"autonomy": "full_auto"},
+    )
+
+    for refused in (unknown, bold):
+        assert refused.is_error
+        assert refused.structured["details"].get("next_call") is None
+    assert [problem["param"] for problem in unknown.structured["details"]["problems"]] == [
+        "gaol",
+        "workflowId",
+    ]
+
+
+@pytest.mark.promise("finding.offered-calls-work")
+def test_a_preview_of_preferences_refuses_what_the_confirmed_call_would_refuse(runtime: Runtime) -> None:
+    first = start(runtime)
+    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+
+    failure = refusal(doubted, "preferences.set", session=session_of(first), autonomy="guided", dryRun=True)
+
+    assert failure.kind.code == "SESSION_NOT_HEALTHY"
+
+
+@pytest.mark.promise("finding.offered-calls-work")
+@pytest.mark.parametrize(("kind", "meant"), [("wr.plam", "wr.plan"), ("wr.gat", "wr.gap"), ("plam", "")])
+def test_one_wrong_letter_in_a_reserved_kind_gets_a_did_you_mean(
+    runtime: Runtime, kind: str, meant: str
+) -> None:
+    first = start(runtime)
+
+    reply = tool_call(
+        runtime,
+        "continue_workflow",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "n", "artifacts": [{"kind": kind}]},
+    )
+
+    suggested = [held["details"].get("suggestion", "") for held in reply.structured.get("warnings", [])]
+    assert suggested == ([meant] if meant else [])

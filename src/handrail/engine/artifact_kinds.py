@@ -74,7 +74,8 @@ def meant_by(kind: str, known: Iterable[str]) -> str:
     """The known kind that this one is a misspelling of; empty when it is a name of its own.
 
     Case, separators, a plural and one wrong letter in five are misspellings. Another namespace is none: a
-    kind that has one is compared only with kinds of a namespace that differs by one letter at most.
+    kind that has one is compared only with kinds of a namespace that differs by one letter at most. In the
+    reserved one nobody has names of their own, so there one wrong letter is a misspelling of any name.
     """
     space, _, bare = kind.rpartition(".")
     scored = []
@@ -84,7 +85,7 @@ def meant_by(kind: str, known: Iterable[str]) -> str:
             continue
         spellings = (its_name,) if space else (its_name, candidate)
         distance = min(edits(_folded(bare), _folded(spelling)) for spelling in spellings)
-        if distance <= len(_folded(bare)) // 5:
+        if distance <= max(len(_folded(bare)) // 5, 1 if f"{space}." == OURS else 0):
             scored.append((distance, candidate))
     return min(scored)[1] if scored else ""
 

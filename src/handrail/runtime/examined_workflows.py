@@ -246,10 +246,14 @@ def _ending_advice(name: str, source: SourceWorkflow | None) -> Iterable[Problem
 
 def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWorkflow) -> Iterable[Problem]:
     """What the library says about the id of this very file; of a file elsewhere, what it would say."""
-    told = [
-        problem
+    own = [
+        entry
         for entry in catalog.entries
         if entry.content == content and entry.source_ref.rpartition("/")[2] == name
+    ]
+    told = [
+        problem
+        for entry in own
         for problem in entry.problems
         if problem.code in ("reserved_id", "shadowed_id")
     ]
@@ -264,13 +268,16 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
             severity="warning",
         )
     elif id_status(source.id) == "legacy":
+        ids = [entry.id for entry in catalog.entries]
+        listed = [entry.suggested_id for entry in own if entry.suggested_id]
+        better = listed[0] if listed else suggested_id(source.id, "project", name, ids)
         yield Problem(
             code="legacy_id",
             message=f"{source.id}: an id without a namespace is deprecated; it still runs.",
             pointer="/id",
-            fix=f"Name it {suggested_id(source.id, 'project')}.",
+            fix=f"Name it {better}.",
             severity="warning",
-            edit=replaced("/id", suggested_id(source.id, "project")),
+            edit=replaced("/id", better),
         )
 
 

@@ -118,7 +118,7 @@ def _bundle(rt: Runtime, session_id: SessionId, loaded: Loaded, *, is_salvage: b
         session_id,
         records,
         content,
-        exported_at=rt.clock.now(),
+        exported_at=_as_of(rt, records),
         producer=Producer(name="handrail", version=__version__),
         salvage=Salvage(health=health.state, reason=health.reason) if is_damaged else None,
     )
@@ -136,6 +136,11 @@ def _facts(session_id: SessionId, exported_as: ExportedAs, health: str, event_co
         "health": health,
         "is_salvage": health != "healthy",
     }
+
+
+def _as_of(rt: Runtime, records: tuple[Record, ...]) -> str:
+    """The time of the newest event: exports of one state are the same bytes, whenever they are made."""
+    return decode_event(records[-1].body).at if records else rt.clock.now()
 
 
 def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record, ...], Health]:
@@ -163,7 +168,7 @@ def _report(
         health_detail=health.detail,
     )
     write = markdown_report if exported_as == "markdown" else report_page
-    content = write(story, exported_at=rt.clock.now(), producer=PRODUCER)
+    content = write(story, exported_at=_as_of(rt, records), producer=PRODUCER)
     facts = _facts(session_id, exported_as, health.state, len(records))
     return Chunked(facts=facts, chunks=iter((content.encode(),)))
 

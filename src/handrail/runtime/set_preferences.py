@@ -28,7 +28,14 @@ from handrail.projections.run_graph import run_graph
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session, wait_for_writer
+from handrail.runtime.sessions import (
+    COMMIT_TRIES,
+    Session,
+    commit,
+    healthy_session,
+    require_healthy,
+    wait_for_writer,
+)
 from handrail.runtime.show_preferences import (
     PRESETS,
     ShownPreferences,
@@ -115,6 +122,7 @@ def _set_in_session(
     rt: Runtime, request: SetPreferences, named: str, wanted: PreferencesDelta
 ) -> DryRun | Success:
     session = find_session(rt, named)
+    require_healthy(session)  # a preview of what the confirmed call would refuse helps nobody
 
     def resolve() -> Plan:
         history = session.history

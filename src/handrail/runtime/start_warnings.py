@@ -100,7 +100,10 @@ def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
     if id_status(run.workflow_id) == "namespaced":
         return ()
     better = suggested_id(run.workflow_id, run.source_kind)
-    message = f"The id {run.workflow_id} has no namespace; rename it to {better}."
+    message = (
+        f"The id {run.workflow_id} has no namespace; rename it to {better}, or to what list_workflows "
+        "suggests where that is taken."
+    )
     details = {"workflowId": run.workflow_id, "suggestion": better}
     return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message, details=details),)
 

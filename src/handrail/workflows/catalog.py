@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import Literal, Protocol
@@ -111,9 +112,11 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
                 taken[entry.id] = f"{file.source_kind} {file.source_ref}"
             entries.append(entry)
     ids = frozenset(entry.id for entry in entries)
+    wanted = Counter(suggested_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
+    shared = frozenset(better for better, count in wanted.items() if count > 1)
     contracts, broken = _contracts(found)
     return Catalog(
-        entries=tuple(sorted((_with_suggestion(entry, ids) for entry in entries), key=catalog_order)),
+        entries=tuple(sorted((_with_suggestion(entry, ids, shared) for entry in entries), key=catalog_order)),
         contracts=contracts,
         broken_contracts=broken,
     )
@@ -223,10 +226,17 @@ def _own_id(entry: CatalogEntry) -> str:
     return f"{namespace}.{entry.id.removeprefix(RESERVED_NAMESPACE)}"
 
 
-def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
-    if not entry.is_usable or entry.id_status == "namespaced":
+def _is_legacy(entry: CatalogEntry) -> bool:
+    return entry.is_usable and entry.id_status != "namespaced"
+
+
+def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset[str]) -> CatalogEntry:
+    """Of ids that would become the same one, that one is for the id that has its spelling already."""
+    if not _is_legacy(entry):
         return entry
-    better = suggested_id(entry.id, entry.source_kind, entry.source_ref, ids)
+    is_spelled_so = entry.id == entry.id.replace("-", "_")
+    taken = ids if is_spelled_so else ids | shared
+    better = suggested_id(entry.id, entry.source_kind, entry.source_ref, taken)
     return msgspec.structs.replace(entry, suggested_id=better)
 
 

@@ -324,3 +324,19 @@ def test_a_rewound_step_shows_its_branches_and_what_followed() -> None:
     assert "- node nod_3: complete, pending nothing\n" in text
     assert "What followed on the preferred branch, oldest first:\n[untrusted " in text
     assert "Recap" not in text
+
+
+def test_where_only_branches_were_left_out_no_entry_is_said_to_be() -> None:
+    branch = {"nodeId": "nod_1", "isPreferred": True, "status": "in_progress", "pendingStepId": "b"}
+    recap = {
+        "entries": [],
+        "truncated": True,
+        "policy": "kept the most recent entries",
+        "children": [branch],
+        "childrenOmitted": 3,
+    }
+
+    text = reply_text(reply(recap=recap))
+
+    assert "3 more branches are left out to keep this short." in text
+    assert "Omitted" not in text

@@ -46,7 +46,7 @@ def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
         lines += _run(story, run)
     if not story.runs:
         lines += [nothing_started(story), "", *_provenance(story, None)]
-    lines += ["---", "", f"Written by {_inline(producer)}, {moment_time(exported_at)}."]
+    lines += ["---", "", f"Written by {_inline(producer)}, as of {moment_time(exported_at)}."]
     return "\n".join(lines) + "\n"
 
 

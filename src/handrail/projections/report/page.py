@@ -46,7 +46,9 @@ def report_page(story: Story, *, exported_at: str, producer: str) -> str:
         None if story.runs else _nothing(story),
         element(
             "footer",
-            element("p", f"Written by {producer}, {moment_time(exported_at)}. Notes are quoted as data."),
+            element(
+                "p", f"Written by {producer}, as of {moment_time(exported_at)}. Notes are quoted as data."
+            ),
         ),
     )
     return document(element("html", _head(story), element("body", body), lang="en"))

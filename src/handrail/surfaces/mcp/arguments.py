@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.outcome import Failure, Json, NextCall
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import edits, nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.surfaces.mcp.limits import too_large
@@ -25,6 +25,8 @@ from handrail.surfaces.mcp.tools import Tool, fields_of
 
 MOST_FLAWS = 20
 """More are not looked for, and such a call is not worth repairing."""
+MOST_SLIPS = 2
+"""Letters that may be wrong in a word of a closed set, where a call changes something."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -239,8 +241,11 @@ def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: s
     same = [choice for choice in choices if _folded(choice) == _folded(value)]
     if same:
         return Flaw(path=path, problem=problem, fix=fix, repair=Put(value=same[0]))
-    if not tool.definition["annotations"]["readOnlyHint"]:  # how much an agent may do is never guessed
-        return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
+    if not tool.definition["annotations"]["readOnlyHint"]:
+        # How much an agent may do is never guessed; a slip in a word that can be no other is no guess.
+        slips = [choice for choice in choices if edits(value, choice) <= MOST_SLIPS]
+        repair: Repair = Put(value=slips[0]) if len(slips) == 1 else Unclear()
+        return Flaw(path=path, problem=problem, fix=fix, repair=repair)
     similar = nearest(value, choices, most=1)
     repair = Put(value=similar[0]) if similar else Drop()
     return Flaw(path=path, problem=problem, fix=fix, repair=repair)

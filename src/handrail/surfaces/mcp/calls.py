@@ -12,6 +12,7 @@ from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.shape import Ask, Budget, Level
 from handrail.runtime.hub import perform
+from handrail.runtime.misplaced_token import with_known_workflow
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
@@ -75,7 +76,7 @@ def _answer(
 ) -> Rendered:
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
-        return render(tools, tool, {}, read)
+        return render(tools, tool, {}, with_known_workflow(runtime, read))
     match _performed(runtime, tool, read.params, mvi, commits):
         case Failure() as failure:
             return render(tools, tool, read.params, failure)

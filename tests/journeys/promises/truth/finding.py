@@ -175,4 +175,19 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R17",
         "Resume counts runs as runs and sessions as sessions, and lists hold no source text.",
     ),
+    Promise(
+        "finding.same-state-same-bytes",
+        "EXEC, bundles",
+        "Exports of one state of a session are the same bytes, whenever they are made.",
+    ),
+    Promise(
+        "finding.one-suggestion-per-file",
+        "EXEC, legacy ids",
+        "No two workflow files are told to take the same id.",
+    ),
+    Promise(
+        "finding.offered-calls-work",
+        "truth, R16",
+        "A corrected call or a preview that is given works as it stands; where nobody can tell, none is.",
+    ),
 )
