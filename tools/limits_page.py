@@ -23,7 +23,9 @@ REPORTS: Rows = (
 )
 REPLIES: Rows = (
     ("engine.reasons", "MOST_BLOCKERS", "Reasons in one blocked reply."),
+    ("engine.reasons", "MOST_LEFT_OUT", "Further reasons, named in short among the faults."),
     ("engine.reasons", "MESSAGE_BYTES", "The message of one reason."),
+    ("engine.reasons", "LEFT_OUT_BYTES", "The message of one of those further reasons."),
     ("engine.reasons", "MOST_ISSUES_IN_FULL", "Faults of a blocked report that are told in full."),
     ("engine.reasons", "MOST_ISSUES_TOLD", "Faults of a blocked report, most of them by their place."),
     ("engine.judged", "ISSUE_BYTES", "The message of one fault."),
@@ -284,6 +286,9 @@ INSIDE = {
     "demo.teller": ("CHAPTER_SECONDS", "CHECK_SECONDS"),
     "engine.bundles.lineage": ("KEY_LIMIT",),
     "engine.judged": ("MOST_GAPS_NAMED",),
+    "engine.reply": ("MOST_GAPS_NAMED",),
+    "runtime.close_run": ("MOST_HOLDERS",),
+    "surfaces.mcp.arguments": ("MOST_SLIPS",),
     "engine.simulation.candidates": ("MOST_ITEMS",),
     "engine.simulation.made_reports": ("MOST_INVALID", "MOST_VARIANTS"),
     "event_log.sectors": ("SECTOR_BYTES",),

@@ -38,8 +38,11 @@ def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
     call = failure.next_call
     if call is None or not isinstance(call.params.get("workflowId"), str):
         return failure
-    # Only a refusal reads workflow files for this; the calls of a run do not pay for them.
-    from handrail.runtime.workflow_catalog import catalog_of, find_workflow, project_or_root  # noqa: PLC0415
+    from handrail.runtime.workflow_catalog import (  # noqa: PLC0415 - only a refusal reads workflow files here
+        catalog_of,
+        find_workflow,
+        project_or_root,
+    )
 
     asked: str = call.params["workflowId"]
     named = call.params.get("project")
