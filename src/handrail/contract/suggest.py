@@ -1,15 +1,38 @@
-"""The nearest known name to a misspelt one: every refusal of a name offers it. Pure."""
+"""The nearest known name to a misspelt one: every refusal of a name offers it. Pure.
+
+Near is not the same: what says the opposite (`unready` for `ready`) is never offered, and only a name that
+is certainly the same word may be written without asking.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MOST_CELLS = 100_000
 """Pairs of letters that one search compares: a suggestion is a courtesy, not a duty."""
+_WORDS = re.compile(r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PREFIXES = "! no not non never without un in im il ir dis de anti a n x ex re pre post mis min max"
+_TURNING = frozenset(_PREFIXES.split(" "))
+"""What makes another word of the word behind it, most often its opposite."""
+_OPPOSED = (
+    *("min max", "minimum maximum", "minimal maximal", "while until", "include exclude", "enable disable"),
+    *("enabled disabled", "before after", "in out", "on off", "true false", "all any", "and or", "gt lt"),
+    *("gte lte", "import export", "increase decrease", "internal external", "first last", "start stop"),
+    *("prescribe proscribe", "united untied", "employer employee", "ingress egress", "ascending descending"),
+)
+_OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSED)
+_LONGEST = 64
+"""Characters of a name that are looked at."""
+_LEAST_LETTERS = 5
+"""In a shorter word every letter counts: one slip makes another word of it."""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Known names within a quarter of the length, closest first, then alphabetical; at most `most`."""
+    """Known names within a quarter of the length, closest first, then alphabetical; at most `most`.
+
+    None that says the opposite.
+    """
     return [candidate for _, candidate in _scored(name, known)[:most]]
 
 
@@ -24,13 +47,83 @@ def only_near(name: str, known: Iterable[str]) -> str:
     return scored[0][1] if scored[0][0] == 1 or len(name) > 4 else ""
 
 
+def same_word(name: str, known: Iterable[str]) -> str:
+    """The known name that is certainly meant; nothing where that is not certain.
+
+    It differs in case or in what joins its words, or by one slip of the keyboard, and no other is as near.
+    """
+    names = list(dict.fromkeys(known))
+    same = [one for one in names if _joined(one) == _joined(name[:_LONGEST])]
+    if same:
+        return same[0] if len(same) == 1 else ""
+    alike = [one for one in names if abs(len(one) - len(name)) <= 1]
+    if len(name) > _LONGEST or len(alike) * len(name) * 3 > MOST_CELLS:
+        return ""
+    near = [one for one in alike if edits(one.lower(), name.lower(), 1) == 1]
+    return near[0] if len(near) == 1 and _is_slip(name, near[0]) else ""
+
+
+def _joined(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _is_slip(written: str, meant: str) -> bool:
+    """Whether one slip inside one word makes the one of the other.
+
+    The word keeps its first letter, since a letter before it makes another word; its last one is not
+    exchanged (an employer is no employee), and a number is never a slip of another one.
+    """
+    left, right = _words(written), _words(meant)
+    differing = [pair for pair in zip(left, right, strict=False) if pair[0] != pair[1]]
+    if len(left) != len(right) or len(differing) != 1 or _joined_by(written) != _joined_by(meant):
+        return False
+    one, other = differing[0]
+    if min(len(one), len(other)) < _LEAST_LETTERS or not (one + other).isalpha() or _is_turned(one, other):
+        return False
+    is_swap = sorted(one) == sorted(other)
+    return is_swap or (one[0] == other[0] and (len(one) != len(other) or one[-1] == other[-1]))
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name[:_LONGEST])]
+
+
+def _joined_by(name: str) -> list[str]:
+    """What is neither letter nor digit nor a joint of words."""
+    return [one for one in name if not one.isalnum() and one not in "_- "]
+
+
+def is_opposed(left: str, right: str) -> bool:
+    """Whether one name says the opposite of the other, or a turning word makes the one of the other."""
+    ones, others = _words(left), _words(right)
+    if ones and all(word in _TURNING for word in ones):
+        return ones != others  # `never` is no short form of anything
+    if _is_turned(_joined(left), _joined(right)):
+        return True
+    only_left = [word for word in ones if word not in others]
+    only_right = [word for word in others if word not in ones]
+    if any(word in _TURNING for word in (*only_left, *only_right)):
+        return len(ones) > 1 or len(others) > 1 or "!" in (*ones, *others)
+    return any(
+        _is_turned(one, other) or frozenset((one, other)) in _OPPOSITES
+        for one in only_left
+        for other in only_right
+    )
+
+
+def _is_turned(one: str, other: str) -> bool:
+    """Whether the one is the other behind a prefix that turns it."""
+    short, long = sorted((one, other), key=len)
+    return long != short and bool(short) and long.endswith(short) and long[: -len(short)] in _TURNING
+
+
 def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
-    wanted = name.lower()[:64]
+    wanted = name.lower()[:_LONGEST]
     allowed = max(2, len(wanted) // 4)
     scored = []
     left = MOST_CELLS
     for candidate in sorted(set(known)):
-        folded = candidate.lower()[:64]
+        folded = candidate.lower()[:_LONGEST]
         if abs(len(folded) - len(wanted)) > allowed and wanted not in folded:
             continue
         if wanted and wanted in folded:
@@ -41,7 +134,7 @@ def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
                 break
             distance = edits(wanted, folded, allowed)
         # A name of which nothing is left is another name: `==` is not a slip of `gt`.
-        if distance <= allowed and distance < max(len(wanted), 1):
+        if distance <= allowed and distance < max(len(wanted), 1) and not is_opposed(name, candidate):
             scored.append((distance, candidate))
     return sorted(scored)
 

@@ -27,6 +27,7 @@ from handrail.workflows.catalog import (
 )
 from handrail.workflows.checking.dangling import dangling_names
 from handrail.workflows.checking.linter import check
+from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.project_contracts import ReadContract, read_checked_contract
@@ -178,6 +179,17 @@ def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
 
 
 def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
+    examined = _looked_at(catalog, entry, target)
+
+    def judge(content: bytes) -> tuple[Problem, ...]:
+        edited = msgspec.structs.replace(entry, content=content, problems=(), is_usable=True)
+        return _looked_at(catalog, edited, target).problems
+
+    problems = with_sound_edits(entry.content, examined.problems, judge)
+    return msgspec.structs.replace(examined, problems=problems)
+
+
+def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     reading = read_checked(entry.content)
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -14,9 +15,9 @@ from handrail.contract.vocabulary import SourceKind
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.workflow_catalog import catalog_of, problem_row, project_of
+from handrail.runtime.workflow_catalog import catalog_of, errors_in_use, problem_row, project_of
 from handrail.runtime.workflow_inputs import InputOutline, input_outlines
-from handrail.workflows.catalog import BrokenContract, CatalogEntry, catalog_order
+from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
         and (request.sources is UNSET or entry.source_kind in request.sources)
         and _matches(entry, words.split())
     ]
-    page = page_of(rt, OPERATION, request, entries, catalog_order, _row)
+    page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
     return Success(data={"project": project, "scope": _scope(request)}, page=page)
 
 
@@ -99,7 +100,8 @@ def _matches(entry: CatalogEntry, words: list[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _row(entry: CatalogEntry) -> WorkflowRow:
+def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
+    problems = (*entry.problems, *(errors_in_use(catalog, entry) if entry.is_usable else ()))
     return WorkflowRow(
         id=entry.id,
         name=entry.name,
@@ -109,7 +111,7 @@ def _row(entry: CatalogEntry) -> WorkflowRow:
         source_kind=entry.source_kind,
         suggested_id=entry.suggested_id,
         inputs=[replace(held, description="") for held in input_outlines(entry.inputs)],
-        problems=[problem_row(problem) for problem in entry.problems[:20]],
+        problems=[problem_row(problem) for problem in problems[:20]],
     )
 
 

@@ -126,6 +126,18 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
     )
 
 
+def errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+    """Why a start would be refused although the file can be read: what it names is not there, or not fit.
+
+    Bundled workflows are compiled before a release is made.
+    """
+    source = read_checked(entry.content).workflow
+    if source is None or not entry.is_usable or entry.source_kind == "bundled":
+        return ()
+    problems = compile_entry(catalog, entry, source).problems
+    return tuple(problem for problem in problems if problem.severity == "error")
+
+
 def problem_row(problem: Problem) -> dict[str, Any]:
     """A problem as answers show it; line and column once they are known."""
     place = {"line": problem.line, "column": problem.column} if problem.line else {}

@@ -16,7 +16,7 @@ from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.suggest import nearest, only_near
+from handrail.contract.suggest import nearest, same_word
 from handrail.contract.wording import quoted
 from handrail.workflows.check_size import is_light, schema_places, schema_trouble
 from handrail.workflows.limits import (
@@ -233,7 +233,7 @@ def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Itera
                 pointer=member(pointer, name),
                 rule=rule,
                 message=f"{quoted(name)} is not known; {advice}",
-                meant=only_near(name, [one for one in known if one not in there]) if is_near else "",
+                meant=same_word(name, [one for one in known if one not in there]) if is_near else "",
             )
     else:
         suggests = rule != "enum" or suggesting.affords()

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.suggest import only_near
+from handrail.contract.suggest import only_near, same_word
 from handrail.contract.wording import quoted
 from handrail.workflows.edits import NO_EDIT, Edit, renamed, replaced
 
@@ -121,24 +121,25 @@ def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
 def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
-        near = only_near(keyword, CHECKS - set(schema))
+        near, sure = only_near(keyword, CHECKS - set(schema)), same_word(keyword, CHECKS - set(schema))
         advice = f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}."
         place = member(pointer, keyword)
         yield Trouble(
             pointer=place,
             message=f"Contracts do not use the keyword {quoted(keyword)}.",
             fix=advice,
-            edit=renamed(place, near) if near else NO_EDIT,
+            edit=renamed(place, sure) if sure else NO_EDIT,
         )
     named = schema.get("type", [])
     for name in named if isinstance(named, list) else [named]:
         if name not in TYPES:
-            near = _OTHER_TYPES.get(str(name).lower(), "") or only_near(str(name), TYPES)
+            sure = _OTHER_TYPES.get(str(name).lower(), "") or same_word(str(name), TYPES)
+            near = sure or only_near(str(name), TYPES)
             yield Trouble(
                 pointer=pointer + "/type",
                 message=f"{quoted(str(name))} is not a type.",
                 fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
-                edit=replaced(pointer + "/type", near) if near and isinstance(named, str) else NO_EDIT,
+                edit=replaced(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
             )
     yield from _required(schema, pointer)
 
@@ -155,7 +156,7 @@ def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
         return
     for place, name in enumerate(required):
         is_new = isinstance(name, str) and name not in properties
-        near = only_near(name, [one for one in properties if one not in required]) if is_new else ""
+        near = same_word(name, [one for one in properties if one not in required]) if is_new else ""
         if near:
             here = f"{pointer}/required/{place}"
             yield Trouble(
@@ -194,12 +195,12 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
     body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
     everywhere = [*_names_in(body, "", MAX_DEPTH), *(one for found in named.values() for one in found)]
     for place, name in sorted(one for one in everywhere if one[1] not in definitions):
-        near = only_near(name, definitions)
+        near, sure = only_near(name, definitions), same_word(name, definitions)
         yield Trouble(
             pointer=place,
             message=f"There is no definition {quoted(name)}.",
             fix=f"Did you mean {near}?" if near else "Add it under $defs.",
-            edit=replaced(place, _DEFS + near) if near else NO_EDIT,
+            edit=replaced(place, _DEFS + sure) if sure else NO_EDIT,
         )
     for name in sorted(uses):
         reached: set[str] = set()

@@ -13,7 +13,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
 from handrail.runtime.sessions import read_session
-from handrail.runtime.workflow_catalog import catalog_of
+from handrail.runtime.workflow_catalog import catalog_of, errors_in_use
 
 MOST_SESSIONS = 100
 """How many sessions are looked at, newest first; `store verify` looks at all of them."""
@@ -59,7 +59,7 @@ def store(given: Examined) -> Finding:
 
 def workflow_library(given: Examined) -> Finding:
     catalog = catalog_of(given.rt, given.project)
-    broken = [entry.id for entry in catalog.entries if not entry.is_usable]
+    broken = [one.id for one in catalog.entries if not one.is_usable or errors_in_use(catalog, one)]
     contracts = sorted(one.source_ref for one in catalog.broken_contracts)
     facts: dict[str, Json] = {
         "workflows": len(catalog.entries),

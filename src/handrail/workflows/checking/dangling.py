@@ -6,6 +6,7 @@ stands. Whatever has not the expected shape was reported by the reader and is pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.builtins.registry import all_features, all_refs
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.problem import Problem
+from handrail.workflows.reading.words import CONDITION_ID
 
 _BLOCKS = ("goal", "constraints", "procedure", "outputRequired", "verify")
 _CONDITION_KEYS = ("when", "while", "until", "requireConfirmation")
@@ -70,7 +72,8 @@ def _conditions(step: dict[str, Any], pointer: str) -> Iterator[_Name]:
 
 def _condition(when: Json, pointer: str) -> Iterator[_Name]:
     if isinstance(when, str):
-        yield "condition", when, pointer
+        if re.fullmatch(CONDITION_ID.pattern, when):  # anything else is no name, and has been reported
+            yield "condition", when, pointer
     elif isinstance(when, dict) and isinstance(when.get("conditionId"), str):
         yield "condition", when["conditionId"], f"{pointer}/conditionId"
 

@@ -39,7 +39,7 @@ from handrail.workflows.contract_check import violations
 from handrail.workflows.edits import NO_EDIT, replaced
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import Findings, child, shown, surely_meant
+from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
 from handrail.workflows.schema_subset import resolved
 
 _ASSESSMENT = "wr.assessment"
@@ -137,11 +137,11 @@ class _Flow:
         known = self._given.operations
         if not known or action.operation in known:
             return
-        near = surely_meant(action.operation, known)
+        near, sure = meant(action.operation, known), surely_meant(action.operation, known)
         fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known))}."
         place = f"{pointer}/operation"
         message = f"There is no operation {shown(action.operation)}."
-        self.found.report("unknown_id", place, message, fix, replaced(place, near) if near else NO_EDIT)
+        self.found.report("unknown_id", place, message, fix, replaced(place, sure) if sure else NO_EDIT)
 
     def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
         body = frozenset(kind for part in loop.body for kind in self._delivered(part))
@@ -201,9 +201,9 @@ class _Flow:
             fix = "Deliver it in a step before this one, or read it behind the step that does."
             self.found.report("read_too_early", f"{pointer}/artifact", message, fix)
         elif kind not in _ANY_TIME:
-            near = surely_meant(kind, there)
+            near, sure = meant(kind, there), surely_meant(kind, there)
             fix = f"Did you mean {near}?" if near else "Let a step before this one deliver it."
-            edit = replaced(f"{pointer}/artifact", near) if near else NO_EDIT
+            edit = replaced(f"{pointer}/artifact", sure) if sure else NO_EDIT
             message = f"No step delivers an artifact of the kind {shown(kind)}."
             self.found.report("read_too_early", f"{pointer}/artifact", message, fix, edit)
 
@@ -226,10 +226,10 @@ class _Flow:
             check_comparison(self.found, spec, msgspec.to_builtins(compare), pointer)
 
     def _no_field(self, compare: Compare, pointer: str, part: str, before: str, known: list[str]) -> None:
-        near = surely_meant(part, known)
+        near, sure = meant(part, known), surely_meant(part, known)
         rest = compare.field[len(before) + len(part) :]
         fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
-        edit = replaced(f"{pointer}/field", f"{before}{near}{rest}") if near else NO_EDIT
+        edit = replaced(f"{pointer}/field", f"{before}{sure}{rest}") if sure else NO_EDIT
         message = f"{compare.artifact} has no member {shown(part)}."
         self.found.report("undeclared_name", f"{pointer}/field", message, fix, edit)
 

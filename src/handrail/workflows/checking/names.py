@@ -6,7 +6,7 @@ a value that is not there, skips a part, or shows a placeholder as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import msgspec
@@ -15,7 +15,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.checking.text_slots import Slot, slots_in
 from handrail.workflows.checking.value_checks import check_comparison, check_set_value
 from handrail.workflows.edits import NO_EDIT, Edit, added, replaced
-from handrail.workflows.reading.findings import Findings, child, label, shown, surely_meant
+from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
 
 Object: TypeAlias = dict[str, Json]
 
@@ -60,6 +60,7 @@ class _Names:
         self._given = _given(document, is_foreign=is_foreign)
         self._is_foreign = is_foreign
         self._told: set[str] = set()
+        self._missing: Object = {}
         self._all_variables = frozenset(_all_variables(document["steps"]))
 
     def check(self) -> None:
@@ -164,8 +165,9 @@ class _Names:
         head, dot, rest = path.partition(".")
         if head in variables or head in self._given.names:
             return
-        near = surely_meant(head, self._given.names | variables)
-        edit = replaced(pointer, f"{near}{dot}{rest}") if near else NO_EDIT
+        known = self._given.names | variables
+        near, sure = meant(head, known), surely_meant(head, known)
+        edit = replaced(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
         self._undeclared(head, pointer, near, spec, edit)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
@@ -179,12 +181,15 @@ class _Names:
             return
         message = f"{label(pointer)} reads {shown(name)}, and nothing declares it."
         if near:
-            self._found.report("undeclared_name", pointer, message, f"Did you mean {near}?", edit)
+            fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
+            self._found.report("undeclared_name", pointer, message, fix, edit)
         elif name not in self._told:
             self._told.add(name)
+            self._missing[name] = spec
             fix = f'Declare it under inputs, such as "{name}": {_as_text(spec)}, or correct the name.'
-            declared = added(f"/inputs/{name}", spec) if "inputs" in self._document else NO_EDIT
-            edit = declared or added("/inputs", {name: spec})
+            # Without inputs, each edit declares them all: the second would else take the place of the first.
+            has_inputs = "inputs" in self._document
+            edit = added(f"/inputs/{name}", spec) if has_inputs else added("/inputs", self._missing)
             self._found.report("undeclared_name", pointer, message, fix, edit)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
@@ -197,20 +202,20 @@ class _Names:
             # One edit for all of them: an author may apply it once or once for each.
             repaired = text
             for slot in reversed(slots):
-                path = _meant_path(slot, known)
+                path = _sure_path(slot, known)
                 repaired = slot.filled_with(repaired, path) if path else repaired
             for slot in slots:
                 self._slot(slot, text, place, known, replaced(place, repaired))
 
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
-        path = _meant_path(slot, known)
+        path, is_sure = _meant_path(slot, known, meant), bool(_sure_path(slot, known))
         if slot.kind != "name":
             written = text[slot.start : slot.end]
             message = f"Nothing fills {shown(written)}: a placeholder is a name in double braces."
-            fix = f"Write {{{{{path}}}}}." if path else _PLACEHOLDER_FIX[slot.kind]
-            self._found.report("bad_placeholder", pointer, message, fix, edit if path else NO_EDIT)
+            fix = f"Write {{{{{path}}}}}." if is_sure else _PLACEHOLDER_FIX[slot.kind]
+            self._found.report("bad_placeholder", pointer, message, fix, edit if is_sure else NO_EDIT)
         elif slot.name not in known:
-            self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if path else NO_EDIT)
+            self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if is_sure else NO_EDIT)
 
     def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
         """Texts that are shown as they stand."""
@@ -223,7 +228,8 @@ class _Names:
 
 
 _PLACEHOLDER_FIX = {
-    "filter": "Write the name alone in double braces, and say in words how to show the value.",
+    "filter": "Write the name alone in double braces, and say in words how to show the value; what holds "
+    "where nobody gives one is the default under inputs.",
     "block": "Write a promptFragment with a condition, or the name alone in double braces.",
     "dollar": "Write a declared name in double braces; put it into backticks if it is to stay as it is.",
 }
@@ -276,14 +282,19 @@ def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
             yield from _strings(member, child(pointer, name))
 
 
-def _meant_path(slot: Slot, known: frozenset[str]) -> str:
-    """What the placeholder asks for, spelled as it is declared; nothing where that is not certain."""
+def _sure_path(slot: Slot, known: frozenset[str]) -> str:
+    """What an edit may write in place of the placeholder; a filter cannot be left out without asking."""
+    return "" if slot.kind == "filter" else _meant_path(slot, known, surely_meant)
+
+
+def _meant_path(slot: Slot, known: frozenset[str], choose: Callable[[str, frozenset[str]], str]) -> str:
+    """What the placeholder asks for, spelled as it is declared; nothing where nothing is near."""
     head, dot, rest = slot.path.partition(".")
     if slot.kind == "block" or not head:
         return ""
     if head in _LOOSE_HEADS and head not in known and rest.partition(".")[0] in known:
         return rest
-    near = head if head in known else surely_meant(head, known)
+    near = head if head in known else choose(head, known)
     return f"{near}{dot}{rest}" if near else ""
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from handrail.contract.outcome import Json
 from handrail.workflows.conditions import Compare, Facts, holds
 from handrail.workflows.edits import NO_EDIT, Edit, replaced
-from handrail.workflows.reading.findings import Findings, child, shown, surely_meant
+from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
 from handrail.workflows.reading.value_fit import INPUT_FITS, converted, same_value
 
 Object: TypeAlias = dict[str, Json]
@@ -47,10 +47,11 @@ def _check_value(
         return
     if enum:
         texts = [member for member in enum if isinstance(member, str)]
-        near = surely_meant(value, texts) if isinstance(value, str) else ""
+        near = meant(value, texts) if isinstance(value, str) else ""
+        sure = surely_meant(value, texts) if near else ""
         listed = ", ".join(_as_json(member) for member in enum[:12])
         fix = f"Did you mean {shown(near)}?" if near else f"Write one of {listed}."
-        edit = replaced(pointer, near) if near else _converted_edit(spec, value, pointer, enum)
+        edit = replaced(pointer, sure) if sure else _converted_edit(spec, value, pointer, enum)
         message = f"It {does} {_as_json(value)}, which the input cannot be."
         found.report("bad_value", pointer, message, fix, edit)
     elif not fits(value) and not is_lenient:

@@ -8,13 +8,27 @@ from __future__ import annotations
 import msgspec
 
 from handrail.workflows.checking.names import check_names
+from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.places import with_places
+from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.reader import Reading, read_workflow
 
 
 def read_checked(content: bytes) -> Reading:
     """The file with all its problems; without a workflow where one of them is an error."""
+    reading = _read(content)
+    if not reading.problems:
+        return reading
+    problems = with_sound_edits(content, reading.problems, _problems_of)
+    return msgspec.structs.replace(reading, problems=problems)
+
+
+def _problems_of(content: bytes) -> tuple[Problem, ...]:
+    return _read(content).problems
+
+
+def _read(content: bytes) -> Reading:
     reading = read_workflow(content)
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading

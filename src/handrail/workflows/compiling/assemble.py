@@ -50,7 +50,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.reading.findings import child, shown, surely_meant
+from handrail.workflows.reading.findings import child, meant, shown, surely_meant
 
 ASSESSMENT = "wr.contracts.assessment"
 _NOTES_NEEDED = "This step needs notes."
@@ -215,11 +215,12 @@ def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
 def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set[str]) -> None:
     """A follow-up for a level that the assessment does not have; it is a key, so it is renamed."""
     trail, place = assembly.trail, child(f"{gate.pointer}/followups", level)
-    near = surely_meant(level, [one for one in levels if one not in gate.followups])
+    free = [one for one in levels if one not in gate.followups]
+    near, sure = meant(level, free), surely_meant(level, free)
     fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(levels))}."
     stand_in = " Nothing follows from it." if trail.is_foreign else ""
     message = f"There is no level of {gate.assessment_id}: {shown(level)}.{stand_in}"
-    edit = renamed(place, near) if near and not trail.is_foreign else NO_EDIT
+    edit = renamed(place, sure) if sure and not trail.is_foreign else NO_EDIT
     trail.report("unknown_id", place, message, fix, trail.severity_of_unknown, edit)
 
 

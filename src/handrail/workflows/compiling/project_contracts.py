@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import decode_json
+from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contract_check import Violation, allowed_schema, violations
 from handrail.workflows.edits import NO_EDIT, added, removed, renamed, replaced
@@ -57,6 +58,17 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
     """The same, held against what a contract must be: there is none where its schema or example is wrong."""
+    read = _read_checked(content, file_name)
+    if not read.problems:
+        return read
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _read_checked(edited, file_name).problems
+
+    return msgspec.structs.replace(read, problems=with_sound_edits(content, read.problems, judge))
+
+
+def _read_checked(content: bytes, file_name: str) -> ReadContract:
     read = read_contract(content, file_name)
     if read.contract is None:
         return read
@@ -128,12 +140,12 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
 def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     for name, value in document.items():
         if name not in _KEYS:
-            near = _key_meant(name, document)
+            near = _key_meant(name, document) or meant(name, set(_KEYS) - set(document))
             there = "" if near else meant(name, [one for one in _KEYS if one in document])
             fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(_KEYS)}."
             if there:
                 fix = f"{there} is already there: keep the value that you mean under {there}."
-            edit = renamed(child("", name), near) if near else NO_EDIT
+            edit = renamed(child("", name), near) if near and near == _key_meant(name, document) else NO_EDIT
             message = f"{shown(name)} is not known here."
             yield Problem(code="unknown_key", message=message, pointer=child("", name), fix=fix, edit=edit)
         elif not isinstance(value, _KEYS[name][0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from handrail.contract.suggest import nearest
+from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
 from handrail.workflows.edits import NO_EDIT, Edit, replaced
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -45,13 +46,12 @@ class Trail:
     def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
         """An id that names nothing. In a file from elsewhere it is a warning that says what stands in."""
         names = sorted(known)
-        near = _near(name, names)
-        fix = f"Did you mean {' or '.join(near)}?" if near else _choices(what, names)
+        near, sure = _near(name, names)
+        fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
         message = f"There is no {what} {shown(name)}."
         if self.is_foreign:
             message = f"{message} {stand_in}"
-        sure = near[0] if len(near) == 1 and not self.is_foreign else ""
-        edit = replaced(pointer, sure) if sure else NO_EDIT
+        edit = replaced(pointer, sure) if sure and not self.is_foreign else NO_EDIT
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
@@ -68,15 +68,27 @@ def _more(severity: Severity) -> Problem:
     )
 
 
-def _near(name: str, names: list[str]) -> list[str]:
-    """Compared behind the last dot where that much is right: a long prefix would make strangers alike."""
+def _near(name: str, names: list[str]) -> tuple[list[str], str]:
+    """What to ask about, and the one that is certain.
+
+    Compared behind the last dot where that much is right: a long prefix would make strangers alike.
+    """
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
     if not beside:
-        near = surely_meant(name, names)
-        return [near] if near else nearest(name, names)
-    near = surely_meant(own, beside)
-    return [beside[near]] if near else [beside[one] for one in nearest(own, beside)]
+        sure = surely_meant(name, names)
+        return ([sure] if sure else nearest(name, names)), sure
+    sure = beside.get(surely_meant(own, beside), "")
+    return ([sure] if sure else [beside[one] for one in nearest(own, beside)]), sure
+
+
+def _elsewhere(what: str, name: str) -> str:
+    """Where a thing of this name is written, if it is not here."""
+    if what == "feature" and any(name == one.id for one in CAPABILITIES):
+        return f'That is a capability: write "capabilities": {{"{name}": "preferred"}} beside steps. '
+    if what == "contract" and not name.startswith("wr."):
+        return "A contract of the project is a file in .handrail/contracts that holds its id. "
+    return ""
 
 
 def _choices(what: str, names: list[str]) -> str:

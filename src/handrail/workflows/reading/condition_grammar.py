@@ -18,13 +18,13 @@ from handrail.workflows.reading.shapes import (
     Tagged,
     Word,
 )
-from handrail.workflows.reading.words import ARTIFACT_KIND, ID, PATH, key, needed
+from handrail.workflows.reading.words import ARTIFACT_KIND, CONDITION_ID, ID, PATH, key, needed
 
 CONDITION_KINDS = ("always_true", "always_false", "compare", "and", "or", "not", "loop_control")
 OPERATORS: tuple[str, ...] = get_args(Operator)
 
 WHEN = Named(name="when")
-CONFIRMATION = ByType(shapes=(Flag(), ID, Named(name="condition_place")))
+CONFIRMATION = ByType(shapes=(Flag(), CONDITION_ID, Named(name="condition_place")))
 
 _CONDITION = Named(name="condition")
 _SEVERAL = Items(of=_CONDITION, least=1, most=MAX_LIST_ITEMS)
@@ -91,7 +91,7 @@ CONDITION_SHAPES: dict[str, Shape] = {
         says="A declared condition by its id.",
         keys={
             "kind": needed(Word(values=("condition_ref",)), "Says that a declared condition is meant."),
-            "conditionId": needed(ID, "The id of a condition under conditions."),
+            "conditionId": needed(CONDITION_ID, "The id of a condition under conditions."),
         },
     ),
     "condition_place": Tagged(
@@ -99,7 +99,7 @@ CONDITION_SHAPES: dict[str, Shape] = {
         tag="kind",
         records={"condition_ref": "condition_ref", **{kind: kind for kind in CONDITION_KINDS}},
     ),
-    "when": ByType(shapes=(ID, Named(name="condition_place"))),
+    "when": ByType(shapes=(CONDITION_ID, Named(name="condition_place"))),
     **{kind: _condition(kind, {}) for kind in CONDITION_KINDS},
     **{
         f"declared_{kind}": _condition(kind, {"id": needed(ID, "What steps and loops call it.")})

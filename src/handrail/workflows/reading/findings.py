@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from handrail.contract.suggest import nearest, only_near
+from handrail.contract.suggest import only_near, same_word
 from handrail.contract.wording import quoted
 from handrail.workflows.edits import NO_EDIT, Edit
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -48,27 +48,14 @@ def _more(severity: Severity) -> Problem:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """The known name that was probably meant: the same but for its case, or the nearest one, or nothing."""
+    """The known name to ask about: the same word, or the one that is nearest, or nothing."""
     names = list(known)
-    return (_same(name, names) or nearest(name, names, 1) or [""])[0]
+    return same_word(name, names) or only_near(name, names)
 
 
 def surely_meant(name: str, known: Iterable[str]) -> str:
-    """The one name that can have been meant; nothing where two are as near, or a slip could be a word."""
-    names = list(known)
-    same = _same(name, names)
-    if same:
-        return same[0] if len(same) == 1 else ""
-    return only_near(name, names)
-
-
-def _same(name: str, names: list[str]) -> list[str]:
-    """Those that differ in case and in what joins words only."""
-    return [one for one in names if _joined(one) == _joined(name[:64])]
-
-
-def _joined(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "").replace(" ", "")
+    """The name that an edit may write: the same word, spelled as it is known; nothing if unsure."""
+    return same_word(name, known)
 
 
 def child(pointer: str, name: str | int) -> str:

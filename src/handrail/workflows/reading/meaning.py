@@ -59,9 +59,9 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
         )
     elif members and not any(same_value(default, member) for member in members):
         texts = [member for member in members if isinstance(member, str)]
-        near = surely_meant(default, texts) if isinstance(default, str) else ""
+        near = meant(default, texts) if isinstance(default, str) else ""
         fix = f"Did you mean {shown(near)}?" if near else "Write one of the enum's values."
-        edit = replaced(place, near) if near else NO_EDIT
+        edit = replaced(place, near) if near and near == surely_meant(default, texts) else NO_EDIT
         found.report("bad_value", place, "default is not in the enum.", fix, edit)
 
 

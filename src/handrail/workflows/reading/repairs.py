@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from json import loads
 
 import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.single_keys import native_members
 from handrail.workflows.edits import NO_EDIT, Edit, added, removed, renamed
-from handrail.workflows.reading.condition_grammar import OPERATORS
+from handrail.workflows.reading.condition_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.findings import child, meant, surely_meant
-from handrail.workflows.reading.json_words import JsonType
+from handrail.workflows.reading.json_words import JsonType, shape_types
+from handrail.workflows.reading.shapes import Shape
 from handrail.workflows.reading.value_fit import converted
+from handrail.workflows.reading.words import DESCRIPTION, PROMPT, PROSE, REMARK
 
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "name": ("title", "label"),
@@ -108,6 +111,8 @@ OTHER_WORDS = {
     "none": "not",
     "true": "always_true",
     "false": "always_false",
+    "always": "always_true",
+    "never": "always_false",
     "task": "step",
     "prompt": "step",
     "for": "loop",
@@ -137,9 +142,16 @@ def key_meant(name: str, value: dict[str, Json], known: tuple[str, ...]) -> str:
 
 
 def key_advice(
-    name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str
+    name: str,
+    value: dict[str, Json],
+    known: tuple[str, ...],
+    pointer: str,
+    belongs: str = "",
 ) -> tuple[str, str, Edit]:
-    """Of an unknown key: the key that was probably meant, the advice, and the edit where it is certain."""
+    """Of an unknown key: the key that was probably meant, the advice, and the edit where it is certain.
+
+    `belongs` is what makes the thing one of another kind, which has such a key.
+    """
     place = child(pointer, name)
     near = key_meant(name, value, known)
     if near:
@@ -149,6 +161,10 @@ def key_advice(
         became = " and ".join(sorted(native))
         edit = (*removed(place), *(one for key in native for one in added(child(pointer, key), native[key])))
         return next(iter(native)), f"Write it as {became}.", edit
+    if name in _SAID_OTHERWISE and _SAID_OTHERWISE[name][0] in known:
+        return "", _SAID_OTHERWISE[name][1], NO_EDIT
+    if belongs:
+        return "", f"Write {belongs} if that is meant: {name} belongs there.", NO_EDIT
     perhaps = meant(name, [one for one in known if one not in value])
     if perhaps:
         return perhaps, f"Did you mean {perhaps}?", NO_EDIT
@@ -158,6 +174,19 @@ def key_advice(
     if there:
         return "", f"{there} is already there: keep the value that you mean under {there}.", NO_EDIT
     return "", f"Remove it, or move it under extra; known keys: {', '.join(known)}.", NO_EDIT
+
+
+_NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
+_SAID_OTHERWISE = {
+    "doWhile": ("until", "Write until with the opposite condition: it looks after each iteration."),
+    **dict.fromkeys(("unless", "skipIf", "skipWhen"), ("when", f"Write when{_NOT}")),
+    "unset": ("set", "Write set with null as the value: null takes a value back."),
+    "minIterations": (
+        "maxIterations",
+        "Remove it: a loop has no least number; count repeats a fixed number.",
+    ),
+}
+"""Keys that no single key here says: the key that must be known for the advice to help, and the advice."""
 
 
 def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -> dict[str, Json]:
@@ -170,17 +199,41 @@ def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) ->
     return {} if any(key in value for key in found) else found
 
 
+_LINES = (PROMPT, PROSE, DESCRIPTION, REMARK)
+"""Texts that some people write as a list of lines."""
 _CONVERTED: tuple[JsonType, ...] = ("string", "boolean", "array", "number")
 
 
-def value_meant(value: Json, types: Iterable[JsonType]) -> Json | msgspec.UnsetType:
-    """The same value in one of the wanted types; UNSET where there is not exactly one."""
-    wanted = list(types)
+def value_meant(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
+    """The same value in one of the types of the shape; UNSET where there is not exactly one."""
+    if shape == WHEN:
+        return {"kind": f"always_{str(value).lower()}"} if isinstance(value, bool) else msgspec.UNSET
+    wanted = shape_types(shape)
     if isinstance(value, list) and value and "string" in wanted and "array" not in wanted:
-        return "\n".join(value) if all(isinstance(one, str) for one in value) else msgspec.UNSET
+        is_prose = shape in _LINES and all(isinstance(one, str) for one in value)
+        return "\n".join(value) if is_prose else msgspec.UNSET
     made = [converted(one, value) for one in wanted if one in _CONVERTED]
     found = [one for one in made if one is not None]
     return found[0] if len(found) == 1 else msgspec.UNSET
+
+
+_EXPRESSION = re.compile(
+    r"""\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\s*(===?|!==?|<>|[<>]=?|=)\s*"""
+    r"""(?:'([^'"\\]*)'|"([^'"\\]*)"|(true|false|-?[0-9]{1,15}(?:\.[0-9]{1,15})?))\s*""",
+    re.ASCII,
+)
+
+
+def condition_meant(text: str) -> dict[str, Json]:
+    """The condition that an expression of one comparison says; empty where a text is no such expression."""
+    found = _EXPRESSION.fullmatch(text)
+    if found is None:
+        return {}
+    name, operator, single, double, literal = found.groups()
+    value: Json = loads(literal) if literal else (single if single is not None else double)
+    if OTHER_WORDS[operator] not in ("equals", "not_equals") and not isinstance(value, int | float):
+        return {}
+    return {"kind": "compare", "input": name, "op": OTHER_WORDS[operator], "value": value}
 
 
 def id_meant(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail.workflows.limits import MAX_LIST_ITEMS, MAX_NOTES_CHARACTERS, MAX_PATTERN_CHARACTERS
 from handrail.workflows.reading.shapes import Items, Key, Named, Record, Shape, Tagged, Text, Whole, Word
-from handrail.workflows.reading.words import FREE_OBJECT, PROSE, REMARK, key, needed
+from handrail.workflows.reading.words import FREE_OBJECT, ONE_TEXT, REMARK, key, needed
 
 _LENGTH = Whole(least=0, most=MAX_NOTES_CHARACTERS)
 _MESSAGE = key(REMARK, "What the agent reads when the rule is not met; a plain sentence unless written.")
@@ -32,7 +32,7 @@ RULE_SHAPES: dict[str, Shape] = {
         says="The notes hold this text, whatever its case.",
         keys={
             "type": _type("contains"),
-            "value": needed(PROSE, "The text."),
+            "value": needed(ONE_TEXT, "The text."),
             "message": _MESSAGE,
         },
     ),

@@ -24,6 +24,7 @@ from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import json_type, shape_in_words, shape_types, type_in_words
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.repairs import (
+    condition_meant,
     id_meant,
     key_advice,
     value_meant,
@@ -45,7 +46,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
-from handrail.workflows.reading.words import ID, NAME, PATH, WORKFLOW_ID
+from handrail.workflows.reading.words import CONDITION_ID, ID, NAME, PATH, WORKFLOW_ID
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
@@ -86,7 +87,9 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
 def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
     message = f"{label(pointer)} is {type_in_words(value)}, not {shape_in_words(shape)}."
     fix = f"Write {shape_in_words(shape)} here."
-    made = value_meant(value, shape_types(shape))
+    if isinstance(shape, Text) and shape.wanted and not shape.pattern:
+        fix = shape.wanted
+    made = value_meant(value, shape)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT
     else:
@@ -101,10 +104,11 @@ def _fits(shape: Shape, value: Json) -> bool:
     return not trial.problems
 
 
-def _named(found: Findings, name: str, value: Json, pointer: str, assumed: str = "") -> None:
+def _named(found: Findings, name: str, value: Json, pointer: str, kinds: Tagged | None = None) -> None:
+    """`kinds` is the shape that the record is one of; its tag has been dealt with."""
     shape = SHAPES[name]
     if isinstance(shape, Record):
-        _record(found, shape, value, pointer, assumed)
+        _record(found, shape, value, pointer, kinds)
     else:
         check_shape(found, shape, value, pointer)
     if name in MEANINGS:
@@ -114,7 +118,7 @@ def _named(found: Findings, name: str, value: Json, pointer: str, assumed: str =
 def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> None:
     tag = _meant_tag(found, shape, value, pointer)
     if tag:
-        _named(found, shape.records[tag], value, pointer, assumed=shape.tag)
+        _named(found, shape.records[tag], value, pointer, shape)
 
 
 def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
@@ -129,7 +133,7 @@ def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: 
     if misspelt:
         tag = _known_tag(shape, value[misspelt])
         if not tag:  # otherwise its record reports the key
-            _unknown_key(found, misspelt, value, (shape.tag,), pointer)
+            _unknown_key(found, misspelt, value, (shape.tag,), pointer, None)
         return tag
     condition = native_condition(value) if "compare" in shape.records.values() else {}
     if condition:
@@ -177,12 +181,14 @@ def _keys_of(record: str) -> KeysView[str]:
     return shape.keys.keys()
 
 
-def _record(found: Findings, record: Record, value: dict[str, Json], pointer: str, assumed: str = "") -> None:
-    """`assumed` is a key that has been dealt with."""
+def _record(
+    found: Findings, record: Record, value: dict[str, Json], pointer: str, kinds: Tagged | None = None
+) -> None:
+    assumed = "" if kinds is None else kinds.tag
     dealt_with = {assumed}
     for name in value:
         if name not in record.keys and not found.is_full:
-            dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer))
+            dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer, kinds))
     for name, key in record.keys.items():
         if name in value and name != assumed:
             check_shape(found, key.shape, value[name], child(pointer, name))
@@ -214,10 +220,17 @@ def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], point
 
 
 def _unknown_key(
-    found: Findings, name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str
+    found: Findings,
+    name: str,
+    value: dict[str, Json],
+    known: tuple[str, ...],
+    pointer: str,
+    kinds: Tagged | None,
 ) -> str:
     """Report a key that is not known; the key that was probably meant, or nothing."""
-    near, fix, edit = key_advice(name, value, known, pointer)
+    tags = [] if kinds is None else [tag for tag, one in kinds.records.items() if name in _keys_of(one)]
+    belongs = f'"{kinds.tag}": ' + " or ".join(f'"{tag}"' for tag in tags) if kinds and tags else ""
+    near, fix, edit = key_advice(name, value, known, pointer, belongs)
     message = f"The key {shown(name)} is not known here."
     found.report("unknown_key", child(pointer, name), message, fix, edit)
     return near
@@ -262,9 +275,13 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         found.report("bad_value", pointer, f"{label(pointer)} is blank.", "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label(pointer)} has a form that is not allowed: {shown(value)}."
-        made = _form_meant(shape, value)
-        fix, edit = (f"Write {made}.", replaced(pointer, made)) if made else (shape.wanted, NO_EDIT)
+        made = condition_meant(value) if shape == CONDITION_ID else _form_meant(shape, value)
+        fix, edit = (f"Write {_said(made)}.", replaced(pointer, made)) if made else (shape.wanted, NO_EDIT)
         found.report(shape.trouble, pointer, message, fix, edit)
+
+
+def _said(made: Json) -> str:
+    return made if isinstance(made, str) else as_json(made)
 
 
 def _form_meant(shape: Text, value: str) -> str:

@@ -19,6 +19,13 @@ ID = Text(
     pattern="[a-z0-9_-]+",
     wanted="Use lower-case letters, digits, _ and - only.",
 )
+CONDITION_ID = Text(
+    most=MAX_ID_CHARACTERS,
+    pattern="[a-z0-9_-]+",
+    wanted='Write the id of one of the conditions, or a condition such as {"kind": "compare", '
+    '"input": "severity", "op": "equals", "value": "high"}; there are no expressions.',
+)
+"""Where a condition is named. Its form is that of an id, but a text of another form is no name of one."""
 WORKFLOW_ID = Text(
     most=MAX_WORKFLOW_ID_CHARACTERS,
     pattern=r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)?",
@@ -47,6 +54,11 @@ TITLE = Text(most=MAX_TITLE_CHARACTERS)
 DESCRIPTION = Text(most=MAX_DESCRIPTION_CHARACTERS)
 REMARK = Text(most=MAX_DESCRIPTION_CHARACTERS, may_be_blank=True)
 PROSE = Text(most=MAX_TEXT_CHARACTERS)
+ONE_TEXT = Text(
+    most=MAX_TEXT_CHARACTERS,
+    wanted="Write one text; several are several rules, joined by a rule of the type all.",
+)
+"""Prose that is searched for as it stands: two lines of it are not two texts."""
 PROMPT = Text(most=MAX_PROMPT_BYTES, unit="bytes")
 
 PROSE_LIST = Items(of=PROSE, most=MAX_LIST_ITEMS)

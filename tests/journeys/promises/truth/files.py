@@ -45,6 +45,23 @@ PROMISES: tuple[Promise, ...] = (
         "A fix is safe when a program applies it: the file then validates and means what was meant.",
     ),
     Promise(
+        "truth.fixes.same-word",
+        "truth, R32",
+        "An edit writes only what is certainly the same word; what turns a meaning is neither written nor "
+        "asked about.",
+    ),
+    Promise(
+        "truth.fixes.compose",
+        "truth, R32",
+        "The edits of one answer can be applied in order, and none of them leaves a new error; where none is "
+        "certain, the words say what to write.",
+    ),
+    Promise(
+        "truth.files.same-verdict",
+        "truth, R31",
+        "What validate and start refuse is listed with the same problems, and doctor counts it as broken.",
+    ),
+    Promise(
         "truth.fixes.json",
         "truth, R32",
         "A trailing comma, a comment, other quotes, other literals and YAML are told apart.",
