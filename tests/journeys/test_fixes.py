@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.checking.sound_edits import applied
 from handrail.workflows.edits import EditOperation
+from handrail.workflows.sound_edits import applied
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, option, step

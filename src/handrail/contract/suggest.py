@@ -41,10 +41,19 @@ def only_near(name: str, known: Iterable[str]) -> str:
 
     In a short name every letter counts: more than one slip could make any word of it.
     """
-    scored = _scored(name, known) if len(name) > 2 else []
-    if not scored or (len(scored) > 1 and scored[0][0] == scored[1][0]):
-        return ""
-    return scored[0][1] if scored[0][0] == 1 or len(name) > 4 else ""
+    scored = _first(name, known) if len(name) > 2 else []
+    return scored[0][1] if scored and (scored[0][0] == 1 or len(name) > 4) else ""
+
+
+def clearly_nearest(name: str, known: Iterable[str]) -> str:
+    """The same for a question: short names count, too."""
+    scored = _first(name, known)
+    return scored[0][1] if scored else ""
+
+
+def _first(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
+    scored = _scored(name, known)[:2]
+    return [] if len(scored) == 2 and scored[0][0] == scored[1][0] else scored[:1]
 
 
 def same_word(name: str, known: Iterable[str]) -> str:

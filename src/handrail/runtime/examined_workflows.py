@@ -27,7 +27,6 @@ from handrail.workflows.catalog import (
 )
 from handrail.workflows.checking.dangling import dangling_names
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.project_contracts import ReadContract, read_checked_contract
@@ -38,6 +37,7 @@ from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
+from handrail.workflows.sound_edits import with_sound_edits
 from handrail.workflows.workflow_id import id_status
 
 MOST_PROBLEMS = 20

@@ -8,11 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from handrail.workflows.checking.names import check_names
-from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.reader import Reading, read_workflow
+from handrail.workflows.sound_edits import with_sound_edits
 
 
 def read_checked(content: bytes) -> Reading:

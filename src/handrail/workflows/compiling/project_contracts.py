@@ -9,7 +9,6 @@ import msgspec
 
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.strict_json import decode_json
-from handrail.workflows.checking.sound_edits import with_sound_edits
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contract_check import Violation, allowed_schema, violations
 from handrail.workflows.edits import NO_EDIT, added, removed, renamed, replaced
@@ -18,6 +17,7 @@ from handrail.workflows.places import repair_of, with_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import child, meant, shown, surely_meant
 from handrail.workflows.schema_subset import Trouble
+from handrail.workflows.sound_edits import with_sound_edits
 
 MAX_CONTRACT_BYTES = 4 * MAX_CONTRACT_SCHEMA_BYTES
 _ID = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")

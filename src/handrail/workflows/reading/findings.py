@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from handrail.contract.suggest import only_near, same_word
+from handrail.contract.suggest import clearly_nearest, same_word
 from handrail.contract.wording import quoted
 from handrail.workflows.edits import NO_EDIT, Edit
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -50,7 +50,7 @@ def _more(severity: Severity) -> Problem:
 def meant(name: str, known: Iterable[str]) -> str:
     """The known name to ask about: the same word, or the one that is nearest, or nothing."""
     names = list(known)
-    return same_word(name, names) or only_near(name, names)
+    return same_word(name, names) or clearly_nearest(name, names)
 
 
 def surely_meant(name: str, known: Iterable[str]) -> str:
