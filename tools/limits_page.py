@@ -254,6 +254,7 @@ WORK: Rows = (
     ("workflows.limits", "MAX_EXAMPLE_VALUES", "Values of the smallest artifact that fits a contract."),
     ("workflows.limits", "MAX_EXAMPLE_BYTES", "Its texts."),
     ("workflows.limits", "MAX_MATCH_WORK", "What the patterns of one step may try on its notes."),
+    ("workflows.limits", "MAX_RULES", "Patterns and schemas in the rules of a workflow."),
     ("workflows.limits", "MAX_FILLED_BYTES", "All values that are put into one prompt; later names stay."),
     ("workflows.limits", "MAX_SIMULATION_WORK", "Places and values to try of one simulation."),
     (

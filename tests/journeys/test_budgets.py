@@ -86,6 +86,10 @@ FILES: dict[str, tuple[dict[str, Any], str]] = {
         ruled(*[SLOW] * 6),
         "The patterns of say take too long together on long notes",
     ),
+    "more patterns than a workflow may have": (
+        ruled(*({"type": "all", "of": [{"type": "regex", "pattern": "x"}] * 50} for _ in range(21))),
+        "have 1050 patterns and schemas; the limit is 1000",
+    ),
     "a rule whose schema doubles": (
         ruled({"type": "schema", "schema": all_of(40)}),
         "more than 5000 places when its references are followed",

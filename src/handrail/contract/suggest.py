@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-MOST_CELLS = 100_000
+MOST_CELLS = 60_000
 """Pairs of letters that one search compares: a suggestion is a courtesy, not a duty."""
 _WORDS = re.compile(r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PREFIXES = "! no not non never without un in im il ir dis de anti a n x ex re pre post mis min max"
@@ -150,6 +150,7 @@ def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
 
 def edits(left: str, right: str, most: int = 64) -> int:
     """Edits (insert, delete, replace, swap neighbours) from one to the other; beyond `most` only that."""
+    left, right = _where_they_differ(left, right)
     before: list[int] = []
     previous = list(range(len(right) + 1))
     for row, a in enumerate(left, 1):
@@ -167,3 +168,15 @@ def edits(left: str, right: str, most: int = 64) -> int:
             return most + 1
         before, previous = previous, current
     return previous[-1]
+
+
+def _where_they_differ(left: str, right: str) -> tuple[str, str]:
+    """Both without what they begin and end with alike: no edit is there."""
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    left, right = left[start:], right[start:]
+    end = 0
+    while end < min(len(left), len(right)) and left[-1 - end] == right[-1 - end]:
+        end += 1
+    return left[: len(left) - end], right[: len(right) - end]

@@ -37,6 +37,7 @@ from handrail.workflows.limits import (
     MAX_MOVE_PLACES,
     MAX_NOTES_CHARACTERS,
     MAX_READ_COMPARISONS,
+    MAX_RULES,
 )
 from handrail.workflows.patterns import match_work
 
@@ -59,7 +60,14 @@ def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
     measure = _Measure(workflow.conditions, sizes)
     measure.passed(workflow.steps)
     yield from measure.heavy
-    for step in _steps(workflow.steps):
+    steps = list(_steps(workflow.steps))
+    held = [rule for step in steps for rule in _rules(step.rules)]
+    count = sum(1 for rule in held if isinstance(rule, PatternRule | SchemaRule))
+    if count > MAX_RULES:
+        message = f"The rules of all steps have {count} patterns and schemas; the limit is {MAX_RULES}."
+        yield Heavy(message=message, fix="Use contains rules, or a contract that says the same once.")
+        return
+    for step in steps:
         yield from _heavy_rules(step)
 
 

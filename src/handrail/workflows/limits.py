@@ -66,6 +66,8 @@ MAX_EXAMPLE_BYTES = 32_768
 """Of a document that is made up from a schema; it stands in a prompt."""
 MAX_MATCH_WORK = 200_000_000
 """Of the patterns of one step: what each may try, times the characters of the notes."""
+MAX_RULES = 1_000
+"""Patterns and schemas in the rules of one workflow; each is made ready on its own."""
 MAX_FILLED_BYTES = 65_536
 """Of all values that are put into one prompt."""
 MAX_SIMULATION_WORK = 1_000_000

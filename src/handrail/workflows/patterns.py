@@ -10,8 +10,9 @@ most is known before it begins, because nothing can interrupt either engine.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from handrail.contract.wording import quoted
 from handrail.workflows.limits import (
@@ -23,6 +24,9 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_PATTERN_WAYS,
 )
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
@@ -90,6 +94,7 @@ def longest_way(pattern: str) -> int:
     return int(min(_measured(pattern).length, MAX_MATCH_WORK))
 
 
+@lru_cache(maxsize=256)
 def _tries(pattern: str) -> int:
     """What may be tried at one place of the text."""
     measured = _measured(pattern)
@@ -120,6 +125,13 @@ def _in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
     if (unwanted := _unwanted(pattern)) is not None:
         inner = _in_linear_time(unwanted, flags, text)
         return None if inner is None else not inner
+    validator = _linear(pattern, flags)
+    return None if validator is None else validator.is_valid(text)
+
+
+@lru_cache(maxsize=8)
+def _linear(pattern: str, flags: str) -> Draft202012Validator | None:
+    """The pattern made ready; kept, because one step is asked about it several times."""
     translated = _translated(pattern, flags)
     if translated is None:
         return None
@@ -127,10 +139,9 @@ def _in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
 
     options = RegexOptions(size_limit=MAX_PATTERN_SIZE)
     try:
-        validator = Draft202012Validator({"pattern": translated}, pattern_options=options)
+        return Draft202012Validator({"pattern": translated}, pattern_options=options)
     except ValueError:
         return None
-    return validator.is_valid(text)
 
 
 def _unwanted(pattern: str) -> str | None:

@@ -62,6 +62,7 @@ def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
     yield from _misplaced(workflow)
     for heavy in heavy_parts(workflow):
         yield heavy.message
+    yield from _slow_rules(workflow.steps)
 
 
 def _misplaced(workflow: CompiledWorkflow) -> Iterator[str]:
@@ -106,7 +107,6 @@ def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
                 yield "a step names a contract that is not there"
             if not set(part.functions) <= set(workflow.functions):
                 yield "a step names a function that is not there"
-            yield from _slow_rules(part.rules)
         case Loop(repeat=While(condition=condition) | Until(condition=condition)):
             conditions.add(condition)
         case Choice(options=options):
@@ -127,11 +127,14 @@ def _endless(loop: Loop, depth: int) -> Iterator[str]:
         yield "a loop is empty"
 
 
-def _slow_rules(rules: tuple[Rule, ...]) -> Iterator[str]:
-    waiting = list(rules)
+def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
+    waiting: list[Part | Rule] = list(parts)
     while waiting:
-        rule = waiting.pop()
-        match rule:
+        match waiting.pop():
+            case Loop(body=body):
+                waiting += body
+            case Step(rules=rules):
+                waiting += rules
             case AllOf(of=inner) | AnyOf(of=inner):
                 waiting += inner
             case PatternRule(pattern=pattern):

@@ -46,7 +46,8 @@ class Trail:
     def unknown(self, what: str, name: str, known: Iterable[str], pointer: str, stand_in: str) -> None:
         """An id that names nothing. In a file from elsewhere it is a warning that says what stands in."""
         names = sorted(known)
-        near, sure = _near(name, names)
+        is_told = len(self.problems) <= MAX_PROBLEMS
+        near, sure = _near(name, names) if is_told else ([], "")
         fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
         message = f"There is no {what} {shown(name)}."
         if self.is_foreign:

@@ -22,6 +22,8 @@ class Findings:
         self.problems: list[Problem] = []
         self.closed: set[str] = set()
         """Pointers of values that are not looked into: they are over a limit."""
+        self.patterns = 0
+        """Patterns that were met so far."""
 
     @property
     def is_full(self) -> bool:

@@ -13,7 +13,12 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.edits import NO_EDIT, Edit, removed, replaced
-from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_LIST_ITEMS, MAX_PATTERN_CHARACTERS
+from handrail.workflows.limits import (
+    MAX_CONTRACT_SCHEMA_BYTES,
+    MAX_LIST_ITEMS,
+    MAX_PATTERN_CHARACTERS,
+    MAX_RULES,
+)
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.reading.authored_parts import named_ids
 from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
@@ -100,6 +105,9 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
     pattern = value.get("pattern")
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN_CHARACTERS:
         return
+    found.patterns += 1
+    if found.patterns > MAX_RULES:
+        return  # the compiler refuses as many; looking at each would take as long as they ask for
     trouble = pattern_trouble(pattern)
     if trouble:
         fix = (
