@@ -118,3 +118,27 @@ def test_what_no_file_can_hold_is_refused_on_disk_too_where_each_call_is_account
 def test_the_table_covers_every_operation_that_agents_have() -> None:
     assert {bad.operation for bad in BAD_CALLS} == set(TOOL_OF) - {"session.start"}
     assert len({bad.id for bad in BAD_CALLS}) == len(BAD_CALLS)
+
+
+@pytest.mark.promise("truth.whole-call")
+@pytest.mark.parametrize(
+    ("tool", "sent"),
+    [
+        ("continue_workflow", {"ackToken": None}),
+        ("continue_workflow", {"ackToken": None, "stateToken": None}),
+        ("continue_workflow", {"stateToken": None, "output": {"notesMarkdown": "Done."}}),
+        ("checkpoint_workflow", {"checkpointToken": None, "output": {"notesMarkdown": "Half."}}),
+        ("start_workflow", {"workflowId": None}),
+    ],
+)
+def test_no_call_is_offered_that_lacks_what_it_cannot_do_without(
+    runtime: Runtime, tool: str, sent: dict[str, Any]
+) -> None:
+    refused = tool_call(runtime, tool, **sent).structured
+
+    offered = refused["details"]["next_call"]
+    assert refused["code"] == "VALIDATION_ERROR"
+    if tool == "start_workflow":
+        assert offered is None
+    else:
+        assert offered == {"tool": "resume_session", "params": {}}

@@ -173,6 +173,8 @@ def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: R
     rendered = tool_call(runtime, "continue_workflow", **call)
 
     stood = rendered.structured["recap"]["stoodAt"]
+    assert [child["isPreferred"] for child in rendered.structured["recap"]["children"]] == [False]
+    assert "preferred" not in rendered.text
     assert "current" not in rendered.structured["recap"]
     assert "It stands at" not in rendered.text
     assert "the run goes on with it. Before, it stood at node" in rendered.text
@@ -259,6 +261,8 @@ def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_take
     forked = answer(runtime, "run.continue", **refused["warnings"][0]["nextCall"]["params"])
 
     assert refused["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert "the choice was answered before, with another option" in refused["warnings"][0]["message"]
+    assert "its token was answered" not in refused["warnings"][0]["message"]
     assert forked["recap"]["stoodAt"]["pendingStepId"] == "go"
     answers = of_kind(events_of(runtime, first), "advance_recorded")
     assert [one["data"]["outcome"]["optionId"] for one in answers] == ["left", "right"]

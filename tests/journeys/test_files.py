@@ -311,6 +311,25 @@ def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: 
 
 
 @pytest.mark.promise("truth.files.same-folder")
+def test_a_file_that_cannot_be_read_is_validated_under_the_name_that_is_listed_and_suggested(
+    disk: OnDisk,
+) -> None:
+    disk.put(disk.workflows, "t.odd.json", "{ broken")
+    project = ("--project", str(disk.project))
+
+    (listed,) = disk.listed()
+    status, missed = command(disk.runtime, "workflow", "validate", "t.odd", *project)
+    _, report = command(disk.runtime, "workflow", "validate", listed, "--report-only", *project)
+    _, nowhere = command(disk.runtime, "workflow", "validate", "nowhere.json", *project)
+
+    assert status == 3
+    assert missed["error"]["details"]["did_you_mean"] == [listed]
+    assert [item["workflow_id"] for item in report["data"]["items"]] == [listed]
+    assert report["data"]["counts"]["error"] == 1
+    assert nowhere["error"]["message"] == 'There is no workflow and no file "nowhere.json".'
+
+
+@pytest.mark.promise("truth.files.same-folder")
 def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) -> None:
     disk.put(disk.workflows, "plain.json", workflow("project.plain"))
     disk.put(disk.workflows, "deep/er/nested.json", workflow("project.nested"))

@@ -43,6 +43,40 @@ def test_a_mistyped_key_is_named_at_the_start_and_in_every_replay(
     assert again == first
 
 
+HIGH = {"kind": "compare", "input": "severity", "op": "equals", "value": "high"}
+
+
+@pytest.mark.promise("finding.mistyped-context")
+def test_what_is_advised_after_a_step_was_passed_by_makes_it_run(runtime: Runtime) -> None:
+    careful = give(runtime, step("one"), step("careful", when=HIGH), step("end"), inputs=INPUTS)
+    first = tool_call(runtime, "start_workflow", workflowId=careful).structured
+    passed = tool_call(
+        runtime, "continue_workflow", ackToken=first["ackToken"], context={"severty": "high"}
+    ).structured
+    read = tool_call(runtime, "continue_workflow", stateToken=first["stateToken"]).structured
+    context = {"severity": "high"}
+    followed = tool_call(runtime, "continue_workflow", ackToken=read["ackToken"], context=context).structured
+
+    told = {warning["code"]: warning["message"] for warning in passed["warnings"]}
+    advice = "read the step before again with its stateToken and report it"
+    assert passed["pending"]["stepId"] == "end"
+    assert advice in told["INPUT_NEARLY_DECLARED"]
+    assert advice in told["STEPS_SKIPPED"]
+    assert followed["pending"]["stepId"] == "careful"
+
+
+@pytest.mark.promise("finding.mistyped-context")
+def test_at_a_start_that_passed_a_step_by_the_advice_is_to_start_again(runtime: Runtime) -> None:
+    careful = give(runtime, step("careful", when=HIGH), step("end"), inputs=INPUTS)
+
+    begun = tool_call(runtime, "start_workflow", workflowId=careful, context={"severty": "high"}).structured
+
+    told = {warning["code"]: warning["message"] for warning in begun["warnings"]}
+    assert "start again with that name" in told["INPUT_NEARLY_DECLARED"]
+    assert "start again with the value in context" in told["STEPS_SKIPPED"]
+    assert "stateToken" not in told["STEPS_SKIPPED"]
+
+
 @pytest.mark.promise("finding.mistyped-context")
 def test_a_mistyped_key_is_named_when_it_comes_with_a_report(runtime: Runtime, workflow: str) -> None:
     first = tool_call(runtime, "start_workflow", workflowId=workflow, context={"severity": "low"}).structured

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from handrail.runtime.runtime import Runtime
@@ -26,18 +28,44 @@ def test_at_a_tip_the_way_so_far_comes_back_with_nothing_about_branches(runtime:
 def test_a_long_recap_keeps_the_newest_and_says_how_many_it_left_out(runtime: Runtime) -> None:
     reply = begin(runtime, *(step(f"s{number}") for number in range(8)), fields={})
     for number in range(7):
-        reply = advance(runtime, reply, f"notes {number} " + "x" * 2_900)
+        reply = advance(runtime, reply, f"notes {number} " + "x" * 2_700)
 
     rendered = tool_call(runtime, "continue_workflow", stateToken=reply["stateToken"])
 
     recap = rendered.structured["recap"]
     kept = [entry["stepId"] for entry in recap["entries"]]
-    assert kept == ["s3", "s4", "s5", "s6"]  # 4 entries of about 2 900 bytes fit into 12 288, 5 do not
+    assert kept == [
+        "s3",
+        "s4",
+        "s5",
+        "s6",
+    ]  # 4 entries of about 2 700 bytes fit into 12 288 with their frames, 5 do not
     assert (recap["truncated"], recap["omitted"]) == (True, 3)
     assert recap["policy"] == "kept the most recent entries"
     assert "3" in rendered.text
     assert "kept the most recent" in rendered.text
     assert "notes 2" not in rendered.text
+
+
+@pytest.mark.promise("recap.one-budget")
+@pytest.mark.parametrize(
+    ("count", "notes"), [(200, "n"), (80, "n" * 100), (12, "\n" * 900), (6, "é" * 1_990)]
+)
+def test_the_budget_holds_for_what_is_sent_structured_and_as_text(
+    runtime: Runtime, count: int, notes: str
+) -> None:
+    reply = begin(runtime, step("one"), step("two"), fields={})
+    for number in range(count):
+        token = reply["checkpointToken"]
+        output = {"notesMarkdown": f"{notes}{number}"}
+        reply = tool_call(runtime, "checkpoint_workflow", checkpointToken=token, output=output).structured
+
+    rendered = tool_call(runtime, "continue_workflow", stateToken=reply["stateToken"])
+
+    recap = rendered.structured["recap"]
+    assert recap["omitted"] + len(recap["entries"]) == count
+    assert len(json.dumps(recap, ensure_ascii=False, separators=(",", ":")).encode()) <= 12_288
+    assert len(rendered.text.partition("Recap")[2].encode()) <= 12_288
 
 
 @pytest.mark.promise("recap.budget")

@@ -86,15 +86,15 @@ def test_long_notes_are_told_in_part_and_say_so() -> None:
 @pytest.mark.parametrize(
     ("sizes", "kept", "omitted"),
     [
-        ([4_000, 4_000, 4_000], 3, 0),
-        ([100, 4_000, 4_000, 4_000], 3, 1),
-        ([4_000] * 5, 3, 2),
-        ([930] * 12, 12, 0),
-        ([930] * 13, 12, 1),
+        ([3_700, 3_700, 3_700], 3, 0),
+        ([400, 3_700, 3_700, 3_700], 3, 1),
+        ([3_700] * 5, 3, 2),
+        ([820] * 12, 12, 0),
+        ([820] * 13, 12, 1),
     ],
 )
 def test_the_most_recent_notes_that_fit_are_kept(sizes: list[int], kept: int, omitted: int) -> None:
-    """12 288 bytes as encoded; what is older than the first that does not fit is left out too."""
+    """12 288 bytes as they are sent; what is older than the first that does not fit is left out too."""
     log = WrittenLog(*MANY)
     end = log.walk(log.start(), *("n" * size for size in sizes))
 
@@ -107,7 +107,7 @@ def test_the_most_recent_notes_that_fit_are_kept(sizes: list[int], kept: int, om
 
 def test_the_budget_counts_bytes_not_characters() -> None:
     log = WrittenLog(*MANY)
-    end = log.walk(log.start(), *["é" * 2_000] * 4)
+    end = log.walk(log.start(), *["é" * 1_850] * 4)
 
     assert len(recap_at(log.history, log.workflow, end.node_id).entries) == 3
 
@@ -263,7 +263,7 @@ def test_of_many_branches_the_preferred_and_the_newest_are_told_and_the_others_c
     assert [child.node_id for child in lost.children] == [
         node.node_id for node in (branches[0], *branches[-(len(lost.children) - 1) :])
     ]
-    assert [child.is_preferred for child in lost.children] == [True] + [False] * (len(lost.children) - 1)
+    assert not any(child.is_preferred for child in lost.children)  # the run goes on with the fork
     assert lost.children_omitted == 149 - len(lost.children)
     assert (lost.truncated, lost.policy) == (True, "kept the most recent entries")
 

@@ -17,7 +17,6 @@ from handrail.engine.artifact_kinds import Misnamed
 from handrail.engine.endings import is_of_ending
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
-from handrail.engine.inputs import NearlyDeclared
 from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
 from handrail.engine.progress import Progress
 from handrail.engine.reasons import Blocker, Issue
@@ -432,7 +431,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         *warnings,
         *_skipped_warnings(standing),
         *_misnamed_warnings(standing.misnamed),
-        *_nearly_declared_warnings(standing.nearly_declared),
+        *_nearly_declared_warnings(standing),
     ]
 
 
@@ -463,18 +462,29 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
     more = f" and {len(names) - MOST_SKIPPED_TOLD} more" if len(names) > MOST_SKIPPED_TOLD else ""
     message = (
         f"Did not run: {', '.join(names[:MOST_SKIPPED_TOLD])}{more}; why is in skipped. If one should "
-        "run, read the step before again with its stateToken and report it with the value in context."
+        f"run, {_way_to_send(standing)} with the value in context."
     )
     details: dict[str, Any] = {"stepIds": names[:MOST_SKIPPED_TOLD], "count": len(names)}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
 
 
-def _nearly_declared_warnings(found: tuple[NearlyDeclared, ...]) -> list[ReplyWarning]:
+def _way_to_send(standing: Standing) -> str:
+    """How a value still gets to where the run has passed by."""
+    if standing.node.parent is None:
+        return "start again"
+    return "read the step before again with its stateToken and report it"
+
+
+def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
+    is_in_time = standing.leaf is not None and not standing.skipped
+    advice = "send it under that name with your next report"
+    if not is_in_time:
+        advice = f"{_way_to_send(standing)} with that name"
     warnings = []
-    for held in found[:MOST_MISNAMED_TOLD]:
+    for held in standing.nearly_declared[:MOST_MISNAMED_TOLD]:
         message = (
             f"The context key {quoted(held.key)} is no input of this workflow and steers nothing; did you "
-            f"mean {held.declared}? If so, send it under that name with your next report."
+            f"mean {held.declared}? If so, {advice}."
         )
         details = {"key": shortened(held.key), "suggestion": held.declared}
         warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))

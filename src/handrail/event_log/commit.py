@@ -68,11 +68,10 @@ def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: Segm
 
 
 class WrittenCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit left: the note that it is durable, and how its files look."""
+    """What a commit left: the note that it is durable, and how manifest and events look, if that is known."""
 
     note: Note | None
-    manifest: Mark
-    events: Mark
+    marks: tuple[Mark, Mark] | None
 
 
 def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> WrittenCommit:
@@ -96,8 +95,10 @@ def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> WrittenCommit
         # A session never looks older than it was, whatever the clock of this call says.
         changed_ns = max(disk.now_ns(), disk.status(manifest).st_mtime_ns if commit.line_start else 0)
         _append_line(disk, manifest, events, commit, changed_ns)
-        marks = mark_of(disk.status(manifest)), mark_of(disk.status(events))
-    return WrittenCommit(note=write_note(disk, held.lock, commit.tip), manifest=marks[0], events=marks[1])
+        marks = None
+        with suppress(OSError):  # the commit is durable; what is not known of its files is read again
+            marks = mark_of(disk.status(manifest)), mark_of(disk.status(events))
+    return WrittenCommit(note=write_note(disk, held.lock, commit.tip), marks=marks)
 
 
 def settle(disk: Disk, held: Held, tip: Tip, note: Note | None) -> Note | None:

@@ -219,7 +219,7 @@ class FileHold:
         with suppress(MemoryError):  # it is durable; what is not remembered here is read again
             memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
             memory.pinned.update(commit.attestation.blobs)
-            self._look = look_after(self._look, commit.tip, written.manifest, written.events)
+            self._look = look_after(self._look, commit.tip, written.marks)
             self._log.warm.saw(self._session_id, commit.tip, self._look)
             self._memory = msgspec.structs.replace(memory, tip=commit.tip)
         self._tail = (commit.tip.head, ())

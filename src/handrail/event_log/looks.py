@@ -66,14 +66,14 @@ def look_up_to(look: Look, tip: Tip) -> Look | None:
     return msgspec.structs.replace(look, segments=look.segments[:number])
 
 
-def look_after(before: Look | None, tip: Tip, manifest: Mark, events: Mark) -> Look | None:
-    """The look after a commit, which ended at this tip and left these marks; None when it is not known."""
+def look_after(before: Look | None, tip: Tip, marks: tuple[Mark, Mark] | None) -> Look | None:
+    """The look after a commit, which ended at this tip and left manifest and events so; None if unknown."""
     assert tip.last is not None, "a commit was made"
     number = segment_number(tip.last.segment)
     earlier = () if before is None else before.segments[: number - 1]
-    if len(earlier) != number - 1:
+    if marks is None or len(earlier) != number - 1:
         return None
-    return Look(manifest=manifest, segments=(*earlier, events))
+    return Look(manifest=marks[0], segments=(*earlier, marks[1]))
 
 
 def _mark(disk: Disk, directory: int, name: str) -> Mark:

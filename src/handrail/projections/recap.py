@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.newest_within import encoded_size, newest_rows, newest_within
+from handrail.contract.newest_within import FENCE_BYTES, encoded_size, newest_rows, newest_within
 from handrail.engine.events import Blocked
 from handrail.engine.history import (
     History,
@@ -31,8 +31,10 @@ from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_gr
 from handrail.workflows.compiled import CompiledWorkflow
 
 RECAP_BUDGET_BYTES = 12_288
-"""Of entries, children and downstream together, as they are encoded."""
-CHILDREN_BUDGET_BYTES = RECAP_BUDGET_BYTES // 3
+"""Of entries, children and downstream together, as they are sent, structured or as text."""
+NOTES_BUDGET_BYTES = RECAP_BUDGET_BYTES - 512
+"""The same without the frame around them: headings, and what says that something was left out."""
+CHILDREN_BUDGET_BYTES = NOTES_BUDGET_BYTES // 3
 """The part of it that the branches below a node may take; of the rest, downstream takes at most half."""
 ARTIFACT_BUDGET_BYTES = 4_096
 SKIPPED_BUDGET_BYTES = 2_048
@@ -71,7 +73,10 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """What an agent that forked from a node does not remember: the branches that were already there."""
-    return _with_notes(Recap(entries=[]), history, workflow, node_id, ())
+    lost = _with_notes(Recap(entries=[]), history, workflow, node_id, ())
+    # The run goes on with the fork, so none of these is the preferred one any more.
+    left = [msgspec.structs.replace(child, is_preferred=False) for child in lost.children]
+    return msgspec.structs.replace(lost, children=left)
 
 
 def _with_notes(
@@ -81,13 +86,13 @@ def _with_notes(
     told = _told(history, way)
     ends = _ends_below(history, node_id)
     if not ends:
-        entries, _ = _entries(history, workflow, told, RECAP_BUDGET_BYTES)
+        entries, _ = _entries(history, workflow, told, NOTES_BUDGET_BYTES)
         return _counted(recap, entries, omitted=len(told) - len(entries))
     instance = instance_of(history, node_id)
     graph = run_graph(history, instance.run_id)
     children, used = _children(history, graph, ends)
     below = _told(history, _downstream(history, graph, instance, way))
-    left = RECAP_BUDGET_BYTES - used
+    left = NOTES_BUDGET_BYTES - used
     downstream, used = _entries(history, workflow, below, left // 2 if told else left)
     entries, _ = _entries(history, workflow, told, left - used)
     recap = msgspec.structs.replace(
@@ -110,7 +115,9 @@ def _counted(recap: Recap, entries: list[RecapEntry], omitted: int) -> Recap:
 def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[list[BranchSummary], int]:
     """The preferred branch and the newest of the others that fit, oldest first, and what they take."""
     first = sorted(ends, key=lambda node: (node.node_id in graph.preferred_path, node.index), reverse=True)
-    shown, used = newest_within((_branch(history, graph, node) for node in first), CHILDREN_BUDGET_BYTES)
+    shown, used = newest_within(
+        (_branch(history, graph, node) for node in first), CHILDREN_BUDGET_BYTES, FENCE_BYTES
+    )
     place = {node.node_id: node.index for node in ends}
     return sorted(shown, key=lambda child: place[NodeId(child.node_id)]), used
 
@@ -161,12 +168,12 @@ def _entries(
 ) -> tuple[list[RecapEntry], int]:
     """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
     made = (_entry(history, workflow, node, text) for node, text in reversed(told))
-    shown, used = newest_within(made, budget)
+    shown, used = newest_within(made, budget, FENCE_BYTES)
     if shown or not told:
         return shown, used
     newest = _entry(history, workflow, *told[-1])
-    shorter = _shortened(newest, budget)
-    return ([shorter], encoded_size(shorter)) if shorter is not None else ([], 0)
+    shorter = _shortened(newest, budget - FENCE_BYTES)
+    return ([shorter], encoded_size(shorter) + FENCE_BYTES) if shorter is not None else ([], 0)
 
 
 def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
@@ -215,6 +222,7 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
         current_artifacts(history, node_id),
         lambda held: RecapArtifact(kind=held.kind, step_id=held.step_id, body=held.body),
         ARTIFACT_BUDGET_BYTES,
+        FENCE_BYTES,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of
-from handrail.contract.newest_within import newest_rows
+from handrail.contract.newest_within import FENCE_BYTES, newest_rows
 from handrail.contract.outcome import Success
 from handrail.contract.payload import Payload
 from handrail.contract.tokens.purpose_keys import WORKFLOW
@@ -18,7 +18,7 @@ from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, begun_wi
 from handrail.engine.skeleton import TO_FILL_IN
 from handrail.ports import Keys, Randomness
 from handrail.projections.overview import run_overview
-from handrail.projections.recap import KEPT_MOST_RECENT, RECAP_BUDGET_BYTES, TRUNCATION_MARK
+from handrail.projections.recap import KEPT_MOST_RECENT, NOTES_BUDGET_BYTES, TRUNCATION_MARK
 from handrail.runtime.handles import state_token
 from handrail.runtime.sessions import Session
 
@@ -127,7 +127,9 @@ def _reply(
 
 
 def _recap(history: History) -> SessionRecap:
-    kept, omitted = newest_rows(tuple(history.session_notes.values()), _entry, RECAP_BUDGET_BYTES)
+    kept, omitted = newest_rows(
+        tuple(history.session_notes.values()), _entry, NOTES_BUDGET_BYTES, FENCE_BYTES
+    )
     return SessionRecap(
         entries=kept,
         truncated=omitted > 0,

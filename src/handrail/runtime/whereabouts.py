@@ -19,6 +19,9 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.workflows.compiled import CompiledWorkflow
 
 _NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
+_NOT_CHOSEN = (
+    "Nothing of this call was stored: the choice was answered before, with another option or other content."
+)
 _RECORDED = "What follows is the recorded reply."
 
 
@@ -75,7 +78,8 @@ def input_mismatch(
         aim = "send it as the next attempt at this step"
     else:
         aim = "store it as a fork"
-    message = f"{_NOT_STORED} {_to(aim, call)} {_RECORDED}"
+    refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
+    message = f"{refused} {_to(aim, call)} {_RECORDED}"
     if found is not None:
         message += f" {_since(found)} recap.current has the call that goes on from there."
     return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)

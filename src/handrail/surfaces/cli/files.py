@@ -32,8 +32,11 @@ def file_content(path: str, limit_bytes: int) -> bytes:
 
 
 def is_workflow_id(word: str) -> bool:
-    """Whether a word can only be an id: nothing on disk has this name, and it does not look like a path."""
-    if word == "-" or "/" in word or os.sep in word or word.endswith(_SUFFIX):
+    """Whether a word can only be an id: nothing on disk has this name, and it does not look like a path.
+
+    A file that cannot be read is listed under its name, so that such a name may be an id, too.
+    """
+    if word == "-" or "/" in word or os.sep in word:
         return False
     return not os.path.lexists(os.fsencode(word))
 

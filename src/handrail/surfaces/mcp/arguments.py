@@ -27,6 +27,8 @@ MOST_FLAWS = 20
 """More are not looked for, and such a call is not worth repairing."""
 MOST_SLIPS = 2
 """Letters that may be wrong in a word of a closed set, where a call changes something."""
+_HANDLES = frozenset({"ackToken", "stateToken", "checkpointToken"})
+"""A call that takes one of them says with it what it is about."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -253,6 +255,7 @@ def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: s
 
 def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
     repaired = _repaired(params, flaws)
+    is_whole = repaired is not None and _is_whole(tool, params, repaired)
     first = flaws[0]
     more = "" if len(flaws) == 1 else f" {len(flaws) - 1} more in details.problems."
     stored = "" if tool.definition["annotations"]["readOnlyHint"] else " Nothing was stored."
@@ -267,9 +270,39 @@ def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
             ],
             **({"did_you_mean": meant} if meant else {}),
         },
-        hint="Make the call offered here." if repaired is not None else "Correct what the problems name.",
-        next_call=None if repaired is None else NextCall(operation=tool.operation, params=repaired),
+        hint=_hint(tool, is_whole=is_whole, is_repaired=repaired is not None),
+        next_call=_offered(tool, repaired if is_whole else None, is_repaired=repaired is not None),
     )
+
+
+def _is_whole(tool: Tool, params: dict[str, Json], call: dict[str, Json]) -> bool:
+    """Whether the repair left out nothing that the tool cannot do without: such a call would be refused."""
+    schema = tool.definition["inputSchema"]
+    handles = _HANDLES & schema["properties"].keys()
+    is_about_something = not handles or not handles.isdisjoint(call)
+    return is_about_something and all(
+        name in call or name not in params for name in schema.get("required", ())
+    )
+
+
+def _hint(tool: Tool, *, is_whole: bool, is_repaired: bool) -> str:
+    if is_whole:
+        return "Make the call offered here."
+    if is_repaired and _takes_a_handle(tool):
+        return "Send a token of the newest reply; if it is lost, the call offered here finds the session."
+    return "Correct what the problems name."
+
+
+def _offered(tool: Tool, call: dict[str, Json] | None, *, is_repaired: bool) -> NextCall | None:
+    if call is not None:
+        return NextCall(operation=tool.operation, params=call)
+    if is_repaired and _takes_a_handle(tool):
+        return NextCall(operation="session.resume", params={})
+    return None
+
+
+def _takes_a_handle(tool: Tool) -> bool:
+    return not _HANDLES.isdisjoint(tool.definition["inputSchema"]["properties"])
 
 
 def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
