@@ -326,11 +326,14 @@ def _fix(advice: str, contract: Contract | None) -> str:
     return fitting(f"{advice} {guidance}".strip(), FIX_BYTES)
 
 
-def fitted_example(place: Place, contract: Contract) -> dict[str, Any]:
-    """An artifact that the contract accepts, about the loop or the capability at hand."""
+def fitted_example(place: Place, contract: Contract) -> dict[str, Any] | None:
+    """An artifact that the contract accepts, about the loop or capability at hand; None if none is known."""
     from handrail.workflows.contract_check import example_of  # noqa: PLC0415 - only a refusal shows one
 
-    example = {"kind": contract.artifact_kind} | example_of(contract)
+    example = example_of(contract)
+    if not example:
+        return None
+    example = {"kind": contract.artifact_kind} | example
     loop_id = deciding_loop(place.workflow, place.frames)
     if contract.artifact_kind == LOOP_CONTROL and loop_id:
         return example | {"loopId": loop_id}

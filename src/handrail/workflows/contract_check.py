@@ -27,7 +27,15 @@ from handrail.workflows.limits import (
 )
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.schema_documents import sample_of, spoiled
-from handrail.workflows.schema_subset import Schema, Trouble, inner_schemas, member, outside_subset, resolved
+from handrail.workflows.schema_subset import (
+    Schema,
+    Trouble,
+    inner_schemas,
+    member,
+    misspelt_word,
+    outside_subset,
+    resolved,
+)
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -64,6 +72,8 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
 class HasExample(Protocol):
     """A contract, as builtin or as compiled."""
 
+    @property
+    def artifact_kind(self) -> str: ...
     @property
     def schema(self) -> dict[str, Any]: ...
     @property
@@ -153,8 +163,8 @@ def rule_schema_trouble(schema: Schema) -> Trouble | None:
     try:
         _validator(schema)
     except ValueError as error:
-        return _misused(error)
-    return None
+        return misspelt_word(schema) or _misused(error)
+    return misspelt_word(schema)
 
 
 def unsatisfiable(schema: Schema) -> str | None:
@@ -165,14 +175,20 @@ def unsatisfiable(schema: Schema) -> str | None:
 
 
 def example_of(contract: HasExample) -> dict[str, Any]:
-    """A document that fits: the contract's own example, or one made up; empty where that is too large."""
+    """A document that fits: the contract's own example, or one made up; empty where none could be made.
+
+    What is shown is copied, so what does not fit is not shown.
+    """
     if contract.example and not violations(contract.schema, contract.example):
         return dict(msgspec.to_builtins(contract.example))
     try:
         made_up = sample_of(contract.schema)
     except Fault:  # a contract of an older version: the reply does without an example
         return {}
-    return made_up if isinstance(made_up, dict) else {}
+    if not isinstance(made_up, dict):
+        return {}
+    whole = {**made_up, "kind": contract.artifact_kind}
+    return {} if violations(contract.schema, whole) else whole
 
 
 def invalid_variants(contract: HasExample) -> list[dict[str, Any]]:

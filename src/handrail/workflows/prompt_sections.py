@@ -32,7 +32,9 @@ def heading_of(text: str) -> str:
 
 
 def shown_example(example: dict[str, Json]) -> str:
-    """An example as prompts show it."""
+    """An example as prompts show it; nothing where there is none."""
+    if not example:
+        return ""
     return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
 
 

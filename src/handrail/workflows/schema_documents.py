@@ -10,9 +10,11 @@ import msgspec
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
+from handrail.workflows.pattern_samples import sample_text
 from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
 
 _UNKNOWN_MEMBER = "unexpectedMember"
+_NOT_BLANK = r"\S"
 
 
 def sample_of(schema: Schema) -> Json:
@@ -71,11 +73,17 @@ class _Sampling:
             case _:
                 least = int(min(schema.get("minLength", 0), MAX_EXAMPLE_BYTES + 1))
                 self._characters.spend(least)
-                return "text".ljust(least, "t")[: schema.get("maxLength")]
+                return _text(schema.get("pattern")).ljust(least, "t")[: schema.get("maxLength")]
 
     def _given(self, value: Json) -> Json:
         self._characters.spend(len(msgspec.json.encode(value)))
         return msgspec.to_builtins(value)
+
+
+def _text(pattern: Json) -> str:
+    if not isinstance(pattern, str) or pattern == _NOT_BLANK:
+        return "text"
+    return sample_text(pattern)
 
 
 def spoiled(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,27 @@ CHECKS = frozenset(
 )
 REMARKS = frozenset({"title", "description", "$comment", "examples", "default"})
 AT_THE_ROOT = frozenset({"$schema", "$defs"})
+_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+_LISTS = frozenset(
+    {
+        *("allOf", "anyOf", "oneOf", "prefixItems", "items", "contains", "additionalProperties"),
+        *("propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+KEYWORDS = (
+    CHECKS
+    | REMARKS
+    | AT_THE_ROOT
+    | _OF_SCHEMAS
+    | _LISTS
+    | {
+        *("$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "definitions"),
+        *("multipleOf", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "maxContains", "minContains"),
+        *("maxProperties", "minProperties", "dependentRequired", "dependencies", "format", "readOnly"),
+        *("writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
+    }
+)
+"""Of JSON Schema as a whole."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAX_DEPTH = 16
 _DEFS = "#/$defs/"
@@ -118,6 +139,31 @@ def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
             yield "/" + keyword, schema[keyword]
 
 
+def misspelt_word(schema: Json) -> Trouble | None:
+    """A word in a schema that is no type, or nearly a keyword: validators pass the second by."""
+    waiting: list[tuple[Json, str]] = [(schema, "")]
+    while waiting:
+        here, pointer = waiting.pop()
+        if not isinstance(here, dict):
+            continue
+        unknown = next(_unknown_types(here, pointer), None)
+        if unknown is not None:
+            return unknown
+        for word in here:
+            near = "" if word in KEYWORDS else only_near(word, KEYWORDS - set(here))
+            if near:
+                message = f"{quoted(word)} at {member(pointer, word)} is no keyword of JSON Schema."
+                return Trouble(pointer=member(pointer, word), message=message, fix=f"Did you mean {near}?")
+        for keyword in sorted(_OF_SCHEMAS & set(here)):
+            held = here[keyword]
+            named = held.items() if isinstance(held, dict) else ()
+            waiting += [(inner, member(member(pointer, keyword), name)) for name, inner in named]
+        for keyword in sorted(_LISTS & set(here)):
+            held = here[keyword] if isinstance(here[keyword], list) else [here[keyword]]
+            waiting += [(inner, member(pointer, keyword)) for inner in held]
+    return None
+
+
 def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
@@ -130,6 +176,11 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Troubl
             fix=advice,
             edit=renamed(place, sure) if sure else NO_EDIT,
         )
+    yield from _unknown_types(schema, pointer)
+    yield from _required(schema, pointer)
+
+
+def _unknown_types(schema: Schema, pointer: str) -> Iterator[Trouble]:
     named = schema.get("type", [])
     for name in named if isinstance(named, list) else [named]:
         if name not in TYPES:
@@ -141,7 +192,6 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Troubl
                 fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
                 edit=replaced(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
             )
-    yield from _required(schema, pointer)
 
 
 _OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}

@@ -14,7 +14,7 @@ MAY_BE_LEFT_OUT = "may be left out"
 
 
 def field_lines(schema: Schema) -> list[str]:
-    """One line for each member with a closed set of values, and for each that may be left out."""
+    """One line for each member with a closed set or a pattern, and for each that may be left out."""
     return list(_lines(schema, schema, "", 0))
 
 
@@ -47,7 +47,11 @@ def _said(schema: Json, *, is_optional: bool) -> str:
 
 
 def _values(schema: Json) -> str:
-    options = schema.get("enum") if isinstance(schema, dict) else None
-    if not isinstance(options, list) or len(options) < 2:
+    if not isinstance(schema, dict):
         return ""
+    options, pattern = schema.get("enum"), schema.get("pattern")
+    if not isinstance(options, list) or len(options) < 2:
+        # What blocks is told before it can block; that a text is not blank goes without saying.
+        is_told = isinstance(pattern, str) and pattern != r"\S"
+        return f"matches the pattern {pattern}" if is_told else ""
     return "one of " + ", ".join(str(option) for option in options)

@@ -96,6 +96,7 @@ def _delivered(
         return
     contract = workflow.contracts[step.contract]
     example = fitted_example(place_of(workflow, state, step), contract)
+    assert example is not None, "the walk assumes a report where none can be made"
     if contract.artifact_kind == LOOP_CONTROL:
         yield "stop", (example | {"decision": "stop"},)
         yield "continue", (example | {"decision": "continue"},)

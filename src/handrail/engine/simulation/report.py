@@ -100,4 +100,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """No walk came there, which says nothing about a run."""
     loops: tuple[LoopEnds, ...] = ()
     unproven: tuple[str, ...] = ()
-    """Steps for whose rules no notes could be made up; a fitting report was assumed."""
+    """Steps for whose rules or contract no report could be made up; a fitting one was assumed."""

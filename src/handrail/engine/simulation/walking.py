@@ -46,6 +46,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import MISSING, Compare, Facts, comparisons, value_of
+from handrail.workflows.contract_check import example_of, unsatisfiable
 
 _T = TypeVar("_T")
 
@@ -69,6 +70,8 @@ class Walks:
         self._made: dict[tuple[object, ...], list[MadeReport]] = {}
         self._notes: dict[str, str | None] = {}
         self._checked: set[str] = set()
+        self._examples: dict[str, bool] = {}
+        self._without_example: set[str] = set()
         self.texts: dict[str, str] = {}
         """Step id to the longest prompt that was read."""
         self.held: set[str] = set()
@@ -113,8 +116,8 @@ class Walks:
             self._effort.affords(effort.limit - max(0, effort.left))
 
     def unproven(self) -> set[str]:
-        """Steps whose rules nothing made up could keep."""
-        return {step_id for step_id, notes in self._notes.items() if notes is None}
+        """Steps whose rules or contract nothing made up could meet."""
+        return {step_id for step_id, notes in self._notes.items() if notes is None} | self._without_example
 
     def _arrive(
         self, move: Move, before: Running | None, facts: Facts, waiting: list[tuple[Running, Facts]]
@@ -190,9 +193,21 @@ class Walks:
 
     def _leaf(self, state: Running) -> Leaf:
         leaf = leaf_at(self._workflow, state)
+        if isinstance(leaf, Step) and leaf.contract and not self._has_example(leaf.contract):
+            reason = unsatisfiable(self._workflow.contracts[leaf.contract].schema)
+            if reason:
+                self._problem("does_not_end", leaf.id, f"No report gets a run past this step: {reason}")
+            else:
+                self._without_example.add(leaf.id)
+            leaf = msgspec.structs.replace(leaf, contract="")
         if isinstance(leaf, Step) and leaf.rules and self._notes_of(leaf) is None:
             return msgspec.structs.replace(leaf, rules=())
         return leaf
+
+    def _has_example(self, contract_id: str) -> bool:
+        if contract_id not in self._examples:
+            self._examples[contract_id] = bool(example_of(self._workflow.contracts[contract_id]))
+        return self._examples[contract_id]
 
     def _notes_of(self, step: Step) -> str | None:
         if step.id not in self._notes:

@@ -104,8 +104,16 @@ class _Flow:
         if isinstance(step.require_confirmation, str):
             own = there | frozenset(self._delivered(step))
             self._reads(step.require_confirmation, f"{pointer}/requireConfirmation", own)
+        asked: set[str] = set()
         for place, gate in enumerate(step.gates):
             self._gate(gate, f"{pointer}/gates/{place}")
+            if gate.assessment_id in asked:
+                message = (
+                    f"No report passes: the step asks twice for the assessment {shown(gate.assessment_id)}."
+                )
+                fix = "Keep one of the two, with the followups of both."
+                self.found.report("impassable_gate", f"{pointer}/gates/{place}", message, fix)
+            asked.add(gate.assessment_id)
         for reason in impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."

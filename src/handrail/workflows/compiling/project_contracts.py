@@ -90,10 +90,28 @@ def contract_trouble(contract: Contract) -> list[Problem]:
         fix = f'Add "kind": {{"const": "{contract.artifact_kind}"}} to its properties.'
         edit = added("/schema/properties/kind", kind)
         return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
+    of_kind = _kind_trouble(contract)
+    if of_kind is not None:
+        return [of_kind]
     wrong = violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
     # A misspelt member is not missing as well.
     return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
+
+
+def _kind_trouble(contract: Contract) -> Problem | None:
+    """Schema and example must allow the one kind that every artifact of the contract has."""
+    kind, declared = contract.artifact_kind, contract.schema.get("properties", {}).get("kind")
+    own = {"type": "object", "properties": {"kind": declared}, "$defs": contract.schema.get("$defs", {})}
+    if declared is not None and violations(own, {"kind": kind}):
+        message = f"Its schema does not allow the kind {kind} that every artifact of it has."
+        fix = f'Write {{"const": "{kind}"}}, or name the kind that is meant under artifactKind.'
+        return Problem(code="broken_contract", message=message, pointer="/schema/properties/kind", fix=fix)
+    if contract.example and contract.example.get("kind") != kind:
+        message = f"Its example is of another kind; an artifact of this contract is a {kind}."
+        fix = f"Write {kind} there, or name the kind that is meant under artifactKind."
+        return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix)
+    return None
 
 
 def _schema_problem(trouble: Trouble) -> Problem:

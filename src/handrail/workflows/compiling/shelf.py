@@ -73,5 +73,4 @@ class Shelf:
             self._trail.report("broken_contract", pointer, message, trouble.fix)
         if troubles or contract.example:
             return contract
-        example = {**example_of(contract), "kind": contract.artifact_kind}
-        return msgspec.structs.replace(contract, example=example)
+        return msgspec.structs.replace(contract, example=example_of(contract))

@@ -62,6 +62,12 @@ PROMISES: tuple[Promise, ...] = (
         "What validate and start refuse is listed with the same problems, and doctor counts it as broken.",
     ),
     Promise(
+        "truth.files.examples-fit",
+        "truth, R31, R9",
+        "An example that a prompt shows is accepted when it is sent, or none is shown; a pattern is told "
+        "before it blocks, and the simulator names what it could not make up.",
+    ),
+    Promise(
         "truth.fixes.json",
         "truth, R32",
         "A trailing comma, a comment, other quotes, other literals and YAML are told apart.",

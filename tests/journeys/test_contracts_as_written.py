@@ -1,0 +1,155 @@
+"""A contract, a gate or a rule that is called fine can be met, and what meets it is told before it blocks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from handrail.ports import WorkflowFile
+from handrail.runtime.runtime import Runtime
+from tests.conftest import GivenFiles
+from tests.journeys.conversation import answer, refusal, start
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import give, step
+
+TABLE = "project.contracts.table"
+ASKED = {"output": {"contractRef": TABLE}}
+
+
+def contract(member: Any, **fields: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"row": member}, "required": ["row"]}
+    return {"id": TABLE, "schema": schema} | fields
+
+
+def put(runtime: Runtime, document: dict[str, Any]) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    file = WorkflowFile(
+        source_kind="project",
+        source_ref="table.json",
+        content=json.dumps(document).encode(),
+        holds="contract",
+    )
+    runtime.library.held.append(file)
+
+
+def errors_of(runtime: Runtime, document: dict[str, Any], source: str) -> list[dict[str, Any]]:
+    text = json.dumps(document)
+    report = answer(
+        runtime, "workflow.validate", documents=[{"source": source, "text": text}], reportOnly=True
+    )
+    return [one for one in report["items"][0]["problems"] if one["severity"] == "error"]
+
+
+def example_in(prompt: str) -> dict[str, Any]:
+    """The example that a prompt shows."""
+    found: dict[str, Any] = json.loads(prompt.partition("Example:\n```json\n")[2].partition("\n```")[0])
+    return found
+
+
+PATTERNS = ("^[A-Z]{2}-[0-9]{4}$", "^https://", "^(feat|fix): .+", r"^\d+\.\d+$", "^[^/]+/[^/]+$")
+
+
+@pytest.mark.promise("truth.files.examples-fit")
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_example_of_a_prompt_is_accepted_when_it_is_sent(runtime: Runtime, pattern: str) -> None:
+    put(runtime, contract({"type": "string", "pattern": pattern}))
+    workflow_id = give(runtime, step("a", **ASKED))
+
+    first = start(runtime, workflowId=workflow_id)
+    prompt = first["pending"]["prompt"]
+    rendered = tool_call(
+        runtime,
+        "continue_workflow",
+        ackToken=first["ackToken"],
+        output={"notesMarkdown": "Done.", "artifacts": [example_in(prompt)]},
+    )
+    _, report = command(runtime, "workflow", "simulate", workflow_id)
+
+    assert f"row: matches the pattern {pattern}" in prompt
+    assert not rendered.is_error
+    assert rendered.structured["isComplete"] is True
+    assert (report["data"]["ok"], report["data"]["unproven"]) == (True, [])
+
+
+@pytest.mark.promise("truth.files.examples-fit")
+def test_where_no_example_can_be_made_none_is_shown_and_the_simulator_names_its_limit(
+    runtime: Runtime,
+) -> None:
+    put(runtime, contract({"type": "string", "pattern": r"^a\x62c$"}))
+    workflow_id = give(runtime, step("a", **ASKED))
+
+    first = start(runtime, workflowId=workflow_id)
+    report = answer(runtime, "workflow.simulate", workflowId=workflow_id)
+
+    assert "Example:" not in first["pending"]["prompt"]
+    assert r"row: matches the pattern ^a\x62c$" in first["pending"]["prompt"]
+    assert (report["ok"], report["problems"], report["unproven"]) == (True, [], ["a"])
+
+
+KINDS: tuple[dict[str, Any], ...] = (
+    {"const": "other"},
+    {"type": "integer"},
+    {"type": "string", "pattern": "^x"},
+)
+
+
+@pytest.mark.promise("truth.files.examples-fit")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_contract_that_refuses_its_own_kind_is_refused(runtime: Runtime, kind: dict[str, Any]) -> None:
+    document = contract({"type": "string"})
+    document["schema"]["properties"]["kind"] = kind
+    put(runtime, document)
+    workflow_id = give(runtime, step("a", **ASKED))
+
+    failure = refusal(runtime, "workflow.simulate", workflowId=workflow_id)
+
+    assert failure.kind.code == "WORKFLOW_INVALID"
+    [problem] = errors_of(runtime, document, "contracts/table.json")
+    assert problem["pointer"] == "/schema/properties/kind"
+    assert '{"const": "project.table"}' in problem["fix"]
+
+
+@pytest.mark.promise("truth.files.examples-fit")
+def test_an_example_of_another_kind_is_told(runtime: Runtime) -> None:
+    document = contract({"type": "string"}, example={"kind": "project.chair", "row": "x"})
+
+    [problem] = errors_of(runtime, document, "contracts/table.json")
+
+    assert problem["pointer"] == "/example/kind"
+    assert "edit" not in problem
+
+
+@pytest.mark.promise("truth.files.way-through")
+def test_an_assessment_that_is_asked_for_twice_is_an_impassable_gate(runtime: Runtime) -> None:
+    assessment = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
+    gates = [{"assessmentId": "fit"}, {"assessmentId": "fit"}]
+    workflow_id = give(runtime, step("a", gates=gates), assessments=[assessment])
+
+    failure = refusal(runtime, "run.start", workflowId=workflow_id)
+
+    [problem] = failure.details["problems"]
+    assert (problem["code"], problem["pointer"]) == ("impassable_gate", "/steps/0/gates/1")
+
+
+RULE_SCHEMAS = (
+    ({"type": "objekt"}, "is not a type"),
+    ({"$ref": "#/$defs/no"}, "does not exist"),
+    ({"type": "array", "items": [{"type": "string"}]}, '"items" cannot have this value'),
+    ({"multipleOf": 0}, '"multipleOf" cannot have this value'),
+    ({"type": "object", "requird": ["a"]}, '"requird" at /requird is no keyword'),
+    ({"type": "object", "properties": {"a": {"minLenght": 2}}}, "/properties/a/minLenght is no keyword"),
+)
+
+
+@pytest.mark.promise("truth.files.way-through")
+@pytest.mark.parametrize(("schema", "said"), RULE_SCHEMAS)
+def test_the_schema_of_a_rule_is_checked_as_that_of_a_contract(
+    runtime: Runtime, schema: dict[str, Any], said: str
+) -> None:
+    workflow_id = give(runtime, step("a", validation=[{"type": "schema", "schema": schema}]))
+
+    failure = refusal(runtime, "run.start", workflowId=workflow_id)
+
+    assert [one["message"] for one in failure.details["problems"] if said in one["message"]]
