@@ -12,6 +12,7 @@ from typing import Any
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 
 NOT_READABLE = "/proc/sys/vm/compact_memory"
 """Write-only even for root."""
@@ -21,36 +22,6 @@ LARGE_BYTES = 300_000
 """More than a context may have, less than an input may."""
 
 
-FAR_CONTEXT = {"far": True, "items": ["x"] * 1_000, "blob": [[number] for number in range(20_000)]}
-_FAR: dict[str, Any] = {
-    "id": "project.far",
-    "name": "Far",
-    "description": "With this context the next step is too far away.",
-    "inputs": {"items": {"type": "array", "default": []}, "far": {}, "blob": {}},
-    "steps": [
-        {
-            "id": "near",
-            "title": "Near",
-            "prompt": "Do it.",
-            "when": {"kind": "compare", "input": "far", "op": "exists", "value": False},
-        },
-        {
-            "type": "loop",
-            "loopId": "each",
-            "forEach": {"input": "items", "as": "item"},
-            "maxIterations": 1_000,
-            "body": [
-                {
-                    "id": "inside",
-                    "title": "Inside",
-                    "prompt": "Do it.",
-                    "when": {"kind": "compare", "input": "blob", "op": "contains", "value": "z"},
-                }
-            ],
-        },
-    ],
-}
-FAR = json.dumps(_FAR).encode()
 _MANY_VALUES: dict[str, Any] = {
     "id": "project.many_values",
     "name": "Many values",
@@ -85,7 +56,7 @@ class Seeded:
             self.names[name] = str(folder / name)
             Path(self.names[name]).write_bytes(b'{"a":"' + b"x" * size + b'"}')
         self.names["FAR_FILE"] = str(folder / "FAR_FILE")
-        Path(self.names["FAR_FILE"]).write_text(json.dumps(FAR_CONTEXT), encoding="utf-8")
+        Path(self.names["FAR_FILE"]).write_text(json.dumps(HEAVY_CONTEXT), encoding="utf-8")
         self._sessions(tool)
         self._documents(tool)
 
@@ -106,7 +77,7 @@ class Seeded:
         (workflows / "three_steps.json").write_bytes(THREE_STEPS)
         broken = THREE_STEPS.replace(b"three_steps", b"broken").replace(b'"title"', b'"titel"')
         (workflows / "broken.json").write_bytes(broken)
-        (workflows / "far.json").write_bytes(FAR)
+        (workflows / "far.json").write_text(json.dumps(FAR_AWAY), encoding="utf-8")
         (project / "many_values.json").write_bytes(MANY_VALUES)
         (project / "my_check.json").write_bytes(THREE_STEPS)
         (project / "broken.json").write_bytes(broken)

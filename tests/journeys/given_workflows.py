@@ -69,3 +69,30 @@ A_DECISION = {
 """A whole artifact of the contract wr.contracts.decision."""
 
 WITH_DECISION = {"output": {"contractRef": "wr.contracts.decision"}}
+
+HEAVY_CONTEXT: dict[str, Any] = {
+    "far": True,
+    "items": ["x"] * 1_000,
+    "blob": [[number] for number in range(20_000)],
+}
+"""A list to go through, and one so long that a look into it in each round is too much."""
+
+FAR_AWAY: dict[str, Any] = {
+    "id": "project.far",
+    "name": "Far",
+    "description": "With the heavy context the next step is too far away.",
+    "inputs": {"items": {"type": "array", "default": []}, "far": {}, "blob": {}},
+    "steps": [
+        step("first", when={"kind": "compare", "input": "far", "op": "exists", "value": False}),
+        {
+            "type": "loop",
+            "loopId": "each",
+            "forEach": {"input": "items", "as": "item"},
+            "maxIterations": 1_000,
+            "body": [
+                step("found", when={"kind": "compare", "input": "blob", "op": "contains", "value": "z"})
+            ],
+        },
+    ],
+}
+"""A workflow that is sound, and that one context keeps busy."""

@@ -31,6 +31,7 @@ from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptI
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import tool_call
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
@@ -125,6 +126,12 @@ def _cursor_expired(stage: Stage) -> str:
 
 def _conflict(stage: Stage) -> str:
     return stage.cli("workflow", "new", "project.x", "--confirm", "ct_made_up")
+
+
+def _too_far(stage: Stage) -> str:
+    assert isinstance(stage.runtime.library, GivenFiles)
+    stage.runtime.library.add(json.dumps(FAR_AWAY).encode(), "far.json")
+    return stage.mcp("start_workflow", workflowId=FAR_AWAY["id"], context=HEAVY_CONTEXT)
 
 
 def _invalid_workflow(stage: Stage) -> str:
@@ -334,6 +341,7 @@ PROVOKED: dict[str, Callable[[Stage], str]] = {
     "CONTEXT_BUDGET_EXCEEDED": lambda stage: stage.mcp(
         "start_workflow", workflowId="project.three_steps", context={"a": "x" * 300_000}
     ),
+    "WORK_LIMIT_EXCEEDED": _too_far,
     "FEATURE_DISABLED": lambda stage: stage.cli("store", "verify"),
     "WORKFLOW_NOT_FOUND": lambda stage: stage.mcp("start_workflow", workflowId="project.nowhere"),
     "WORKFLOW_INVALID": _invalid_workflow,

@@ -16,7 +16,7 @@ from tests.conftest import GivenFiles
 from tests.engine.bundles.made import Document, rechained
 from tests.journeys.conversation import answer, rehydrate, start
 from tests.journeys.doors import command, tool_call
-from tests.journeys.given_workflows import equals, give, step
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, give, step
 
 NEVER = equals("mood", "nobody says this")
 FIELDS = {"inputs": {"mood": {}, "items": {"type": "array", "default": []}, "far": {}, "blob": {}}}
@@ -246,31 +246,26 @@ def test_what_a_bundle_brings_is_checked_like_a_file(
     assert words in document["error"]["message"]
 
 
-HEAVY = {"items": ["x"] * 1_000, "blob": [[number] for number in range(20_000)], "far": True}
-"""A list to go through, and one so long that a look into it in each round is too much."""
-FAR = (
-    step("first", when={"kind": "compare", "input": "far", "op": "exists", "value": False}),
-    {
-        "type": "loop",
-        "loopId": "each",
-        "forEach": {"input": "items", "as": "item"},
-        "maxIterations": 1_000,
-        "body": [step("found", when={"kind": "compare", "input": "blob", "op": "contains", "value": "z"})],
-    },
-)
-
-
 @pytest.mark.promise("budgets.run-stays-readable")
 def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_exported(
     runtime: Runtime,
 ) -> None:
-    reply = start(runtime, workflowId=give(runtime, *FAR, **FIELDS))
+    reply = start(runtime, workflowId=give(runtime, *FAR_AWAY["steps"], **FIELDS))
     stored = answer(runtime, "session.events", sessionId=reply["session"]["sessionId"], limit=500)
-    call = {"ackToken": reply["ackToken"], "output": {"notesMarkdown": "done"}, "context": HEAVY}
+    call = {"ackToken": reply["ackToken"], "output": {"notesMarkdown": "done"}, "context": HEAVY_CONTEXT}
 
     failed = tool_call(runtime, "continue_workflow", **call)
     again = tool_call(runtime, "continue_workflow", **call)
-    line = ("run", "continue", "--ack", reply["ackToken"], "--notes", "done", "--context", json.dumps(HEAVY))
+    line = (
+        "run",
+        "continue",
+        "--ack",
+        reply["ackToken"],
+        "--notes",
+        "done",
+        "--context",
+        json.dumps(HEAVY_CONTEXT),
+    )
     status, document = command(runtime, *line)
 
     assert failed.structured == again.structured
@@ -288,9 +283,9 @@ def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_expo
 
 @pytest.mark.promise("budgets.run-stays-readable")
 def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> None:
-    workflow_id = give(runtime, *FAR, **FIELDS)
+    workflow_id = give(runtime, *FAR_AWAY["steps"], **FIELDS)
 
-    refused = tool_call(runtime, "start_workflow", workflowId=workflow_id, context=HEAVY)
+    refused = tool_call(runtime, "start_workflow", workflowId=workflow_id, context=HEAVY_CONTEXT)
 
     assert "passes more than 100000 places" in json.dumps(refused.structured)
     assert answer(runtime, "session.list")["count"] == 0
@@ -351,7 +346,7 @@ def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(r
     fragments = [{"id": f"f{number}", "when": wanted, "text": f"Text {number}."} for number in range(100)]
     workflow_id = give(runtime, step("a", promptFragments=fragments), **FIELDS)
 
-    reply = start(runtime, workflowId=workflow_id, context={"blob": HEAVY["blob"]})
+    reply = start(runtime, workflowId=workflow_id, context={"blob": HEAVY_CONTEXT["blob"]})
 
     assert "Do a." in reply["pending"]["prompt"]
     assert "[LEFT OUT] 61 fragments" in reply["pending"]["prompt"]
