@@ -21,7 +21,15 @@ from tools import cli_tables
 
 DEEPEST_FIELD = 3
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
-PAGE_FIELDS = ("items", "count", *(key for key in PLACE_KEYS if key in ("next_cursor", "has_more")))
+PAGE_FIELDS = ("items", "count", "next_cursor", "has_more")
+_PLACE = {
+    "next_cursor": {"type": ["string", "null"]},
+    "offset": {"type": "integer", "minimum": 0},
+    "next_offset": {"type": "integer", "minimum": 1},
+    "has_more": {"type": "boolean"},
+}
+"""Where a page of a document's own rows stands."""
+assert set(_PLACE) == set(PLACE_KEYS), "every key of a page is described"
 _TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
 _AUTHORISED_BY = {"create": "requestId or confirm", "gated": "confirm", "dangerous": "dangerous and confirm"}
 _APPLIES_TO = {
@@ -91,6 +99,9 @@ class _Schemas:
         if called.item is not None:
             fields = [*PAGE_FIELDS, *fields, *(f"items.{name}" for name in _fields_of(called.item))]
             schema = _page_schema(schema, self._ref(called.item))
+        if called.shape.rows:
+            fields = [*fields, *(key for key in PLACE_KEYS if key not in fields)]
+            schema = {"type": "object", "allOf": [schema], "properties": _PLACE}
         self._add(label, fields, untrusted, called.output, schema)
         self._note_levels(called)
         return label

@@ -151,7 +151,7 @@ def _help(row: Row) -> CommandHelp:
         ),
         globals=command["globals"],
         examples=row.examples,
-        errors=() if called is None else _errors(called, (*create, *permission), command["globals"]),
+        errors=row.errors if called is None else _errors(called, (*create, *permission), command["globals"]),
     )
 
 
@@ -161,7 +161,8 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
     is_signed = called.name.startswith("run.") or called.item is not None or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
-    return tuple(dict.fromkeys((*called.errors, *create, *kept, *keys, *shared)))
+    taken = ("E_CONFLICT",) if "--out" in flags else ()  # there is a file of that name already
+    return tuple(dict.fromkeys((*called.errors, *create, *taken, *kept, *keys, *shared)))
 
 
 def _effect(row: Row, called: Operation | None) -> str:

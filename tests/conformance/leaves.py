@@ -327,9 +327,7 @@ LEAVES: dict[str, Leaf] = {
     "ledger show": Leaf(
         line=words("ledger show RUN_ID"),
         further=(
-            words(
-                "ledger show RUN_ID --mode delta --since-version 1 --include-checksum false --view entries"
-            ),
+            words("ledger show RUN_ID --mode delta --since-version 1 --without-checksum --view entries"),
             words("ledger show RUN_ID --filter-by-operation run.start --limit 1 --offset 0"),
             (*words(DELTA), "--limit", "1", "--cursor", "CURSOR"),
         ),

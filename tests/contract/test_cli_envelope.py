@@ -60,7 +60,7 @@ PAYLOADS: list[tuple[str, Page | None, dict[str, Json] | list[Json], str]] = [
         "last offset page",
         OFFSET_LAST,
         {},
-        '{"items":["a"],"count":1,"offset":20,"next_offset":null,"has_more":false}',
+        '{"items":["a"],"count":1,"offset":20,"has_more":false}',
     ),
     (
         "offset page and more",

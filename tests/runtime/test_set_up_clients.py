@@ -500,3 +500,17 @@ def test_a_batch_that_stops_at_a_torn_file_shows_the_rest_as_not_reached(machine
     actions = [change["action"] for change in done["preview"]["changes"]]
     assert actions == ["update", "none", "none", "none"]
     assert done["skipped"] == ["gemini", "skill"]
+
+
+@pytest.mark.promise("cli.doctor")
+def test_the_fix_for_a_missing_entry_names_a_client_only_where_none_is_found(
+    machine: Machine, tmp_path: Path
+) -> None:
+    bare = build_runtime({"HOME": str(tmp_path / "bare"), "PATH": ""}, home=str(tmp_path / "bare/.handrail"))
+
+    (here,) = answered(machine.runtime(), "self.doctor", checks=["mcp_registration"], offline=True)["checks"]
+    (nobody,) = answered(bare, "self.doctor", checks=["mcp_registration"], offline=True)["checks"]
+
+    assert here["fix"] == "handrail setup --dry-run --compact"
+    assert nobody["fix"].endswith("handrail setup --clients cursor --dry-run --compact")
+    assert not nobody["fix"].startswith("handrail ")

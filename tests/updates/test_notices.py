@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from handrail.host.fetching import FETCH_SECONDS
 from tests.surfaces.cli.tool import Ran, strict_json
-from tests.updates.answers import data
+from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel
 
 MINOR = "0.2.0"
@@ -30,6 +31,15 @@ def minor(_minor: Index) -> Iterator[Index]:
     """An index whose newest release is a small step."""
     yield _minor
     _minor.healthy()
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Iterator[Index]:
+    """An index that still offers a release before the installed one."""
+    (tmp_path / "older").mkdir()
+    made = Index(tmp_path / "older", ("0.0.9", OLD))
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -132,6 +142,61 @@ def test_the_release_page_is_the_one_that_the_release_names(run: Run, minor: Ind
     (notice,) = data(run("update", "--check"))["notices"]
 
     assert notice["release_url"] == "https://example.org/changes"
+
+
+@pytest.mark.promise("cli.update-look")
+@pytest.mark.parametrize(
+    "line", [("--target-version", MINOR), ("--channel", "pre"), ("--target-version", MINOR, "--verify")]
+)
+def test_the_command_that_a_look_recommends_brings_the_release_that_it_told(
+    run: Run, line: tuple[str, ...]
+) -> None:
+    told = data(run("update", "--check", *line))
+    (notice,) = told["notices"]
+
+    again = data(run(*notice["recommended_command"].split()[1:], "--check"))
+
+    assert notice["recommended_command"] == told["hint"] == notice["next_steps"][0]
+    assert notice["recommended_command"] == f"handrail update {' '.join(line)}"
+    assert again["target_version"] == told["target_version"] == MINOR
+
+
+@pytest.mark.promise("cli.update-look")
+def test_an_older_release_is_offered_by_its_name_and_not_as_an_update(run: Run, older: Index) -> None:
+    told = data(run("update", "--check", "--target-version", "0.0.9", index=older))
+
+    assert (told["status"], told["target_version"]) == ("available", "0.0.9")
+    assert (told["update_available"], told["notices"]) == (False, [])
+    assert told["hint"] == "handrail update --target-version 0.0.9"
+    assert told["command"]
+
+
+@pytest.mark.promise("cli.update-stages")
+@pytest.mark.parametrize("look", [("--check",), ("--dry-run",), ("--check", "--channel", "pre")])
+def test_after_a_look_that_failed_the_advice_is_to_look_again(
+    run: Run, minor: Index, look: tuple[str, ...]
+) -> None:
+    minor.trouble = {"status": 503}
+
+    details = error(run("update", *look), "E_SERVER")
+
+    assert all(word in details["hint"] for word in look)
+
+
+@pytest.mark.promise("cli.update-severity")
+def test_a_wheel_that_says_it_only_in_its_packed_changelog_is_heard(
+    run: Run, minor: Index, tmp_path: Path
+) -> None:
+    path = tmp_path / f"handrail-{MINOR}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("handrail/packed/CHANGELOG.md", changelog((MINOR, "Security")))
+    plain = dict(minor.wheels)
+    minor.wheels[path.name] = path
+
+    (notice,) = data(run("update", "--check"))["notices"]
+    minor.wheels = plain
+
+    assert (notice["severity"], notice["severity_basis"]) == ("warning", "changelog")
 
 
 @pytest.mark.parametrize("line", [("--channel", "pre"), ("--target-version", MINOR)])

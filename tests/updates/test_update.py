@@ -128,7 +128,7 @@ def test_a_new_program_with_an_old_skill_is_half_an_update_and_the_next_one_repa
     foreign.mkdir(parents=True)
     (foreign / "notes.txt").write_text("mine", encoding="utf-8")
 
-    details = error(installed.run("update", "--quiet"), "E_NETWORK")
+    details = error(installed.run("update", "--quiet"), "E_IO")
     kept = (foreign / "notes.txt").read_text(encoding="utf-8")
     shutil.rmtree(foreign)
     repaired = data(installed.run("update"))

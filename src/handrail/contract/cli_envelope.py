@@ -145,8 +145,9 @@ def _place(page: Page) -> dict[str, Json]:
         case "cursor":
             place = {"next_cursor": page.next_cursor if page.has_more else None}
         case "offset":
-            next_offset = page.offset + len(page.items) if page.has_more else None
-            place = {"offset": page.offset, "next_offset": next_offset}
+            place = {"offset": page.offset}
+            if page.has_more:  # CLI section 8: present only while there is more
+                place["next_offset"] = page.offset + len(page.items)
         case "none":
             place = {"next_cursor": None}
         case never:

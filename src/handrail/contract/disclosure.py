@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED, EXPAND_UNKNOWN, FIELD_CONFLICT
-from handrail.contract.fields import Object, path_of, project, stamped, tree_of, without
+from handrail.contract.fields import UNTRUSTED, Object, path_of, project, stamped, tree_of, without
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.selection import over_selected
 from handrail.contract.shape import LONGEST_NAME, Ask, Shape
@@ -139,12 +139,31 @@ def _without_relations(success: Success, shape: Shape | None, expanded: Sequence
 def _stamped(success: Success, shape: Shape | None) -> Success:
     if shape is None or not shape.untrusted:
         return success
+    if shape.rows:
+        return _named_beside(success, shape.untrusted)
     name, value = shape.trusted_where
 
     def marked(holder: Object) -> Object:
         return holder if name and holder.get(name) == value else stamped(holder, shape.untrusted)
 
     return over_selected(success, shape, marked)
+
+
+def _named_beside(success: Success, names: Sequence[str]) -> Success:
+    """Rows that a checksum proves stay as they are: the document around them says what they hold."""
+    data, page = success.data, success.page
+    assert isinstance(data, dict), "a document with rows is an object"
+    whole = data if page is None else {**data, page.list_key: list(page.items)}
+    held = [name for name in names if _is_held(whole, path_of(name))]
+    return msgspec.structs.replace(success, data={**data, UNTRUSTED: held}) if held else success
+
+
+def _is_held(value: Json, path: Sequence[str]) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_is_held(item, path) for item in value) if path else bool(value)
+    if not path:
+        return value not in (None, "", {})
+    return isinstance(value, dict) and path[0] in value and _is_held(value[path[0]], path[1:])
 
 
 def _windowed(success: Success) -> Success:

@@ -16,6 +16,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.cli_envelope import PLACE_KEYS, payload_of
 from handrail.contract.deprecations import DEPRECATED, deprecation_warning
 from handrail.contract.failure_facts import domain_code_of, hint_of, operation_call, wait_ms_of
+from handrail.contract.fields import UNTRUSTED
 from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Page, Success
 
 Document: TypeAlias = dict[str, Json]
@@ -119,7 +120,8 @@ def _result(success: Success) -> Json:
     payload = payload_of(success)
     if success.page is None or isinstance(payload, list):
         return payload
-    return {key: value for key, value in payload.items() if key not in PLACE_KEYS}
+    left_out = PLACE_KEYS if success.page.list_key == "items" else (*PLACE_KEYS, UNTRUSTED)
+    return {key: value for key, value in payload.items() if key not in left_out}
 
 
 def _page(page: Page) -> Document:
@@ -166,9 +168,20 @@ def _error(failure: Failure) -> Document:
     return error | {"suggestedAction": hint_of(failure)}
 
 
+def _marks_beside(success: Success) -> list[Json]:
+    """What a document of LAFS holds from outside, in dotted names: its own keys are a closed set."""
+    is_closed = success.page is not None and success.page.list_key != "items"
+    marks: list[Json] = (
+        success.data.get(UNTRUSTED, []) if is_closed and isinstance(success.data, dict) else []
+    )
+    return marks
+
+
 def _extensions(outcome: Outcome, call: Call) -> Document:
     extensions: Document = {"x-timing": {"executionMs": call.duration_ms}}
     if isinstance(outcome, Success):
+        if marks := _marks_beside(outcome):
+            extensions["x-untrusted"] = marks
         if outcome.ledger is not None:
             extensions["contextLedger"] = {
                 "ledgerId": outcome.ledger.ledger_id,

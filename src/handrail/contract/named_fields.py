@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, FIELD_UNKNOWN
-from handrail.contract.cli_envelope import encode_document, payload_of
+from handrail.contract.cli_envelope import PLACE_KEYS, encode_document, payload_of
 from handrail.contract.declared_fields import Declared, known_names, unknown_names
 from handrail.contract.fields import (
     MARKS,
@@ -121,11 +121,18 @@ def _scope(success: Success, shape: Shape | None) -> _Scope:
     extra = (*shape.relations, *([shape.id_field] if shape.id_field else [])) if shape is not None else ()
     return _Scope(
         objects=selected(success, shape),
-        wrapper=(prefix, *(PAGING_KEYS if success.page is not None else ()), *keys) if prefix else (),
+        wrapper=(prefix, *_paging_keys(success), *keys) if prefix else (),
         prefix=prefix,
         declared=tuple(dict.fromkeys([*named, *extra])),
         is_complete=full is not None,
     )
+
+
+def _paging_keys(success: Success) -> tuple[str, ...]:
+    """What stands around the rows, by which kind of list it is."""
+    if success.page is None:
+        return ()
+    return PAGING_KEYS if success.page.list_key == ITEMS else PLACE_KEYS
 
 
 def _list_key(success: Success) -> str:

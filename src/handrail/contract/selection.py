@@ -13,7 +13,7 @@ from handrail.contract.shape import Shape
 ITEMS = "items"
 _ENTITY = "entity:"
 
-PAGING_KEYS = (ITEMS, "count", "next_cursor", "offset", "next_offset", "has_more")
+PAGING_KEYS = (ITEMS, "count", "next_cursor", "has_more")
 """Keys of a list's wrapper in the CLI form; no projection takes them away."""
 
 

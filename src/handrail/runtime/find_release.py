@@ -20,7 +20,6 @@ from handrail.runtime.update_failure import update_failed
 
 LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 OWN_SETTING = "update.index in config.json"
-_AGAIN = "Run handrail update again; it is safe to repeat."
 Asked = Callable[[], str]
 
 
@@ -30,6 +29,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """Empty: the newest."""
     with_pre: bool = False
+    again: str = "handrail update --check"
+    """The command that asks for the same once more, and does no more than this call."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +42,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Where the listing came from in the end; it may hold credentials, so it is never shown."""
     offered: OfferedFile
     is_newer: bool
-    """Whether it would change what is installed."""
+    """Than what is installed."""
+    is_other: bool
+    """Whether it would change what is installed: a release that was named may be older."""
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +58,7 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True):
 def find_release(rt: Runtime, updates: Updates, facts: InstallFacts, wish: Wish, asked: Asked) -> Found:
     """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
     sources = index_sources_of(rt, facts)
-    pages = _pages(updates, sources, facts, asked)
+    pages = _pages(updates, sources, facts, asked, wish.again)
     files = [one for page in pages for one in page.files]
     chosen = exactly(files, wish.version, facts.python) if wish.version else None
     chosen = chosen or (None if wish.version else best(files, facts.python, with_pre=wish.with_pre))
@@ -64,8 +67,14 @@ def find_release(rt: Runtime, updates: Updates, facts: InstallFacts, wish: Wish,
     if not python_fits(chosen.requires_python, facts.python):
         raise _does_not_fit(chosen, facts)
     home = next(page for page in pages if any(one is chosen for one in page.files))
+    step = _step_to(chosen)
     return Found(
-        facts=facts, source=home.source, page=home.page, offered=chosen, is_newer=_differs(chosen, wish)
+        facts=facts,
+        source=home.source,
+        page=home.page,
+        offered=chosen,
+        is_newer=step > 0,
+        is_other=step != 0 if wish.version else step > 0,
     )
 
 
@@ -92,7 +101,7 @@ def digest_of_sources(sources: Sequence[IndexSource]) -> str:
 
 
 def _pages(
-    updates: Updates, sources: Sequence[IndexSource], facts: InstallFacts, asked: Asked
+    updates: Updates, sources: Sequence[IndexSource], facts: InstallFacts, asked: Asked, again: str
 ) -> list[_Listed]:
     """The listings that the manager would count. Raises Fault when there is none."""
     found: list[_Listed] = []
@@ -107,10 +116,10 @@ def _pages(
         except Fault as fault:
             troubles.append((fault, source))
             if asked() or (facts.takes_first and source.role != "links" and fault.kind is not E_NOT_FOUND):
-                raise _trouble(fault, source, asked) from fault
+                raise _trouble(fault, source, asked, again) from fault
     if not found and troubles:
         worst, where = min(troubles, key=lambda one: one[0].kind is E_NOT_FOUND)
-        raise _trouble(worst, where, asked) from worst
+        raise _trouble(worst, where, asked, again) from worst
     return found
 
 
@@ -124,11 +133,13 @@ def _listed(updates: Updates, source: IndexSource, asked: Asked) -> _Listed:
     return _Listed(source=source, page=page.url, files=files)
 
 
-def _trouble(fault: Fault, source: IndexSource, asked: Asked) -> Fault:
+def _trouble(fault: Fault, source: IndexSource, asked: Asked, again: str) -> Fault:
     if asked() == "signal":
         message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
         return update_failed(E_INTERRUPTED, message, stage="discover", more={"committed": False})
-    hint = fault.hint or (_AGAIN if fault.kind.is_retryable else _check(source))
+    hint = fault.hint or (
+        f"Run {again} again; it is safe to repeat." if fault.kind.is_retryable else _check(source)
+    )
     told = f"{fault.message} Nothing was changed."
     trouble = update_failed(fault.kind, told, stage="discover", hint=hint, more=fault.details)
     trouble.retry_after_ms = fault.retry_after_ms
@@ -167,8 +178,9 @@ def _does_not_fit(chosen: OfferedFile, facts: InstallFacts) -> Fault:
     )
 
 
-def _differs(chosen: OfferedFile, wish: Wish) -> bool:
+def _step_to(chosen: OfferedFile) -> int:
+    """1 to a newer release, -1 to an older one, 0 to what is installed."""
     current, there = version_key(__version__), version_key(chosen.version)
     assert current is not None, "our own version reads"
     assert there is not None, "only what reads as a version is chosen"
-    return there != current if wish.version else there > current
+    return (there > current) - (there < current)

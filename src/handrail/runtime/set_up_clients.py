@@ -211,11 +211,7 @@ def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> 
     if request.clients is not UNSET:
         targets_of(request.clients, "clients")
         return list(dict.fromkeys(request.clients))
-    found = [
-        name
-        for name, client in TABLE.items()
-        if client.program in places.programs or any(files.exists(path_of(s, places)) for s in client.signs)
-    ]
+    found = clients_here(files, places)
     if not found:
         raise Fault(
             E_NOT_FOUND,
@@ -224,6 +220,15 @@ def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> 
             hint="Name the ones to set up with --clients, such as --clients cursor.",
         )
     return found
+
+
+def clients_here(files: ClientFiles, places: ClientPlaces) -> list[ClientName]:
+    """Every client that has left a sign of itself on this machine."""
+    return [
+        name
+        for name, client in TABLE.items()
+        if client.program in places.programs or any(files.exists(path_of(s, places)) for s in client.signs)
+    ]
 
 
 def _of_client(

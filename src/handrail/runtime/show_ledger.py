@@ -73,9 +73,7 @@ class ShowLedger(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    include_checksum: Annotated[Literal["true", "false"], Meta(description="Default true.")] | UnsetType = (
-        UNSET
-    )
+    without_checksum: Annotated[bool, Meta(description="Leave the checksum out.")] | UnsetType = UNSET
     view: (
         Annotated[
             Literal["entries", "state"],
@@ -249,7 +247,7 @@ def _success(ledger: _Ledger, document: msgspec.Struct, page: Page | None = None
 
 
 def _checksum(request: ShowLedger, ledger: _Ledger, version: int) -> str | UnsetType:
-    return UNSET if request.include_checksum == "false" else ledger.checksums[version]
+    return UNSET if request.without_checksum is True else ledger.checksums[version]
 
 
 def _sort_key(entry: LedgerEntry) -> tuple[str, ...]:
@@ -306,7 +304,16 @@ OPERATION = Operation(
     output=LedgerDocument,
     variants=(LedgerDelta, LedgerSummary, ShownView),
     perform=show_ledger,
-    shape=Shape(select="top", rows="entries"),
+    shape=Shape(
+        select="top",
+        rows="entries",
+        untrusted=(
+            *("entries.contextDelta.objective", "entries.contextDelta.constraints"),
+            *("entries.contextDelta.references", "entries.contextDelta.decisions"),
+            *("entries.contextDelta.openIssues", "removedConstraints"),
+            *("objective", "constraints", "references", "decisions", "openIssues"),
+        ),
+    ),
     default_sort="version, entryId",
     errors=(
         "VALIDATION_ERROR",

@@ -26,7 +26,7 @@ FRESH_SECONDS = 86_400
 UPDATE = "handrail update"
 _MOST_METADATA_BYTES = 2_097_152
 _HEADING = "\n# Changelog\n"
-_UNREADABLE = (zipfile.BadZipFile, zlib.error, StopIteration, OSError, EOFError, RuntimeError)
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
 _RELEASE_PAGE = r"(?im)^Project-URL: *(?:changelog|release notes|releases) *, *(https://[^\s@]{1,300})$"
 
 
@@ -38,7 +38,7 @@ class _Graded(msgspec.Struct, frozen=True, kw_only=True):
     release_url: str | None
 
 
-def look_of(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> Look:
+def look_of(rt: Runtime, updates: Updates, found: Found, asked: Asked, install: str = UPDATE) -> Look:
     """What was found, with the notice that later calls read. Never raises for a release that says nothing."""
     return Look(
         checked_at=rt.clock.now(),
@@ -46,7 +46,7 @@ def look_of(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> Look:
         version=__version__,
         latest=found.offered.version,
         asked=digest_of_sources(index_sources_of(rt, found.facts)),
-        notice=_notice(rt, updates, found, asked) if found.is_newer else None,
+        notice=_notice(rt, updates, found, asked, install) if found.is_newer else None,
     )
 
 
@@ -58,7 +58,7 @@ def fresh_look(rt: Runtime, updates: Updates, asked: str) -> Look | None:
     return look if 0 <= rt.clock.unix_seconds() - look.checked_unix < FRESH_SECONDS else None
 
 
-def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> dict[str, Json]:
+def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked, install: str) -> dict[str, Json]:
     graded = _graded(updates, found, asked)
     return {
         "type": "update_available",
@@ -67,10 +67,10 @@ def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked) -> dict[s
         "current_version": __version__,
         "latest_version": found.offered.version,
         "install_method": found.facts.method,
-        "recommended_command": UPDATE,
+        "recommended_command": install,
         "release_url": graded.release_url,
         "checked_at": rt.clock.now(),
-        "next_steps": [UPDATE, f"handrail changelog --since {__version__}"],
+        "next_steps": [install, f"handrail changelog --since {__version__}"],
     }
 
 
@@ -114,8 +114,16 @@ def _metadata(updates: Updates, found: Found, asked: Asked) -> str:
 def _out_of_wheel(content: bytes) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as wheel:
-            name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-            with wheel.open(name) as file:
-                return file.read(_MOST_METADATA_BYTES)
+            metadata = _file_of(wheel, ".dist-info/METADATA")
+            is_told = _HEADING.encode() in metadata.replace(b"\r\n", b"\n")
+            return metadata if is_told else metadata + b"\n" + _file_of(wheel, "/packed/CHANGELOG.md")
     except _UNREADABLE:
         return b""
+
+
+def _file_of(wheel: zipfile.ZipFile, ending: str) -> bytes:
+    name = next((name for name in wheel.namelist() if name.endswith(ending)), "")
+    if not name:
+        return b""
+    with wheel.open(name) as file:
+        return file.read(_MOST_METADATA_BYTES)

@@ -138,20 +138,38 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             order = _exact(rt, found)
         if is_look:
             return _looked(rt, updates, order, request)
-        if not found.is_newer:
+        if not found.is_other:
             return _kept(updates, order)
         if is_verifying:
             order = _verified(rt, updates, order)
-        _require_time(rt, "download", found.offered.version)
+        _require_time(rt, "download", found.offered.version, again_of(request))
         return _replaced(rt, updates, order)
 
 
 def _wish(request: UpdateProgram) -> Wish:
     version = "" if request.target_version is UNSET else request.target_version
-    return Wish(version=version, with_pre=request.channel == "pre")
+    return Wish(version=version, with_pre=request.channel == "pre", again=again_of(request))
 
 
-def _require_time(rt: Runtime, stage: str, target: str) -> None:
+def install_command(request: UpdateProgram) -> str:
+    """The command that installs what this call looks at."""
+    return " ".join(
+        (
+            _RETRY,
+            *(("--target-version", request.target_version) if request.target_version is not UNSET else ()),
+            *(("--channel", request.channel) if request.channel is not UNSET else ()),
+            *(("--verify",) if request.verify is True else ()),
+        )
+    )
+
+
+def again_of(request: UpdateProgram) -> str:
+    """The same call: a look stays a look."""
+    looks = ("--check" if request.check is True else "", "--dry-run" if request.dry_run is True else "")
+    return " ".join(filter(None, (install_command(request), *looks)))
+
+
+def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
     """The last moment at which a call that shall end has changed nothing."""
     word = rt.interruptions.asked()
     if word:
@@ -160,7 +178,7 @@ def _require_time(rt: Runtime, stage: str, target: str) -> None:
             f"The call was ended before anything was changed; {__version__} is installed.",
             stage=stage,
             target=target,
-            hint="Run handrail update again; a repeat is safe.",
+            hint=f"Run {again} again; a repeat is safe.",
             more={"committed": False},
         )
 
@@ -269,29 +287,29 @@ def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[s
 def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
     """Nothing is changed but what is remembered for notices: only the newest stable release is news."""
     found = order.found
-    target = found.offered.version if found.is_newer else __version__
-    again = _VERIFIED if request.verify is True else _RETRY
+    target = found.offered.version if found.is_other else __version__
+    install = install_command(request)
     notices: list[dict[str, Json]] | UnsetType = UNSET
     if request.check is True:
-        look = look_of(rt, updates, found, rt.interruptions.asked)
-        _require_time(rt, "discover", target)
+        look = look_of(rt, updates, found, rt.interruptions.asked, install)
+        _require_time(rt, "discover", target, again_of(request))
         notices = [] if look.notice is None else [look.notice]
         if request.target_version is UNSET and request.channel != "pre":
             updates.keep_look(look)
     return Updated(
-        status="available" if found.is_newer else "up_to_date",
+        status="available" if found.is_other else "up_to_date",
         previous_version=__version__,
         current_version=__version__,
         target_version=target,
         update_available=found.is_newer,
         install_method=found.facts.method,
-        command=list(order.call.argv) if found.is_newer else [],
+        command=list(order.call.argv) if found.is_other else [],
         binary_replaced=False,
         signature_status="not_checked",
         signature_verified=False,
         skill_sync_status="skipped",
         skill_sync_command=_RETRY,
-        hint=again if found.is_newer else f"handrail changelog --since {__version__}",
+        hint=install if found.is_other else f"handrail changelog --since {__version__}",
         skill_sync_supported=True,
         signature_available=found.facts.can_verify and bool(found.offered.provenance),
         notices=notices,
@@ -311,7 +329,8 @@ def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
     if order.verified is not None:
         _require_verified_files(rt, order, order.verified)
     now = updates.installed()
-    if now is None or not _is_reached(now.version, order):
+    was_killed = bool(driven.stopped_by) and driven.status != 0
+    if now is None or was_killed or not _is_reached(now.version, order):
         raise _not_replaced(rt, updates, order, driven, now)
     rt.commits.note(NextCall(operation="self.context"))
     updates.keep_look(None)
@@ -352,7 +371,7 @@ def _finished(
     is_replaced = status == "updated"
     if skill.status == "failed":
         raise update_failed(
-            E_NETWORK,
+            E_IO,
             f"Handrail is at {current}, but its skill is not: {skill.trouble}. This is half an update.",
             stage="skill_sync",
             current=current,

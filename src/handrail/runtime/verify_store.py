@@ -94,7 +94,7 @@ def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamIte
 
 
 def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
-    if report.ok or request.report_only is True:
+    if not report.problems or request.report_only is True:
         return report
     raise Fault(
         E_INTEGRITY,
@@ -107,8 +107,6 @@ def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
 def _remedy(report: VerifyReport) -> str:
     """What is only open or only a link is put right in place; restoring would bring old content back."""
     match sorted({problem.reason for problem in report.problems}):
-        case []:
-            return "Take the ids from `handrail session list`; what should be there comes from a backup."
         case ["too_open"]:
             return (
                 "Nothing is lost. Take the rights of others away: chmod -R go-rwx data, in the Handrail home."
@@ -122,9 +120,6 @@ def _remedy(report: VerifyReport) -> str:
 
 
 def _verdict(report: VerifyReport) -> str:
-    if not report.problems:
-        others = "the others were not looked at" if report.skipped else "the others are sound"
-        return f"Some of these sessions are not in the store; {others}."
     first = report.problems[0]
     where = f"{first.what} {quoted(first.id)}"
     count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"
@@ -184,10 +179,11 @@ def _some(
 
 
 def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
+    """An id that is not in the store is no damage: its item says so, and the rest has its verdict."""
     report = _report(checks, [problem for check in checks for problem in check.problems])
-    is_ok = result.summary.failed == 0
+    is_sound = report.ok and not result.skipped
     return structs.replace(
-        report, ok=is_ok, items=result.items, summary=result.summary, skipped=result.skipped
+        report, ok=is_sound, items=result.items, summary=result.summary, skipped=result.skipped
     )
 
 

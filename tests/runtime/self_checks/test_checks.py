@@ -119,6 +119,7 @@ CASES: list[tuple[str, Spoil, str, str]] = [
     ("version_negotiation", skill(), "pass", ""),
     ("version_negotiation", skill(min_version="99.0"), "fail", "handrail update"),
     ("version_negotiation", skill(min_version=""), "pass", ""),
+    ("version_negotiation", skill(min_version="two"), "warn", "handrail update"),
     ("skill_sync", skill(is_packed_one=False), "warn", "handrail update"),
     ("skill_sync", skill(), "pass", ""),
     ("skill_sync", with_(), "pass", ""),

@@ -267,6 +267,12 @@ def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str
 
     assert error["code"] == "E_NOT_FOUND"
     assert near in error["details"]["did_you_mean"]
+    assert near in error["details"]["next_command"], "the whole reference is dear"
+
+
+@pytest.mark.promise("truth.cheap-to-learn")
+def test_a_name_beside_every_other_one_leads_to_the_help(tool: Tool) -> None:
+    assert tool.error("reference", "--command", "zzzzzz")["details"]["next_command"] == "handrail --help"
 
 
 @pytest.mark.promise("cli.help-as-data")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from handrail import __version__
 from handrail.contract.installation_facts import ClientServer
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.versions import version_key
-from handrail.contract.wording import counted
+from handrail.contract.wording import counted, quoted
 from handrail.runtime.self_checks.check import Examined, Finding, failed, passed, warned
+from handrail.runtime.set_up_clients import clients_here
 
 _SETUP = "handrail setup --dry-run --compact"
 """The first of a pair: its answer holds the token for the second."""
@@ -33,7 +34,7 @@ def mcp_registration(given: Examined) -> Finding:
         for one in entries
     ]
     if not entries:
-        return warned("No agent client here starts Handrail.", _SETUP, entries=[])
+        return warned("No agent client here starts Handrail.", _setup(given), entries=[])
     gone = [one for one in entries if not one.command_exists]
     if gone:
         message = f"{gone[0].client} would start a command that does not exist, by {gone[0].path}."
@@ -44,6 +45,20 @@ def mcp_registration(given: Examined) -> Finding:
         return warned(message, _setup_of(loose[0]), entries=listed)
     return passed(
         f"{counted(len(entries), 'client entry starts', 'client entries start')} Handrail.", entries=listed
+    )
+
+
+def _setup(given: Examined) -> str:
+    """The command that sets up the clients found here; where none is, one has to be named."""
+    try:
+        files = given.rt.clients()
+        is_any_here = bool(clients_here(files, files.places()))
+    except Fault:  # asked where no client can be looked for
+        return _SETUP
+    return (
+        _SETUP
+        if is_any_here
+        else "Name your client, such as cursor: handrail setup --clients cursor --dry-run --compact"
     )
 
 
@@ -73,6 +88,10 @@ def version_negotiation(given: Examined) -> Finding:
                 f"The installed skill needs Handrail {skill.min_version} or newer; this is {__version__}."
             )
             return failed(message, fix, version=__version__, min_version=skill.min_version, path=skill.path)
+        if needed is None and skill.min_version:
+            message = f"The installed skill asks for {quoted(skill.min_version)}, which is no version."
+            fix = _setup(given) if given.rt.installation().program().method in _OTHERWISE else _UPDATE
+            return warned(message, fix, version=__version__, path=skill.path)
     lowest = [skill.min_version for skill in skills]
     return passed(
         "This version is what the installed skills expect.", version=__version__, min_versions=lowest
@@ -87,7 +106,7 @@ def skill_sync(given: Examined) -> Finding:
     ]
     different = [one for one in skills if not one.is_packed_one]
     if different:
-        fix = _SETUP if installation.program().method in _OTHERWISE else _UPDATE
+        fix = _setup(given) if installation.program().method in _OTHERWISE else _UPDATE
         return warned("An installed skill differs from the one of this version.", fix, skills=listed)
     message = "The installed skill is the one of this version." if skills else "No skill is installed here."
     return passed(message, skills=listed)

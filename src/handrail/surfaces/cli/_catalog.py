@@ -359,7 +359,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--out", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail session export SESSION_ID --out work.handrail.json --compact", "handrail session export SESSION_ID --as markdown --format raw"),
-        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "BUNDLE_TOO_LARGE", "BUNDLE_INVALID_FORMAT", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "SESSION_NOT_FOUND", "SESSION_NOT_HEALTHY", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION", "BUNDLE_TOO_LARGE", "BUNDLE_INVALID_FORMAT", "E_CONFLICT", "STORE_IO_ERROR", "STORE_PERMISSION_DENIED", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "session import": {
         "path": "session import",
@@ -396,7 +396,7 @@ COMMANDS: dict[str, CommandHelp] = {
     },
     "ledger show": {
         "path": "ledger show",
-        "usage": "handrail ledger show RUN [--filter-by-operation run.*,!run.start] [--limit N] [--cursor CURSOR] [--mode delta|full|summary] [--since-version SINCE-VERSION] [--include-checksum false|true] [--view entries|state] [--offset OFFSET] [flags]",
+        "usage": "handrail ledger show RUN [--filter-by-operation run.*,!run.start] [--limit N] [--cursor CURSOR] [--mode delta|full|summary] [--since-version SINCE-VERSION] [--without-checksum] [--view entries|state] [--offset OFFSET] [flags]",
         "summary": "Show the context ledger of a run: whole, what is new, or only where it stands.",
         "operation": "ledger.show",
         "effect": "read",
@@ -409,7 +409,7 @@ COMMANDS: dict[str, CommandHelp] = {
             {"name": "--cursor", "value": "CURSOR", "choices": (), "is_required": False, "environment": "", "text": "With delta: next_cursor of the page before."},
             {"name": "--mode", "value": "delta|full|summary", "choices": ("delta", "full", "summary"), "is_required": False, "environment": "", "text": "How much; default full."},
             {"name": "--since-version", "value": "SINCE-VERSION", "choices": (), "is_required": False, "environment": "", "text": "With delta: the version you have."},
-            {"name": "--include-checksum", "value": "false|true", "choices": ("false", "true"), "is_required": False, "environment": "", "text": "Default true."},
+            {"name": "--without-checksum", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Leave the checksum out."},
             {"name": "--view", "value": "entries|state", "choices": ("entries", "state"), "is_required": False, "environment": "", "text": "state: what all entries add up to, instead of the entries."},
             {"name": "--offset", "value": "OFFSET", "choices": (), "is_required": False, "environment": "", "text": "With full: entries to pass over."},
         ),
@@ -659,7 +659,7 @@ COMMANDS: dict[str, CommandHelp] = {
     "hook": {
         "path": "hook",
         "usage": "handrail hook EVENT [CLIENT]",
-        "summary": "Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",
+        "summary": "Answer a client's hook around a compaction. It never fails; stderr tells what it left out.",
         "operation": "",
         "effect": "server",
         "authorised_by": "",
@@ -705,7 +705,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--mvi", "--project", "--help", "--version"),
         "examples": ("handrail mcp",),
-        "errors": (),
+        "errors": ("E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "E_CONFIG", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "demo": {
         "path": "demo",
@@ -720,6 +720,6 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--help", "--version"),
         "examples": ("handrail demo", "handrail demo --format json"),
-        "errors": (),
+        "errors": ("E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "E_CONFIG", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
 }

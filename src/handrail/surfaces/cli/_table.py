@@ -405,7 +405,7 @@ COMMANDS: dict[str, Command] = {
             {"name": "cursor", "flag": "--cursor", "kind": "token", "value": "CURSOR", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "mode", "flag": "--mode", "kind": "choice", "value": "delta|full|summary", "position": 0, "required": False, "choices": ("delta", "full", "summary"), "least": 0, "most": 0, "is_plural": False},
             {"name": "sinceVersion", "flag": "--since-version", "kind": "int", "value": "SINCE-VERSION", "position": 0, "required": False, "choices": (), "least": 0, "most": 1000000000, "is_plural": False},
-            {"name": "includeChecksum", "flag": "--include-checksum", "kind": "choice", "value": "false|true", "position": 0, "required": False, "choices": ("false", "true"), "least": 0, "most": 0, "is_plural": False},
+            {"name": "withoutChecksum", "flag": "--without-checksum", "kind": "switch", "value": "", "position": 0, "required": False, "choices": (), "least": 0, "most": 0, "is_plural": False},
             {"name": "view", "flag": "--view", "kind": "choice", "value": "entries|state", "position": 0, "required": False, "choices": ("entries", "state"), "least": 0, "most": 0, "is_plural": False},
             {"name": "offset", "flag": "--offset", "kind": "int", "value": "OFFSET", "position": 0, "required": False, "choices": (), "least": 0, "most": 1000000000, "is_plural": False},
         ),

@@ -18,6 +18,7 @@ from handrail.contract.wording import quoted
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.release_readiness import ReleaseReadiness, release_readiness
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.spelling import HELP
 
 TOOL = "handrail"
 RISK_TIER = "T2"
@@ -224,12 +225,15 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
             commands = [one for one in catalogue["commands"] if wanted in _labels(one)]
             known = list(catalogue["schemas"])
     if wanted not in known:
+        near = nearest(wanted, known)
         raise Fault(
             E_NOT_FOUND,
             f"The reference has no {kind} {quoted(wanted)}.",
-            details={"resource": kind, "id": wanted[:128], "did_you_mean": nearest(wanted, known)},
+            details={"resource": kind, "id": wanted[:128], "did_you_mean": near},
             hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
-            next_call=NextCall(operation=OPERATION.name, params={}),
+            next_call=NextCall(operation=OPERATION.name, params={kind: near[0]})
+            if near
+            else NextCall(operation=HELP, params={}),  # the whole reference is dear
         )
     part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
     if kind == "command":

@@ -36,6 +36,11 @@ PROMISES: tuple[Promise, ...] = (
         "Whatever status the package index answers with, an update tells it with its stage and versions.",
     ),
     Promise(
+        "truth.declared-answers",
+        "truth, R25",
+        "Answers hold the keys, marks and codes that the reference declares for them, and no others.",
+    ),
+    Promise(
         "truth.shared-skill",
         "truth, R25",
         "The skill is shown as removed, and is removed, only with the last client that needs it.",

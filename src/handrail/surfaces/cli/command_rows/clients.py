@@ -34,7 +34,7 @@ CLIENT_ROWS = (
     ),
     Row(
         path="hook",
-        summary="Answer a hook of an agent's client: keep the place before a compaction, tell it afterwards.",
+        summary="Answer a client's hook around a compaction. It never fails; stderr tells what it left out.",
         spellings=(
             Spelling(
                 field="event",

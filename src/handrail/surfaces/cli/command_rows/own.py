@@ -10,6 +10,9 @@ DEMO_FIELDS = (
 )
 """What `handrail demo --format json` tells."""
 
+_OWN_ERRORS = ("E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "E_CONFIG", "E_INTERRUPTED", "INTERNAL_ERROR")
+"""Of a line that is refused before anything is served or shown."""
+
 OWN_ROWS = (
     Row(
         path="lafs check",
@@ -44,6 +47,7 @@ OWN_ROWS = (
         output="protocol",
         schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
         needs=("mcp", "mcp_types", "anyio", "pydantic"),
+        errors=_OWN_ERRORS,
         examples=("handrail mcp",),
     ),
     Row(
@@ -60,6 +64,7 @@ OWN_ROWS = (
         output="text",
         schema=("demo_report", DEMO_FIELDS),
         also=("--format", "--json", "--human"),
+        errors=_OWN_ERRORS,
         examples=("handrail demo", "handrail demo --format json"),
     ),
 )

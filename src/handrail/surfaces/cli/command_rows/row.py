@@ -59,6 +59,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Dear modules that this command may import."""
     mvi_tokens: int = 0
     """What the minimal level costs at most, per item of a list; 0: the figure of every command."""
+    errors: tuple[str, ...] = ()
+    """Of a command that is not one operation: the codes that it ends with."""
     deprecated: str = ""
     """What to use instead; empty: it is not deprecated."""
     examples: tuple[str, ...]

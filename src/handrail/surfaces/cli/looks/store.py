@@ -15,8 +15,14 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
         counted(payload["events"], "event"),
         counted(payload["blobs"], "blob"),
     ]
-    sound = "The store is sound" if payload["ok"] else "The store is not sound"
+    what = "What was looked at" if "items" in payload else "The store"
+    sound = f"{what} is not sound" if payload["problem_count"] else f"{what} is sound"
     lines = [f"{sound}: {', '.join(read)}, {size_text(payload['bytes_read'])} read."]
+    for item in payload.get("items", []):
+        if item.get("error", {}).get("code") == "E_NOT_FOUND":
+            lines += wrapped(one_line(item["error"]["message"]), page.width)
+    if payload.get("skipped"):
+        lines += wrapped(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
     if payload.get("leftover_blobs"):
         left = counted(payload["leftover_blobs"], "blob")
         lines += [f"{left} that no session names; `handrail store gc` removes such."]

@@ -1,0 +1,109 @@
+"""What `reference` declares is what answers hold: keys of pages, words of strangers, codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.doors import command
+from tests.journeys.given_workflows import give, step
+
+MARKER = "IGNORE-ALL-RULES"
+
+
+def started(runtime: Runtime) -> dict[str, Any]:
+    line = ("run", "start", give(runtime, step("one"), step("two")), "--goal", MARKER, "--request-id", "one")
+    run: dict[str, Any] = command(runtime, *line)[1]["data"]
+    command(runtime, "run", "continue", "--ack", run["ackToken"], "--notes", "Done as planned.")
+    return run
+
+
+def declared(runtime: Runtime, label: str) -> dict[str, Any]:
+    schema: dict[str, Any] = command(runtime, "reference", "--schema", label)[1]["data"]["schemas"][label]
+    return schema
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_a_page_of_the_ledger_holds_only_declared_keys_and_the_next_offset_only_while_there_is_more(
+    runtime: Runtime,
+) -> None:
+    run_id = started(runtime)["session"]["runId"]
+    schema = declared(runtime, "ledger_document")
+
+    first = command(runtime, "ledger", "show", run_id, "--limit", "1")[1]["data"]
+    last = command(runtime, "ledger", "show", run_id, "--limit", "1", "--offset", "1")[1]["data"]
+
+    assert (first["has_more"], first["next_offset"]) == (True, 1)
+    assert (last["has_more"], "next_offset" in last) == (False, False)
+    assert set(first) - {"_untrusted"} <= set(schema["fields"])
+    assert {"offset", "next_offset", "has_more"} <= set(schema["json_schema"]["properties"])
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_a_list_offers_no_name_that_it_never_has(runtime: Runtime) -> None:
+    started(runtime)
+
+    _, refused = command(runtime, "session", "list", "--fields", "offset,nope")
+
+    assert refused["error"]["details"]["domain_code"] == "FIELD_UNKNOWN"
+    assert not {"offset", "next_offset"} & set(refused["error"]["details"]["valid"])
+
+
+@pytest.mark.promise("truth.declared-answers")
+@pytest.mark.parametrize("mode", [(), ("--mode", "delta", "--since-version", "0"), ("--view", "state")])
+def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, mode: tuple[str, ...]) -> None:
+    run_id = started(runtime)["session"]["runId"]
+
+    data = command(runtime, "ledger", "show", run_id, *mode)[1]["data"]
+
+    place = "objective" if "--view" in mode else "entries.contextDelta.objective"
+    assert MARKER in json.dumps(data)
+    assert place in data["_untrusted"]
+    assert place in declared(runtime, "ledger_document")["untrusted_fields"]
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_them(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    run_id = started(runtime)["session"]["runId"]
+
+    _, envelope = command(runtime, "ledger", "show", run_id, "--envelope", "lafs")
+    (tmp_path / "answer.json").write_text(json.dumps(envelope), encoding="utf-8")
+    status, _ = command(runtime, "lafs", "check", str(tmp_path / "answer.json"), "--tier", "complete")
+
+    assert "_untrusted" not in envelope["result"]
+    assert "entries.contextDelta.objective" in envelope["_extensions"]["x-untrusted"]
+    assert status == 0
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declares(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    session = started(runtime)["session"]["sessionId"]
+    line = ("session", "export", session, "--out", str(tmp_path / "taken.json"))
+
+    command(runtime, *line)
+    _, refused = command(runtime, *line)
+    _, told = command(runtime, "reference", "--command", "session export")
+
+    assert refused["error"]["code"] == "E_CONFLICT"
+    assert refused["error"]["code"] in told["data"]["commands"][0]["errors"]
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime: Runtime) -> None:
+    paths = {one["path"]: one for one in command(runtime, "reference")[1]["data"]["commands"]}
+
+    for path, told in paths.items():
+        if path == "hook":  # its host stops on a refusal, so it passes over what it does not know
+            assert "never fails" in told["description"]
+            continue
+        status, refused = command(runtime, *path.split(), "--frobnicate")
+        assert (status, refused["error"]["code"]) == (2, "E_USAGE"), path
+        assert "E_USAGE" in told["errors"], path
