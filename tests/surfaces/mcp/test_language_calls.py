@@ -257,9 +257,15 @@ def test_the_token_of_an_option_in_the_wrong_argument_is_moved_by_one_copied_ret
     assert answer.structured["pending"]["stepId"] == "last"
 
 
-def test_a_start_without_a_required_input_is_repaired_by_one_copied_retry(runtime: Runtime) -> None:
-    answer = check_one_retry(runtime, "start_workflow", {"workflowId": WORKFLOW})
+def test_a_start_without_a_required_input_offers_one_to_fill_in_and_refuses_it_as_it_is(
+    runtime: Runtime,
+) -> None:
+    offered = call(runtime, "start_workflow", {"workflowId": WORKFLOW}).structured["details"]["next_call"]
 
+    literal = call(runtime, offered["tool"], offered["params"])
+    answer = call(runtime, offered["tool"], offered["params"] | {"context": {"depth": "deep"}})
+
+    assert literal.structured["details"]["problems"][0]["param"] == "context.depth"
     assert answer.structured["pending"]["stepId"] == "change"
 
 

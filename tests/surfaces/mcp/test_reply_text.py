@@ -167,16 +167,16 @@ def test_what_only_the_user_can_give_is_asked_for_before_the_call() -> None:
     assert 'Ask the user for what is named above, then: continue_workflow {"ackToken":"ak1ack"' in text
 
 
-def test_a_block_that_no_input_can_lift_offers_reading_alone() -> None:
+def test_a_block_that_no_report_can_lift_says_what_must_change_first() -> None:
     call = {"tool": "continue_workflow", "params": {"stateToken": STATE}}
 
     text = reply_text(blocked(retryable=False, nextIntent="rehydrate_only", nextCall=call))
 
     assert text.split("\n")[:4] == [
-        "Blocked: this is not a failure, and no new input can help here. What stands in the way:",
+        "Blocked: this is not a failure, and no other report would help. What must change first:",
         *BLOCKER_LINES,
     ]
-    assert 'Only reading is possible: continue_workflow {"stateToken":"st1state"}\n' in text
+    assert 'Once it has changed: continue_workflow {"stateToken":"st1state"}\n' in text
     assert "call again" not in text
 
 
