@@ -230,8 +230,12 @@ class StoreKeeper(Protocol):
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
         """Those of these sessions that exist, bound to what they hold now."""
 
-    def remove_session(self, session: SessionToRemove, wait_ms: int) -> bool:
-        """Whole or not at all; False when it is gone or grew since. Raises also Fault SESSION_LOCKED."""
+    def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
+        """Whole or not at all: the bytes that this call freed, by the files that it could delete; None when
+        it is gone or grew since. Raises also Fault SESSION_LOCKED."""
+
+    def clear(self, name: str) -> int:
+        """Delete what a removal before left under this name; the bytes that this call freed."""
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
         """Whoever writes to one of these sessions has finished. Raises also Fault SESSION_LOCKED."""

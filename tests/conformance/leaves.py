@@ -29,6 +29,8 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     line: tuple[str, ...]
     further: tuple[tuple[str, ...], ...] = ()
     """Other lines that succeed and use every other flag of its own."""
+    once: tuple[tuple[str, ...], ...] = ()
+    """Lines that succeed once, because they leave a file behind."""
     ways: dict[str, Way] = {}
     key: tuple[str, ...] = ()
     """What makes a creation repeatable."""
@@ -274,6 +276,10 @@ LEAVES: dict[str, Leaf] = {
     "session export": Leaf(
         line=words("session export SESSION_ID"),
         further=(words("session export SESSION_ID --as markdown --salvage"),),
+        once=(
+            words("session export SESSION_ID --out scratch/bundle.json"),
+            words("session export SESSION_ID --as html --out scratch/report.html"),
+        ),
         ways={
             "SESSION_NOT_FOUND": says(f"session export {NOWHERE}"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
+from handrail.contract.fields import MARKS
 from handrail.contract.lafs_check import check
+from handrail.contract.selection import PAGING_KEYS
 from handrail.surfaces.cli import _table
 from handrail.surfaces.cli.columns import width_of
 from tests.conformance.calls import Called, code_of, way_to
@@ -62,6 +64,9 @@ def test_each_code_that_it_declares_comes_out(
     assert {code: told for code, told in heard.items() if told != code} == {}
 
 
+ABOUT_THE_PAYLOAD = {*MARKS, *PAGING_KEYS}
+
+
 def validator(called: Called, label: str) -> Draft202012Validator:
     schema = called.tool.data("reference", "--schema", label)["schemas"][label]["json_schema"]
     return Draft202012Validator(schema)
@@ -69,9 +74,9 @@ def validator(called: Called, label: str) -> Draft202012Validator:
 
 @pytest.mark.promise("cli.schemas")
 @every_leaf
-def test_its_lines_succeed_and_keep_the_declared_schema(called: Called) -> None:
+def test_its_lines_succeed_and_keep_the_declared_schema(called: Called, reference: Any) -> None:
     declared = called.declared
-    lines = [called.safe(), *(called.spelt(line) for line in called.leaf.further)]
+    lines = [called.safe(), *(called.spelt(line) for line in (*called.leaf.further, *called.leaf.once))]
     validators = {
         label: validator(called, label)
         for label in {declared["output_schema"], declared["dry_run_output_schema"]} - {None}
@@ -84,6 +89,8 @@ def test_its_lines_succeed_and_keep_the_declared_schema(called: Called) -> None:
         label = declared["dry_run_output_schema"] if is_preview else declared["output_schema"]
         errors = [error.message for error in validators[label].iter_errors(document["data"])]
         assert errors == [], line
+        known = {name.split(".")[0] for name in reference["schemas"][label]["fields"]} | ABOUT_THE_PAYLOAD
+        assert set(document["data"]) <= known, line
 
 
 @every_leaf

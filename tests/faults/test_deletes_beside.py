@@ -69,7 +69,7 @@ def sessions(world: World, *names: str) -> list[SessionId]:
 
 def delete(keeper: FileKeeper, session_id: SessionId) -> bool:
     (planned,) = keeper.sessions_to_remove([session_id])
-    return keeper.remove_session(planned, 0)
+    return keeper.remove_session(planned, 0) is not None
 
 
 OTHERS: dict[str, Callable[[FileKeeper, SessionId], Any]] = {
@@ -238,7 +238,7 @@ def test_a_signal_ends_a_batch_that_waits_for_a_lock_at_the_next_look(tmp_path: 
     waits: list[int] = []
 
     class Waiting(FileKeeper):
-        def remove_session(self, session: SessionToRemove, wait_ms: int) -> bool:
+        def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
             waits.append(wait_ms)
             word.is_met = True
             raise Fault(SESSION_LOCKED, "Another writer holds this session.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 
@@ -37,9 +38,9 @@ def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> Non
 
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_the_reference_of_any_command_costs_at_most_1200_tokens(runtime: Runtime) -> None:
-    costs = {
-        path: estimate_tokens(run_here(runtime, ("reference", "--command", path, "--compact")).out.decode())
-        for path in _table.COMMANDS
-    }
+    costs = {}
+    for path in _table.COMMANDS:
+        told = run_here(runtime, ("reference", "--command", path, "--compact")).out.decode()
+        costs[path] = max(estimate_tokens(told), estimate_tokens(json.loads(told)["data"]))
 
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}

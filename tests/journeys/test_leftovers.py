@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from handrail.event_log.keeping import FileKeeper
+from handrail.event_log.retention import RemovingDisk
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
@@ -64,16 +67,54 @@ def test_what_a_killed_start_left_is_named_and_goes_with_the_next_collection(
     _, verified = command(another_process(home), "store", "verify")
     _, sizes = command(another_process(home), "store", "du")
     _, shown = command(another_process(home), "store", "gc", "--dangerous", "--dry-run")
-    status, _ = command(
+    status, done = command(
         another_process(home), "store", "gc", "--dangerous", "--confirm", shown["data"]["confirm_token"]
     )
 
     assert (verified["data"]["ok"], verified["data"]["unattested_sessions"]) == (True, 1)
     assert "handrail store gc" in verified["data"]["leftovers"][0]
     assert sizes["data"]["leftover_sessions"] == 2
-    assert [change["id"] for change in shown["data"]["preview"]["changes"]] == [HALF_MADE, "ses_000000000003"]
+    preview = shown["data"]["preview"]
+    assert [change["id"] for change in preview["changes"]] == [HALF_MADE, "ses_000000000003"]
+    assert (preview["total"], preview["targets"]) == (2, [HALF_MADE, "ses_000000000003"])
+    assert "2 leftovers" in preview["blast_radius"]
     assert status == 0
+    assert [item["target"] for item in done["data"]["items"]] == preview["targets"]
+    assert done["data"]["bytes_freed"] == sum(one["before"]["size_bytes"] for one in preview["changes"]) > 0
     assert sessions_in(home) == [first["session"]["sessionId"]]
+
+
+@pytest.mark.promise("store.half-removed")
+def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collection(
+    disk_runtime: Runtime, home: str
+) -> None:
+    session = start(disk_runtime)["session"]["sessionId"]
+    line = ("session", "delete", "--ids", session, "--dangerous")
+    _, shown = command(another_process(home), *line, "--dry-run")
+    size = shown["data"]["preview"]["changes"][0]["before"]["size_bytes"]
+    stuck = msgspec.structs.replace(
+        another_process(home), keeper=lambda: FileKeeper(f"{home}/data", KeepsFiles())
+    )
+
+    _, done = command(stuck, *line, "--confirm", shown["data"]["confirm_token"])
+    _, verified = command(another_process(home), "store", "verify")
+    _, preview = command(another_process(home), "store", "gc", "--dangerous", "--dry-run")
+    token = preview["data"]["confirm_token"]
+    _, cleared = command(another_process(home), "store", "gc", "--dangerous", "--confirm", token)
+
+    assert (done["data"]["summary"]["succeeded"], done["data"]["bytes_freed"]) == (1, 0)
+    assert "handrail store gc --dangerous --dry-run" in done["data"]["warnings"][0]
+    assert "1 removed session left files" in verified["data"]["leftovers"][0]
+    assert preview["data"]["preview"]["targets"] == [f"{session}.removed"]
+    assert cleared["data"]["bytes_freed"] == size
+    assert sessions_in(home) == []
+
+
+class KeepsFiles(RemovingDisk):
+    """No file can be deleted."""
+
+    def unlink(self, name: str, directory: int) -> None:
+        raise OSError(errno.EIO, "stuck")
 
 
 @pytest.mark.promise("store.killed-start")
@@ -87,7 +128,7 @@ def test_what_a_killed_import_left_is_named_with_its_command_and_kept_until_then
     _, shown = command(another_process(home), "store", "gc", "--dangerous", "--dry-run")
     command(another_process(home), "store", "gc", "--dangerous", "--confirm", shown["data"]["confirm_token"])
     kept = sessions_in(home)
-    words = verified["data"]["leftovers"][0].split("handrail ")[1].split(" removes")[0].split()
+    words = verified["data"]["leftovers"][0].split("handrail ")[1].split(" shows")[0].split()
     _, shown = command(another_process(home), *words)
     token = shown["data"]["confirm_token"]
     status, _ = command(another_process(home), *words[:-1], "--confirm", token)

@@ -11,7 +11,14 @@ import pytest
 
 from handrail.contract.ids import SessionId, blob_ref
 from handrail.event_log.files import FileLog
-from handrail.event_log.retention import DAY_NS, RemovingDisk, plan_removal, remove
+from handrail.event_log.retention import (
+    DAY_NS,
+    RemovingDisk,
+    plan_removal,
+    remove,
+    remove_session,
+    sessions_to_remove,
+)
 from handrail.event_log.usage import session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
@@ -86,6 +93,23 @@ def test_what_was_shown_is_removed_and_the_rest_is_whole(data: Path, home: str) 
     assert log.get_blob(blob_ref(b"shared")) == b"shared"
     assert code_of(lambda: log.get_blob(blob_ref(b"own"))) == "STORE_CORRUPT"
     assert not list(data.rglob("*.removed"))
+
+
+class BesideAnother(RemovingDisk):
+    """Every file that we are about to delete is gone: another process is at the same work."""
+
+    def unlink(self, name: str, directory: int) -> None:
+        super().unlink(name, directory)
+        raise FileNotFoundError(name)
+
+
+@pytest.mark.promise("concurrency.deletes")
+def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) -> None:
+    log = FileLog(str(data), BesideAnother())
+    (session,) = sessions_to_remove(log, [SessionId(A)])
+
+    assert remove_session(log, BesideAnother(), session) == 0
+    assert session_ids(log_of(data)) == [B, C]
 
 
 def test_nothing_goes_without_the_word_and_the_token(data: Path, home: str) -> None:

@@ -42,6 +42,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[StoreProblem, ...]
     unattested: tuple[SessionId, ...] = ()
     """Those of them that no collection removes, because they may be all that is left of a session."""
+    half_removed: int = 0
+    """Sessions that were removed, of which files are still there."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,8 +89,10 @@ class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
     blob_bytes: int
     blocked_by: tuple[str, ...]
     """Sessions that could name any blob, because they cannot be read whole: then no blob is removed."""
-    half_made: tuple[SessionId, ...] = ()
+    half_made: tuple[SessionToRemove, ...] = ()
     """Sessions in which nothing was ever acknowledged, because a start was killed; they go as well."""
+    half_removed: dict[str, int] = {}
+    """Bytes by directory of what is left of sessions that were removed before."""
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):

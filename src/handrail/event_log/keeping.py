@@ -25,6 +25,7 @@ from handrail.event_log.pins import half_made_in, pinned_in
 from handrail.event_log.retention import (
     DAY_NS,
     RemovingDisk,
+    clear,
     plan_removal,
     remove,
     remove_session,
@@ -65,8 +66,11 @@ class FileKeeper:
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
         return sessions_to_remove(self._log, session_ids)
 
-    def remove_session(self, session: SessionToRemove, wait_ms: int) -> bool:
+    def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
         return remove_session(self._log, self._disk, session, wait_ms)
+
+    def clear(self, name: str) -> int:
+        return clear(self._log, self._disk, name)
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
         wait_for_writers(self._log, session_ids, wait_ms)

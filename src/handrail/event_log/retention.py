@@ -28,6 +28,7 @@ from handrail.event_log.usage import (
     blobs_in,
     bytes_in,
     cache_of,
+    half_removed_in,
     names_in,
     session_ids,
 )
@@ -75,7 +76,8 @@ def plan_removal(
             blobs=tuple(dict.fromkeys(blob.ref for blob in blobs)),
             blob_bytes=sum(blob.size for blob in blobs),
             blocked_by=blocked_by,
-            half_made=half_made_in(log),
+            half_made=tuple(_half_made(log)),
+            half_removed=half_removed_in(log),
         )
 
 
@@ -116,17 +118,29 @@ def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[Sessi
 
 def remove_session(
     log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int = _WAIT_MS
-) -> bool:
-    """Remove one session and what is cached of it, if it is still what the plan saw. Blobs stay."""
+) -> int | None:
+    """Remove one session and what is cached of it, if it is still what the plan saw. Blobs stay.
+
+    The bytes that this freed; None: it is not removed.
+    """
     with named_troubles(session.session_id):
         if not _remove_session(log, disk, session, wait_ms):
-            return False
+            return None
     # No reader finds it any more, so it is removed; what cannot be cleared now, the next collection clears.
     with suppress(OSError):
         _forget(log, disk, session.session_id)
+    freed = 0
     with suppress(OSError):
-        _clear(log, disk, session.session_id + SET_ASIDE)
-    return True
+        for size in _cleared(log, disk, session.session_id + SET_ASIDE):
+            freed += size
+    return freed
+
+
+def clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
+    """Delete what is left under a set-aside name; the bytes that this freed."""
+    assert name.endswith(SET_ASIDE), "nothing else may be cleared"
+    with named_troubles(name.removesuffix(SET_ASIDE)):
+        return sum(_cleared(log, disk, name))
 
 
 def wait_for_writers(log: FileLog, wanted: Sequence[SessionId], wait_ms: int) -> None:
@@ -150,11 +164,17 @@ def _to_remove(log: FileLog, session_id: SessionId) -> SessionToRemove:
     )
 
 
-def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
-    """Set aside what a start that was killed left; one that is at work holds its lock and is left alone."""
+def _half_made(log: FileLog) -> Iterator[SessionToRemove]:
     for session_id in half_made_in(log):
         with suppress(Fault):
-            _remove_session(log, disk, _to_remove(log, session_id), wait_ms=0)
+            yield _to_remove(log, session_id)
+
+
+def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
+    """Set aside what a start that was killed left; one that is at work holds its lock and is left alone."""
+    for session in _half_made(log):
+        with suppress(Fault):
+            _remove_session(log, disk, session, wait_ms=0)
 
 
 def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
@@ -192,7 +212,7 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
 def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
     """A session of this name was removed before, and not all of it could be cleared."""
     if name in names_in(disk, log.sessions):
-        _clear(log, disk, name)
+        sum(_cleared(log, disk, name))
 
 
 def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
@@ -209,21 +229,20 @@ def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
 
 def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
     """Delete what stands under a set-aside name; the bytes that this freed."""
-    names = [name for name in names_in(disk, log.sessions) if name.endswith(SET_ASIDE)]
-    return sum(_clear(log, disk, name) for name in names)
+    return sum(size for name in half_removed_in(log) for size in _cleared(log, disk, name))
 
 
-def _clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
-    """Delete one of them; another process may be at the same work, and either may finish it."""
+def _cleared(log: FileLog, disk: RemovingDisk, name: str) -> Iterator[int]:
+    """Delete one of them: the size of each file that we, and nobody beside us, deleted."""
     path = f"{log.sessions}/{name}"
-    freed = bytes_in(disk, path)
     with suppress(FileNotFoundError), opened_directory(disk, path) as directory:
         for inner in names_in(disk, path):
             with suppress(FileNotFoundError):
+                size = disk.status_of(f"{path}/{inner}").st_size
                 disk.unlink(inner, directory)
+                yield size
     with suppress(FileNotFoundError), opened_directory(disk, log.sessions) as directory:
         disk.remove_directory(name, directory)
-    return freed
 
 
 class _Swept(msgspec.Struct, frozen=True, kw_only=True):

@@ -117,7 +117,9 @@ def usage_of(
             blob_bytes=sum(blob.size for blob in blobs),
             leftover_blobs=len(leftover),
             leftover_sessions=len(half_made),
-            leftover_bytes=sum(blob.size for blob in leftover) + left_bytes + _half_removed_bytes(log),
+            leftover_bytes=sum(blob.size for blob in leftover)
+            + left_bytes
+            + sum(half_removed_in(log).values()),
             cache_bytes=sum(bytes_in(log.disk, place) for place in (cache_of(log), index)),
         )
 
@@ -144,6 +146,7 @@ def bytes_in(disk: Disk, path: str) -> int:
     return total
 
 
-def _half_removed_bytes(log: FileLog) -> int:
+def half_removed_in(log: FileLog) -> dict[str, int]:
+    """What sessions that were removed left: the bytes by the name of the directory."""
     names = [name for name in names_in(log.disk, log.sessions) if name.endswith(SET_ASIDE)]
-    return sum(bytes_in(log.disk, f"{log.sessions}/{name}") for name in names)
+    return {name: bytes_in(log.disk, f"{log.sessions}/{name}") for name in names}

@@ -22,6 +22,7 @@ from handrail.event_log.usage import (
     attested_in,
     blobs_in,
     bytes_in,
+    half_removed_in,
     names_in,
     pins_of,
     session_ids,
@@ -54,6 +55,7 @@ def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[Se
         for session_id in sorted(asked) if asked else session_ids(log):
             yield _session_check(log, session_id, tally)
         blobs, leftover = _check_blobs(log, tally, is_whole=not asked)
+        half_removed = len(half_removed_in(log))
         if not asked:
             tally.problems += _open_to_others(log)
     yield StoreCheck(
@@ -65,6 +67,7 @@ def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[Se
         bytes_read=tally.bytes_read,
         problems=tuple(tally.problems),
         unattested=tuple(tally.left_alone),
+        half_removed=0 if asked else half_removed,
     )
 
 

@@ -27,6 +27,8 @@ from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, th
 MOST_DAYS = 36_500
 BLOBS = "blobs"
 """The target that stands for every blob that nobody names."""
+HALF_MADE = "a start that was killed or refused; nothing in it was acknowledged"
+HALF_REMOVED = "a session that was removed; files of it could not be deleted then"
 
 
 class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
@@ -71,27 +73,33 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
 
     def wait() -> None:
         if request.continue_on_error is not True:
-            wait_for_sessions(rt, [one.session_id for one in rt.keeper().plan_removal(days, kept).sessions])
+            removal = rt.keeper().plan_removal(days, kept)
+            wait_for_sessions(rt, [one.session_id for one in (*removal.sessions, *removal.half_made)])
 
     return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _plan(removal: RemovalPlan, days: int) -> Plan:
-    size = sum(session.bytes for session in removal.sessions) + removal.blob_bytes
+    size = sum(session.bytes for session in (*removal.sessions, *removal.half_made)) + removal.blob_bytes
+    size += sum(removal.half_removed.values())
     sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
+    left: dict[str, str] = {one.session_id: one.head_digest for one in removal.half_made}
+    left |= dict.fromkeys(removal.half_removed, "")
+    leftovers = f", {counted(len(left), 'leftover')}" if left else ""
     told = (
         f"{counted(len(sessions), 'session')} without activity for {counted(days, 'day')}, with their whole "
-        f"history, and {counted(len(removal.blobs), 'blob')}; {size} bytes. This cannot be undone."
+        f"history{leftovers}, and {counted(len(removal.blobs), 'blob')}; {size} bytes. This cannot be undone."
     )
     return Plan(
         action="remove old sessions and unused blobs",
         changes=(
             *(_change(session) for session in removal.sessions),
-            *(_half_made(session_id) for session_id in removal.half_made),
+            *(_leftover(one.session_id, HALF_MADE, one.bytes) for one in removal.half_made),
+            *(_leftover(name, HALF_REMOVED, held) for name, held in removal.half_removed.items()),
             *_blob_changes(removal),
         ),
-        targets=(*sessions, *((BLOBS,) if removal.blobs else ())),
-        versions={**sessions, BLOBS: digest(sorted(removal.blobs))},
+        targets=(*sessions, *left, *((BLOBS,) if removal.blobs else ())),
+        versions={**sessions, **left, BLOBS: digest(sorted(removal.blobs))},
         blast_radius=" ".join([told, *safe_mode(removal.blocked_by)]),
     )
 
@@ -101,9 +109,10 @@ def _change(session: SessionToRemove) -> Change:
     return Change(action="delete", resource="session", id=session.session_id, before=before)
 
 
-def _half_made(session_id: SessionId) -> Change:
-    before = {"reason": "a start that was killed; nothing in it was acknowledged"}
-    return Change(action="delete", resource="leftover", id=session_id, before=before)
+def _leftover(name: str, reason: str, size: int) -> Change:
+    return Change(
+        action="delete", resource="leftover", id=name, before={"reason": reason, "size_bytes": size}
+    )
 
 
 def _blob_changes(removal: RemovalPlan) -> list[Change]:
@@ -118,16 +127,20 @@ def _blob_changes(removal: RemovalPlan) -> list[Change]:
 
 def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
     keeper = rt.keeper()
-    shown = {change.id: change for change in plan.changes if change.resource == "session"}
+    shown = {change.id: change for change in plan.changes if change.resource != BLOBS}
     freed: list[int] = []
 
     def act(session_id: str) -> None:
-        size = shown[session_id].before["size_bytes"]
+        before = shown[session_id].before
+        if before.get("reason") == HALF_REMOVED:
+            freed.append(keeper.clear(session_id))
+            return
         session = SessionToRemove(
-            session_id=SessionId(session_id), head_digest=plan.versions[session_id], bytes=size
+            session_id=SessionId(session_id),
+            head_digest=plan.versions[session_id],
+            bytes=before["size_bytes"],
         )
-        remove(rt, keeper, session)
-        freed.append(size)
+        freed.append(remove(rt, keeper, session))
 
     result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
     is_swept = continue_on_error or result.summary.failed == 0

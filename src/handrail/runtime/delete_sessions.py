@@ -105,8 +105,7 @@ def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> Dele
                 f"There is no session {quoted(session_id)} in this store.",
                 details={"session_id": session_id[:128]},
             )
-        remove(rt, keeper, session)
-        freed.append(session.bytes)
+        freed.append(remove(rt, keeper, session))
 
     result = run_batch(rt, ids, act, what="sessions deleted", continue_on_error=continue_on_error)
     swept = sweep(rt, keeper) if freed else Swept()

@@ -63,7 +63,11 @@ class ExportedSession(Answer, frozen=True, kw_only=True):
     event_count: int
     health: str
     is_salvage: bool
-    content: Any
+    content: Any = UNSET
+    """Left out where it went into a file."""
+    path: str | UnsetType = UNSET
+    bytes: int | UnsetType = UNSET
+    sha256: str | UnsetType = UNSET
 
 
 def export_session(rt: Runtime, request: ExportSession) -> ExportedSession:

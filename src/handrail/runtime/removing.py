@@ -40,21 +40,24 @@ def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
     rt.keeper().wait_for_writers(sound, LOCK_WAIT_MS)
 
 
-def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> None:
-    """Remove one session. Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone."""
+def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
+    """Remove one session; the bytes that this freed.
+
+    Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone.
+    """
     waited_ms = 0
     while True:
         try:
-            is_removed = keeper.remove_session(session, _LOOK_MS)
+            freed = keeper.remove_session(session, _LOOK_MS)
         except Fault as fault:
             waited_ms += _LOOK_MS
             if fault.kind is not SESSION_LOCKED or waited_ms >= LOCK_WAIT_MS or rt.interruptions.asked():
                 raise
             continue
-        if not is_removed:
+        if freed is None:
             raise refusal("target_changed")
         rt.commits.note(NextCall(operation="session.list"))
-        return
+        return freed
 
 
 def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
@@ -92,5 +95,8 @@ def safe_mode(blocked_by: Sequence[str]) -> list[str]:
 
 
 def _postponed(why: str) -> Swept:
-    told = f"Blobs that no session names any more were not swept: {why}. `handrail store gc` does it later."
+    told = (
+        f"What removed sessions leave, files and blobs of theirs, was not all cleared: {why}. "
+        "`handrail store gc --dangerous --dry-run` shows what is left."
+    )
     return Swept(warnings=(told,))

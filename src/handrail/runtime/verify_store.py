@@ -217,13 +217,19 @@ def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
     swept = sum(check.unattested_sessions for check in checks) - len(kept)
     told = [
         f"{session_id} holds events that no commit attests: an import that was killed, or all that is left "
-        f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run removes it."
+        f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run shows it."
         for session_id in kept[:MOST_LEFTOVERS]
     ]
     if swept:
         told.append(
             f"{counted(swept, 'start')} left events and no commit. "
-            "handrail store gc --dangerous --dry-run removes them."
+            "handrail store gc --dangerous --dry-run shows them."
+        )
+    removed = sum(check.half_removed for check in checks)
+    if removed:
+        told.append(
+            f"{counted(removed, 'removed session')} left files that could not be deleted. "
+            "handrail store gc --dangerous --dry-run shows them."
         )
     return told
 

@@ -65,10 +65,10 @@ class ReferenceParam(Answer, frozen=True, kw_only=True):
     name: str
     flag: str | UnsetType | None = UNSET
     position: int | UnsetType | None = UNSET
-    field: str
-    """Its place in the object that `--input` takes."""
+    field: str | UnsetType = UNSET
+    """Its place in the object that `--input` takes; left out where it is the name."""
     type: str
-    kind: str
+    kind: str | UnsetType = UNSET
     required: bool
     multiple: bool | UnsetType = UNSET
     values: list[str] | UnsetType | None = UNSET
@@ -250,28 +250,34 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
 def _briefly(part: dict[str, Any]) -> dict[str, Any]:
     """What a caller needs to type one command: an agent reads it before its first step.
 
-    The flags that every command shares, the codes by their exits and the fields below the first level are
-    in the whole reference, in the slice of a domain and in that of a schema.
+    The flags that every command shares, the codes and exits and the fields below the first level are in
+    the whole reference, in the slice of a domain and in that of a schema.
     """
     return {
         "global_flags": [],
         "commands": [
-            one | {"params": [_without_nothing(param) for param in one["params"]]} for one in part["commands"]
+            one | {"params": [_brief_param(param) for param in one["params"]]} for one in part["commands"]
         ],
         "schemas": {
-            label: schema | {"fields": list(dict.fromkeys(name.split(".")[0] for name in schema["fields"]))}
+            label: schema | {names: _first_level(schema[names]) for names in ("fields", "untrusted_fields")}
             for label, schema in part["schemas"].items()
         },
-        "exit_codes": {status: text.partition(". ")[0] for status, text in part["exit_codes"].items()},
+        "exit_codes": {},
         "error_codes": {},
     }
 
 
-def _without_nothing(param: dict[str, Any]) -> dict[str, Any]:
+def _first_level(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(name.split(".")[0] for name in names))
+
+
+def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
+    """Without what says nothing, or what its type, its values and its name say already."""
+    told = {"kind": param["kind"], "field": param["name"]}
     return {
         name: value
         for name, value in param.items()
-        if name == "required" or (value is not None and value is not False)
+        if name == "required" or (value is not None and value is not False and told.get(name) != value)
     }
 
 

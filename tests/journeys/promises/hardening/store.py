@@ -30,8 +30,14 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "store.killed-start",
         source="hardening, H4",
-        says="What a killed start or import left is named with the command that removes it, and that command "
-        "does it.",
+        says="What a killed start or import left is named with the command that shows it, and the token of "
+        "that preview removes all of it, counted like any other target.",
+    ),
+    Promise(
+        "store.half-removed",
+        source="hardening, H4; truth, R22",
+        says="Files of a removed session that could not be deleted are not counted as freed, and are told by "
+        "the delete, by `store verify` and by the next collection, which clears them.",
     ),
     Promise(
         "store.one-unreadable",

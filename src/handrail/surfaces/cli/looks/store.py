@@ -25,7 +25,7 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines += wrapped(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
     if payload.get("leftover_blobs"):
         left = counted(payload["leftover_blobs"], "blob")
-        lines += [f"{left} that no session names; `handrail store gc` removes such."]
+        lines += [f"{left} that no session names; see them: handrail store gc --dangerous --dry-run"]
     for left in payload.get("leftovers", []):
         lines += wrapped(one_line(left), page.width)
     for problem in payload["problems"]:
@@ -60,7 +60,7 @@ def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
     if payload.get("unreadable_sessions"):
         unread = counted(len(payload["unreadable_sessions"]), "session")
         lines += ["", f"{unread} cannot be read; see why: handrail store verify --human"]
-    if payload["leftover_blobs"] or payload.get("leftover_sessions"):
+    if payload["leftover_bytes"] or payload["leftover_blobs"] or payload.get("leftover_sessions"):
         lines += ["", "See what can go: handrail store gc --dangerous --dry-run --human"]
     return lines
 
