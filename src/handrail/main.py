@@ -40,6 +40,11 @@ def console() -> "NoReturn":
     overwrite the true exit status."""
     try:
         status = main()
+    except KeyboardInterrupt:  # before anybody could answer for a signal, or in a hook, which only reads
+        from handrail.contract.catalogue import E_INTERRUPTED
+
+        os.write(2, b"handrail: a signal ended the call before it began; nothing was changed.\n")
+        os._exit(E_INTERRUPTED.exit_status)
     except MemoryError:  # too little even to say so as a document
         os.write(2, b"handrail: there is not enough memory; free some, then send the same call again.\n")
         os._exit(1)

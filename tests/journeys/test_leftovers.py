@@ -18,6 +18,7 @@ from tests.conftest import KeptIncidents
 from tests.journeys.conversation import advance, start
 from tests.journeys.doors import command, tool_call
 from tests.journeys.test_on_disk import disk_runtime
+from tests.surfaces.cli.here import run_here
 
 __all__ = ["disk_runtime"]
 
@@ -161,3 +162,26 @@ def test_one_session_that_cannot_be_read_is_in_nobodys_way(disk_runtime: Runtime
     assert sizes[1]["data"]["leftover_blobs"] == 0
     assert (shown[0], broken in json.dumps(shown[1])) == (0, True)
     assert not went_on.is_error
+
+
+@pytest.mark.promise("store.home-is-told")
+def test_a_file_in_place_of_the_home_is_told_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "home").write_text("not a directory", encoding="utf-8")
+
+    status, document = command(another_process(str(tmp_path / "home")), "session", "list")
+
+    assert (status, document["error"]["details"]["domain_code"]) == (4, "STORE_PERMISSION_DENIED")
+    assert "a file or a link stands where a directory belongs" in document["error"]["message"]
+    assert "HANDRAIL_HOME" in document["error"]["details"]["hint"]
+
+
+@pytest.mark.promise("store.home-is-told")
+def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str) -> None:
+    runtime = another_process(home)  # its project was never made
+
+    _, document = command(runtime, "context")
+    text = run_here(runtime, ("context", "--human")).out.decode()
+
+    assert document["data"]["workspace"]["root"] is None
+    assert "Project: none: " in text

@@ -270,6 +270,13 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
     what = (
         quoted("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
     )
+    if number == errno.ENOTDIR:  # so says the system of a plain file, and of a link that is not followed
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            f"{what} in the store cannot be reached: a file or a link stands where a directory belongs.",
+            details={"reason": _DENIED[number]},
+            hint="Put a directory in its place, or set HANDRAIL_HOME to one, then send the same call again.",
+        )
     if is_refused_link(error):
         return Fault(
             STORE_PERMISSION_DENIED,

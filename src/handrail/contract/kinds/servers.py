@@ -30,7 +30,7 @@ MEDIA_TYPE_REFUSED = Kind(
 REQUEST_TOO_LARGE = Kind(
     code="REQUEST_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Send less: details give the measured size and the limit.",
+    hint="Send less: details give the limit.",
     details=("measured", "limit", "what"),
 )
 SERVER_BUSY = Kind(

@@ -34,6 +34,11 @@ PROMISES: tuple[Promise, ...] = (
         "that preview removes all of it, counted like any other target.",
     ),
     Promise(
+        "store.home-is-told",
+        source="truth, R25",
+        says="A home or project that is no directory is told as that, and not as something else.",
+    ),
+    Promise(
         "store.half-removed",
         source="hardening, H4; truth, R22",
         says="Files of a removed session that could not be deleted are not counted as freed, and are told by "
