@@ -210,10 +210,7 @@ class EventLog(EventReader, Protocol):
 
 
 class StoreKeeper(Protocol):
-    """The store as a whole, for the person who operates it. Only `remove` and `copy` change anything.
-
-    Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED.
-    """
+    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED."""
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
         """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""
@@ -231,8 +228,7 @@ class StoreKeeper(Protocol):
         """Those of these sessions that exist, bound to what they hold now."""
 
     def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
-        """Whole or not at all: the bytes that this call freed, by the files that it could delete; None when
-        it is gone or grew since. Raises also Fault SESSION_LOCKED."""
+        """Bytes freed; None: it is gone, or grew since, and stays whole. Raises also Fault SESSION_LOCKED."""
 
     def clear(self, name: str) -> int:
         """Delete what a removal before left under this name; the bytes that this call freed."""
