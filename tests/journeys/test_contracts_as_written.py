@@ -153,3 +153,133 @@ def test_the_schema_of_a_rule_is_checked_as_that_of_a_contract(
     failure = refusal(runtime, "run.start", workflowId=workflow_id)
 
     assert [one["message"] for one in failure.details["problems"] if said in one["message"]]
+
+
+@pytest.mark.promise("truth.files.misplaced")
+def test_a_contract_among_workflows_is_told_where_it_belongs_and_judged_as_one(runtime: Runtime) -> None:
+    document = contract({"type": "strin"})
+
+    found = errors_of(runtime, document, "workflows/table.json")
+    [other] = errors_of(
+        runtime,
+        {"id": "project.w", "name": "W", "description": "D.", "steps": [step("a")]},
+        "contracts/w.json",
+    )
+
+    assert [(one["code"], one["pointer"]) for one in found] == [
+        ("bad_source", ""),
+        ("broken_contract", "/schema/properties/row/type"),
+    ]
+    assert ".handrail/contracts" in found[0]["fix"]
+    assert ".handrail/workflows" in other["fix"]
+
+
+@pytest.mark.promise("truth.files.misplaced")
+def test_a_contract_below_the_contracts_folder_is_a_contract_for_validate_as_for_list(
+    runtime: Runtime,
+) -> None:
+    sound = contract({"type": "string"})
+
+    assert errors_of(runtime, sound, ".handrail/contracts/deep/table.json") == []
+
+
+@pytest.mark.promise("truth.files.misplaced")
+def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runtime: Runtime) -> None:
+    put(runtime, contract({"type": "string"}))
+    put(runtime, contract({"type": "integer"}))
+
+    listed = answer(runtime, "workflow.list", sources=["project"])["items"]
+    [problem] = errors_of(runtime, contract({"type": "integer"}), "contracts/table.json")
+
+    assert problem["code"] == "shadowed_id"
+    assert [one["code"] for row in listed for one in row.get("problems", [])] == ["shadowed_id"]
+
+
+@pytest.mark.promise("truth.files.misplaced")
+def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held.append(
+        WorkflowFile(
+            source_kind="project", source_ref="table.json", content=b'{"id": oops}', holds="contract"
+        )
+    )
+    workflow_id = give(runtime, step("a", **ASKED))
+
+    failure = refusal(runtime, "run.start", workflowId=workflow_id)
+
+    [problem] = failure.details["problems"]
+    assert (problem["code"], "contract file table.json" in problem["message"]) == ("broken_contract", True)
+
+
+@pytest.mark.promise("truth.fixes.compose")
+def test_the_id_of_a_contract_in_a_condition_gets_the_kind_of_its_artifacts(runtime: Runtime) -> None:
+    when = {"kind": "compare", "artifact": "wr.contracts.plan", "field": "goal", "op": "exists"}
+    steps = [step("a", output={"contractRef": "wr.contracts.plan"}), step("b", when=when)]
+    document = {"id": "project.w", "name": "W", "description": "D.", "steps": steps}
+
+    [problem] = errors_of(runtime, document, "w.json")
+
+    assert problem["fix"] == "Did you mean wr.plan?"
+    assert [row["value"] for row in problem["edit"]] == ["wr.plan"]
+
+
+@pytest.mark.promise("truth.files.contracts")
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        ({"$ref": "#"}, "names the schema that it stands in"),
+        ({"$ref": "#/definitions/row"}, "names nothing under $defs"),
+        ({"$ref": "other.json"}, "leaves the document"),
+        ({"oneOf": []}, "$ref"),
+    ],
+)
+def test_a_reference_is_told_for_what_it_is(runtime: Runtime, member: dict[str, Any], said: str) -> None:
+    [problem] = errors_of(runtime, contract(member), "contracts/table.json")
+
+    assert said in f"{problem['message']} {problem['fix']}"
+
+
+@pytest.mark.promise("truth.files.contracts")
+def test_a_misspelt_type_of_a_contract_is_one_error(runtime: Runtime) -> None:
+    document = contract({"type": "string"})
+    document["schema"]["type"] = "objekt"
+
+    [problem] = errors_of(runtime, document, "contracts/table.json")
+
+    assert problem["pointer"] == "/schema/type"
+
+
+@pytest.mark.promise("truth.simulation.limits")
+def test_a_case_knows_its_workflow_and_a_strange_one_is_refused(runtime: Runtime) -> None:
+    workflow_id = give(runtime, step("a"))
+    other_id = give(runtime, step("a"))
+    first = start(runtime, workflowId=workflow_id)
+    tool_call(runtime, "continue_workflow", ackToken=first["ackToken"], output={"notesMarkdown": "Done."})
+    session = first["session"]["sessionId"]
+    case = answer(runtime, "workflow.simulate", record=session)["case"]
+    strange = case | {"reports": [{"step": "a", "digest": "x", "artifacts": [{}]}]}
+
+    alone = answer(runtime, "workflow.simulate", replay=json.dumps(case))
+    other = answer(runtime, "workflow.simulate", workflowId=other_id, replay=json.dumps(case))
+    both = refusal(runtime, "workflow.simulate", record=session, replay=json.dumps(case))
+    unread = refusal(runtime, "workflow.simulate", replay=json.dumps(strange))
+
+    assert (alone["ok"], alone["workflow_id"]) == (True, workflow_id)
+    assert f"recorded of {workflow_id}" in other["replay"]["difference"]
+    assert {both.kind.code, unread.kind.code} == {"VALIDATION_ERROR"}
+
+
+@pytest.mark.promise("truth.simulation.limits")
+def test_starts_that_were_left_out_are_told(runtime: Runtime) -> None:
+    inputs = {"size": {"enum": ["s", "m", "l"], "required": True}}
+    workflow_id = give(
+        runtime,
+        step("a", prompt="{{size}}"),
+        step("b", when={"kind": "compare", "input": "size", "op": "equals", "value": "s"}),
+        inputs=inputs,
+    )
+
+    report = answer(runtime, "workflow.simulate", workflowId=workflow_id, maxStarts=1, reportOnly=True)
+
+    assert report["starts_tried"] < report["starts_possible"]
+    assert report["truncated"] is True

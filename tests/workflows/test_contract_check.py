@@ -378,7 +378,12 @@ def deep(levels: int) -> dict[str, Any]:
             'The reference "http://example.org/x" leaves the document.',
             "Put the schema under $defs",
         ),
-        (of_kind(a={"$ref": "#"}), "/properties/a/$ref", "leaves the document", "Put the schema under $defs"),
+        (
+            of_kind(a={"$ref": "#"}),
+            "/properties/a/$ref",
+            "names the schema that it stands in",
+            "Put the schema under $defs",
+        ),
         (of_kind(a={"$ref": "#/$defs/b"}), "/properties/a/$ref", 'no definition "b".', "Add it under $defs."),
         (
             of_kind(a={"$ref": "#/$defs/b", "minimum": 1}) | {"$defs": {"b": {"type": "integer"}}},

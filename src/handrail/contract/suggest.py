@@ -87,7 +87,7 @@ def _is_slip(written: str, meant: str) -> bool:
     if len(left) != len(right) or len(differing) != 1 or _joined_by(written) != _joined_by(meant):
         return False
     one, other = differing[0]
-    if min(len(one), len(other)) < _LEAST_LETTERS or not (one + other).isalpha() or _is_turned(one, other):
+    if max(len(one), len(other)) < _LEAST_LETTERS or not (one + other).isalpha() or _is_turned(one, other):
         return False
     is_swap = sorted(one) == sorted(other)
     return is_swap or (one[0] == other[0] and (len(one) != len(other) or one[-1] == other[-1]))

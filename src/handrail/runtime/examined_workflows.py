@@ -115,7 +115,7 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
     """Files that a caller brings. They see each other: a routine may stand beside its callers."""
     contracts = {
-        document: read_checked_contract(_content(document), document.source)
+        document: _with_name(catalog, document, read_checked_contract(_content(document), document.source))
         for document in documents
         if file_kind(document.source) == "contract"
     }
@@ -127,6 +127,21 @@ def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[E
         else _examine(beside, entries[document], document.source)
         for document in documents
     ]
+
+
+def _with_name(catalog: Catalog, document: WorkflowText, read: ReadContract) -> ReadContract:
+    """The contract, with what the library says about the id of this very file."""
+    name = document.source.replace("\\", "/").rpartition("/")[2]
+    told = [
+        problem
+        for one in catalog.broken_contracts
+        if one.content == _content(document) and one.source_ref.rpartition("/")[2] == name
+        for problem in one.problems
+        if problem.code == "shadowed_id"
+    ]
+    if read.contract is None or not told:
+        return read
+    return ReadContract(id=read.id, problems=with_places(document.text, told))
 
 
 def _with_beside(

@@ -115,10 +115,15 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
     Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
     """
     if request.record is not UNSET:
+        if request.replay is not UNSET:
+            raise _problem("replay", "goes without record: one call records a run, another replays it")
         return _recorded(rt, request, request.record)
-    pinned = chosen_workflow(rt, request)
     if request.replay is not UNSET:
-        return _judged(_replayed(pinned, _case(request.replay)), request)
+        case = _case(request.replay)
+        if request.workflow_id is UNSET and request.document is UNSET:
+            request = msgspec.structs.replace(request, workflow_id=case.workflow_id)
+        return _judged(_replayed(chosen_workflow(rt, request), case), request)
+    pinned = chosen_workflow(rt, request)
     *_, report = _walks(rt, pinned, request)
     assert isinstance(report, Report), "the report comes last"
     return _judged(_walked(pinned, report), request)
@@ -226,6 +231,9 @@ def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
 
 def _replayed(pinned: Pinned, case: RegressionCase) -> Simulation:
     way = replay(case, pinned.workflow)
+    if case.workflow_id != pinned.workflow.id:
+        told = f"the case was recorded of {case.workflow_id}"
+        way = msgspec.structs.replace(way, difference="; ".join(filter(None, (way.difference, told))))
     return Simulation(
         ok=way.is_same,
         workflow_id=pinned.workflow.id,
@@ -242,9 +250,13 @@ def _replayed(pinned: Pinned, case: RegressionCase) -> Simulation:
 def _case(text: str) -> RegressionCase:
     document = decode_json(text, max_bytes=MAX_CASE_BYTES)
     try:
-        return msgspec.convert(document, RegressionCase)
+        case = msgspec.convert(document, RegressionCase)
     except msgspec.ValidationError as error:
         raise _problem("replay", f"is no regression case: {error}") from error
+    for report in case.reports:
+        if not all(isinstance(held.get("kind"), str) for held in report.artifacts):
+            raise _problem("replay", f"is no regression case: an artifact at {report.step} has no kind")
+    return case
 
 
 def _problem(param: str, problem: str) -> Fault:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 FileKind: TypeAlias = Literal["workflow", "contract", "yaml", ""]
@@ -14,15 +15,16 @@ _SETTINGS = (".handrail", "config.json")
 def file_kind(path: str) -> FileKind:
     """A workflow, a contract, something that is meant to be one, or nothing of ours.
 
-    A file directly in a folder `contracts` is a contract. YAML is told apart because its author would look
-    for it in vain. The project's settings are neither.
+    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract. YAML
+    is told apart because its author would look for it in vain. The project's settings are neither.
     """
     *folders, name = path.replace("\\", "/").split("/")
     if name.endswith(_YAML):
         return "yaml"
     if not name.endswith(".json") or (*folders[-1:], name) == _SETTINGS:
         return ""
-    return "contract" if folders[-1:] == [CONTRACT_FOLDER] else "workflow"
+    is_below = (_SETTINGS[0], CONTRACT_FOLDER) in pairwise(folders)
+    return "contract" if folders[-1:] == [CONTRACT_FOLDER] or is_below else "workflow"
 
 
 def is_looked_into(folder: str) -> bool:

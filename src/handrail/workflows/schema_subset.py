@@ -69,7 +69,8 @@ def member(pointer: str, name: str | int) -> str:
 
 def outside_subset(schema: Json) -> Iterator[Trouble]:
     """Every keyword, type name and reference that contracts may not use."""
-    if not isinstance(schema, dict) or schema.get("type") != "object":
+    is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
+    if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
         yield Trouble(
             pointer="",
             message="The schema does not describe an object.",
@@ -168,7 +169,9 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Troubl
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
         near, sure = only_near(keyword, CHECKS - set(schema)), same_word(keyword, CHECKS - set(schema))
-        advice = f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}."
+        advice = (
+            f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
+        )
         place = member(pointer, keyword)
         yield Trouble(
             pointer=place,
@@ -223,7 +226,7 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
         is_older = older != schema["$ref"]
         yield Trouble(
             pointer=pointer + "/$ref",
-            message=f"The reference {quoted(str(schema['$ref']))} leaves the document.",
+            message=f"The reference {quoted(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
             fix=f"Put the schema under $defs and write {_DEFS}{older if is_older else ' with its name'}.",
             edit=replaced(pointer + "/$ref", _DEFS + older) if is_older else NO_EDIT,
         )
@@ -233,6 +236,12 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
             message=f"{quoted(keyword)} stands beside a $ref.",
             fix="Move it into the definition that the $ref names.",
         )
+
+
+def _why_not(reference: str) -> str:
+    if not reference.startswith("#"):
+        return "leaves the document"
+    return "names the schema that it stands in" if reference in ("#", "#/") else "names nothing under $defs"
 
 
 def _circles(schema: Schema) -> Iterator[Trouble]:

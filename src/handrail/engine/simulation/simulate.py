@@ -98,7 +98,7 @@ def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tr
         completed=sum(taken.completed for taken in walks.values()),
         starts_tried=tried.starts,
         starts_possible=tried.possible,
-        truncated=is_truncated or bool(missed.untried),
+        truncated=is_truncated or bool(missed.untried) or tried.starts < tried.possible,
         prompts=tuple(
             PromptSize(step_id=step_id, size_bytes=len(text.encode()), tokens=estimate_tokens(text) or 0)
             for step_id, text in texts.items()

@@ -209,7 +209,9 @@ class _Flow:
             fix = "Deliver it in a step before this one, or read it behind the step that does."
             self.found.report("read_too_early", f"{pointer}/artifact", message, fix)
         elif kind not in _ANY_TIME:
-            near, sure = meant(kind, there), surely_meant(kind, there)
+            named = self._workflow.contracts.get(kind)
+            of_contract = "" if named is None else named.artifact_kind
+            near, sure = of_contract or meant(kind, there), of_contract or surely_meant(kind, there)
             fix = f"Did you mean {near}?" if near else "Let a step before this one deliver it."
             edit = replaced(f"{pointer}/artifact", sure) if sure else NO_EDIT
             message = f"No step delivers an artifact of the kind {shown(kind)}."

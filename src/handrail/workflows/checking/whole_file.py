@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
+from handrail.contract.outcome import Fault
+from handrail.contract.strict_json import decode_json
 from handrail.workflows.checking.names import check_names
+from handrail.workflows.compiling.project_contracts import is_contract, read_checked_contract
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings
@@ -24,12 +28,31 @@ def read_checked(content: bytes) -> Reading:
     return msgspec.structs.replace(reading, problems=problems)
 
 
+_MISPLACED = Problem(
+    code="bad_source",
+    message="This is a contract and not a workflow: it has a schema and no steps.",
+    pointer="",
+    fix="Put the file into .handrail/contracts of the project; it is read as a contract there.",
+)
+
+
+def _holds_contract(content: bytes) -> bool:
+    try:
+        return is_contract(decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH))
+    except Fault:
+        return False
+
+
 def _problems_of(content: bytes) -> tuple[Problem, ...]:
     return _read(content).problems
 
 
 def _read(content: bytes) -> Reading:
     reading = read_workflow(content)
+    if reading.workflow is None and _holds_contract(content):
+        # Held against the rules of workflows, everything in it would be wrong.
+        problems = (_MISPLACED, *read_checked_contract(content, "").problems)
+        return Reading(workflow=None, problems=with_places(content.decode(), problems))
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
     found = Findings("warning" if reading.is_foreign else "error")

@@ -48,12 +48,22 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
         fix = "Write an object with a schema."
         problem = Problem(code="not_an_object", message="The file is not an object.", pointer="", fix=fix)
         return ReadContract(id=stem, problems=(problem,))
+    if "steps" in document and "schema" not in document:
+        fix = "Put the file into .handrail/workflows of the project."
+        message = "This is a workflow and not a contract: it has steps and no schema."
+        problem = Problem(code="bad_source", message=message, pointer="", fix=fix)
+        return ReadContract(id=stem, problems=with_places(content.decode(), [problem]))
     named = document.get("id", stem)
     contract_id = named if isinstance(named, str) else stem
     problems = tuple(_problems(document, contract_id))
     if problems:
         return ReadContract(id=contract_id, problems=with_places(content.decode(), problems))
     return ReadContract(id=contract_id, contract=_contract(document, contract_id))
+
+
+def is_contract(document: Json) -> bool:
+    """Whether a document is meant as a contract, wherever it lies."""
+    return isinstance(document, dict) and isinstance(document.get("schema"), dict) and "steps" not in document
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
@@ -110,7 +120,9 @@ def _kind_trouble(contract: Contract) -> Problem | None:
     if contract.example and contract.example.get("kind") != kind:
         message = f"Its example is of another kind; an artifact of this contract is a {kind}."
         fix = f"Write {kind} there, or name the kind that is meant under artifactKind."
-        return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix)
+        is_same = bool(surely_meant(str(contract.example.get("kind")), [kind]))
+        edit = replaced("/example/kind", kind) if is_same else NO_EDIT
+        return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix, edit=edit)
     return None
 
 

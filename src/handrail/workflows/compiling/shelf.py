@@ -34,8 +34,8 @@ class Shelf:
             found = builtin.compiled()
         elif contract_id in self._own:
             found = self._checked(contract_id, self._own[contract_id], pointer)
-        elif contract_id in self._broken:
-            message = f"{contract_id} cannot be used: {self._broken[contract_id]}"
+        elif self._why_broken(contract_id):
+            message = f"{contract_id} cannot be used: {self._why_broken(contract_id)}"
             self._trail.report("broken_contract", pointer, message, "Correct the file of the contract.")
             return None
         else:
@@ -44,6 +44,10 @@ class Shelf:
             return None
         self._used[contract_id] = found
         return found
+
+    def _why_broken(self, contract_id: str) -> str:
+        """A file that cannot be read has no id but its name."""
+        return self._broken.get(contract_id, "") or self._broken.get(contract_id.rpartition(".")[2], "")
 
     def used_contracts(self) -> dict[str, Contract]:
         return dict(sorted(self._used.items()))

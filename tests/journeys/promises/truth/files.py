@@ -68,6 +68,12 @@ PROMISES: tuple[Promise, ...] = (
         "before it blocks, and the simulator names what it could not make up.",
     ),
     Promise(
+        "truth.files.misplaced",
+        "truth, R31",
+        "A contract among workflows is told where it belongs and judged as one, a doubled id is an error for "
+        "everyone, and a contract file that cannot be read is named where it is needed.",
+    ),
+    Promise(
         "truth.fixes.json",
         "truth, R32",
         "A trailing comma, a comment, other quotes, other literals and YAML are told apart.",
