@@ -8,10 +8,10 @@ from __future__ import annotations
 from handrail.contract.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
-from handrail.workflows.schema_words import MAY_BE_LEFT_OUT
 
 USER_SAID = "<what the user said>"
 """Stands in examples for the user's own words."""
+MAY_BE_LEFT_OUT = "may be left out"
 QUESTIONS = "Before you begin, ask the user"
 ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
 MODE = "Mode"

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail.contract.outcome import Json
+from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
-
-MAY_BE_LEFT_OUT = "may be left out"
 
 
 def field_lines(schema: Schema) -> list[str]:
