@@ -283,3 +283,94 @@ def test_starts_that_were_left_out_are_told(runtime: Runtime) -> None:
 
     assert report["starts_tried"] < report["starts_possible"]
     assert report["truncated"] is True
+
+
+SCORE = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
+FILES = {"files": {"type": "array", "required": True}, "size": {"type": "string", "required": True}}
+
+
+def loop(**fields: Any) -> dict[str, Any]:
+    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
+
+
+def compare(name: str, value: Any) -> dict[str, Any]:
+    return {"kind": "compare", "input": name, "op": "equals", "value": value}
+
+
+UNMEANT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "a member of a text, compared": (
+        step("a", when=compare("size.level", "x")),
+        {"inputs": FILES},
+        "/steps/0/when/input",
+    ),
+    "a member of a text, shown": (step("a", prompt="{{size.name}}"), {"inputs": FILES}, "/steps/0/prompt"),
+    "an item called as its list": (
+        loop(forEach={"input": "files", "as": "files"}),
+        {"inputs": FILES},
+        "/steps/0/forEach/as",
+    ),
+    "an index called as its item": (
+        loop(forEach={"input": "files", "as": "one", "indexAs": "one"}),
+        {"inputs": FILES},
+        "/steps/0/forEach/indexAs",
+    ),
+    "a count beyond the limit": (loop(count=10), {}, "/steps/0/count"),
+    "an index compared with a text": (
+        loop(
+            forEach={"input": "files", "as": "one", "indexAs": "at"},
+            body=[step("do", when=compare("at", "0"))],
+        ),
+        {"inputs": FILES},
+        "/steps/0/body/0/when/value",
+    ),
+    "no dimension": (
+        step("a", gates=[{"assessmentId": "fit"}]),
+        {"assessments": [SCORE | {"dimensions": {}}]},
+        "/assessments/0/dimensions",
+    ),
+    "a level twice": (
+        step("a", gates=[{"assessmentId": "fit"}]),
+        {"assessments": [SCORE | {"dimensions": {"scope": ["low", "low"]}}]},
+        "/assessments/0/dimensions/scope/1",
+    ),
+    "a text longer than the notes": (
+        step(
+            "a",
+            validation=[{"type": "length", "maximum": 5}, {"type": "contains", "value": "far too long"}],
+        ),
+        {},
+        "/steps/0/validation",
+    ),
+}
+
+
+@pytest.mark.promise("truth.files.way-through")
+@pytest.mark.parametrize("name", sorted(UNMEANT))
+def test_what_cannot_be_meant_is_an_error_at_its_place(runtime: Runtime, name: str) -> None:
+    part, fields, pointer = UNMEANT[name]
+    document = {"id": "project.w", "name": "W", "description": "D.", "steps": [part]} | fields
+
+    found = errors_of(runtime, document, "w.json")
+
+    assert [one["pointer"] for one in found] == [pointer]
+
+
+@pytest.mark.promise("truth.files.foreign-meaning")
+def test_a_mistyped_comparison_from_elsewhere_is_a_changed_meaning(runtime: Runtime) -> None:
+    steps = [step("a"), step("b", runCondition={"var": "size", "equal": "Large"})]
+    document = {
+        "id": "project.w",
+        "name": "W",
+        "description": "D.",
+        "metaGuidance": ["Look."],
+        "steps": steps,
+    }
+
+    report = answer(
+        runtime, "workflow.validate", documents=[{"source": "w.json", "text": json.dumps(document)}]
+    )
+
+    changed = [one for one in report["items"][0]["problems"] if one["code"] == "changed_meaning"]
+    assert [(one["pointer"], one["fix"]) for one in changed] == [
+        ("/steps/1/runCondition/equal", "Did you mean equals?")
+    ]

@@ -32,6 +32,9 @@ _SHOWN_AS_IT_STANDS = {
 }
 
 
+_WITHOUT_MEMBERS = ("string", "number", "integer", "boolean")
+
+
 class Given(msgspec.Struct, frozen=True, kw_only=True):
     """What gives a run its values, apart from the variables of loops."""
 
@@ -61,6 +64,7 @@ class _Names:
         self._is_foreign = is_foreign
         self._told: set[str] = set()
         self._missing: Object = {}
+        self._indexes = frozenset(_indexes(document["steps"]))
         self._all_variables = frozenset(_all_variables(document["steps"]))
 
     def check(self) -> None:
@@ -70,6 +74,8 @@ class _Names:
         for key in ("agentRole", "guidance", "preconditions", "questions", "functions"):
             self._texts(document.get(key), child("", key), anywhere)
         self._parts(document["steps"], "/steps", frozenset())
+        for index, assessment in enumerate(document.get("assessments", ())):
+            self._dimensions(assessment["dimensions"], f"/assessments/{index}/dimensions")
         for index, reference in enumerate(document.get("references", ())):
             self._plain_texts(reference, child("/references", index), ("title", "source", "purpose"))
 
@@ -119,7 +125,35 @@ class _Names:
                 if spec is not None:
                     check_set_value(self._found, spec, value, child(f"{here}/set", name))
 
+    def _dimensions(self, dimensions: dict[str, list[str]], pointer: str) -> None:
+        if not dimensions:
+            message = "The assessment has no dimension, so there is nothing to report."
+            self._found.report("bad_value", pointer, message, 'Add one, such as "risk": ["low", "high"].')
+        for name, levels in dimensions.items():
+            for index, level in enumerate(levels):
+                if level in levels[:index]:
+                    place = child(child(pointer, name), index)
+                    message = f"{label(place)} repeats the level {shown(level)}."
+                    self._found.report("bad_value", place, message, "Remove one of them, or rename it.")
+
+    def _repeats(self, part: Object, place: str) -> None:
+        """What a loop calls its item, its index and its list must be told apart, and its end must be one."""
+        count, most = part.get("count"), part["maxIterations"]
+        times = count.get("times") if isinstance(count, dict) else count
+        if isinstance(times, int) and times > most:
+            message = f"The loop is to run {times} times, but maxIterations ends it after {most}."
+            fix = "Raise maxIterations to the count, or lower the count."
+            self._found.report("bad_value", f"{place}/count", message, fix)
+        each = part.get("forEach", {})
+        for key, others in (("as", ("input",)), ("indexAs", ("as", "input"))):
+            if key in each and each[key] in [each.get(other) for other in others]:
+                message = f"{key} has a name that the loop has already given: {shown(each[key])}."
+                self._found.report(
+                    "bad_name", f"{place}/forEach/{key}", message, "Give it a name of its own."
+                )
+
     def _loop(self, part: Object, place: str, variables: frozenset[str]) -> None:
+        self._repeats(part, place)
         for key in ("while", "until"):
             if isinstance(part.get(key), dict):
                 self._condition(part[key], child(place, key), variables)
@@ -154,6 +188,8 @@ class _Names:
             return
         self._name(path, f"{pointer}/input", variables, _spec_for(condition))
         if path in variables:
+            if path in self._indexes:
+                check_comparison(self._found, {"type": "integer"}, condition, pointer)
             return
         if path in self._given.inputs:
             check_comparison(self._found, self._given.inputs[path], condition, pointer)
@@ -164,11 +200,21 @@ class _Names:
     def _name(self, path: str, pointer: str, variables: frozenset[str], spec: Object) -> None:
         head, dot, rest = path.partition(".")
         if head in variables or head in self._given.names:
+            self._member(path, pointer, variables)
             return
         known = self._given.names | variables
         near, sure = meant(head, known), surely_meant(head, known)
         edit = replaced(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
         self._undeclared(head, pointer, near, spec, edit)
+
+    def _member(self, path: str, pointer: str, variables: frozenset[str]) -> None:
+        """A member is read of something that can have one."""
+        head, _, rest = path.partition(".")
+        declared = self._given.inputs.get(head, {}).get("type", "any")
+        if rest and head not in variables | self._given.saved and declared in _WITHOUT_MEMBERS:
+            message = f"{label(pointer)} reads {shown(path)}, but {head} is declared as {declared}."
+            fix = f"Write {head} alone, or declare it with the type object."
+            self._found.report("undeclared_name", pointer, message, fix)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
         if self._is_foreign:
@@ -197,6 +243,9 @@ class _Names:
         known = self._given.names | variables
         for place, text in _strings(value, pointer):
             slots = list(slots_in(text, known))
+            for slot in slots:
+                if slot.kind == "name":
+                    self._member(slot.path, place, variables)
             if all(slot.kind == "name" and slot.name in known for slot in slots):
                 continue
             # One edit for all of them: an author may apply it once or once for each.
@@ -264,6 +313,14 @@ def _variables(loop: Object) -> Iterator[str]:
     for repeat in (loop.get("forEach"), loop.get("count")):
         if isinstance(repeat, dict):
             yield from (repeat[key] for key in ("as", "indexAs") if key in repeat)
+
+
+def _indexes(parts: list[Object]) -> set[str]:
+    """Names that hold the number of an iteration, and nothing else anywhere."""
+    repeats = [part.get(key) for part in _leaves(parts) for key in ("forEach", "count")]
+    held = [one for one in repeats if isinstance(one, dict)]
+    items = {one["as"] for one in held if "as" in one}
+    return {one["indexAs"] for one in held if "indexAs" in one} - items
 
 
 def _all_variables(parts: list[Object]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 from handrail.workflows.checking.usage import leaves
@@ -56,7 +57,17 @@ def check_validation(workflow: CompiledWorkflow, pointers: dict[str, str], trail
 
 def impossible_rules(step: Step) -> list[str]:
     """Why no notes pass the validation of a step; empty where some may."""
-    return [reason for rule in step.rules if (reason := _impossible(rule))]
+    reasons = [reason for rule in step.rules if (reason := _impossible(rule))]
+    return reasons or list(_too_long(step.rules))
+
+
+def _too_long(rules: tuple[Rule, ...]) -> Iterator[str]:
+    """A text that must be there has more characters than notes may have."""
+    joint = [inner for rule in rules for inner in (rule.of if isinstance(rule, AllOf) else (rule,))]
+    most = min((rule.maximum for rule in joint if isinstance(rule, LengthRule) and rule.maximum), default=0)
+    for rule in joint:
+        if isinstance(rule, ContainsRule) and most and len(rule.value) > most:
+            yield f"they must contain {len(rule.value)} characters and may have {most}."
 
 
 def _is_flag(rule: Rule) -> bool:

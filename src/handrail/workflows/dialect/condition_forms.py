@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from handrail.contract.outcome import Json
+from handrail.contract.suggest import only_near
 from handrail.contract.wording import quoted
 from handrail.workflows.dialect.crossing import Crossing, Object
 from handrail.workflows.dialect.identifiers import native_path
@@ -68,8 +69,16 @@ def _members(value: Object) -> list[str]:
 
 def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
     for name in value:
-        if name not in _COMPARISONS and name not in ("var", "and", "or", "not"):
+        if name in _COMPARISONS or name in ("var", "and", "or", "not"):
+            continue
+        near = only_near(name, _COMPARISONS) if "var" in value else ""
+        if not near:
             crossing.keep(pointer, name, value[name], "a condition")
+            continue
+        place = child(pointer, name)
+        crossing.put_aside(place, name, value[name], is_top=False)
+        message = f"{quoted(name)} is no comparison, so the condition does without it."
+        crossing.changed(place, message, f"Did you mean {near}?")
 
 
 def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
