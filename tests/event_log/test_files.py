@@ -207,7 +207,10 @@ def test_a_link_or_a_pipe_in_a_session_is_refused(
 
 
 @pytest.mark.parametrize("name", [f"sessions/{A}", f"sessions/{A}/manifest.jsonl"])
-def test_a_linked_session_is_not_listed_and_does_not_hide_the_others(tmp_path: Path, name: str) -> None:
+@pytest.mark.promise("truth.nothing-vanishes")
+def test_a_linked_session_is_listed_and_refused_and_does_not_hide_the_others(
+    tmp_path: Path, name: str
+) -> None:
     log = FileLog(str(tmp_path))
     other = SessionId("ses_00000000000z")
     for session_id in (A, other):
@@ -215,7 +218,8 @@ def test_a_linked_session_is_not_listed_and_does_not_hide_the_others(tmp_path: P
 
     as_link(tmp_path / name)
 
-    assert [stamp.session_id for stamp in log.list_sessions()] == [other]
+    assert {stamp.session_id for stamp in log.list_sessions()} == {A, other}
+    check_refused(lambda: log.load(A))
 
 
 @pytest.mark.parametrize("depth", ["", "/" + blob_ref(b"abc").removeprefix("sha256:")])

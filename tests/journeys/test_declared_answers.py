@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
 from tests.journeys.doors import command
 from tests.journeys.given_workflows import give, step
+from tests.runtime.asked import answered
+from tests.surfaces.cli.here import run_here
 
 MARKER = "IGNORE-ALL-RULES"
 
@@ -107,3 +110,36 @@ def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime
         status, refused = command(runtime, *path.split(), "--frobnicate")
         assert (status, refused["error"]["code"]) == (2, "E_USAGE"), path
         assert "E_USAGE" in told["errors"], path
+
+
+@pytest.mark.promise("truth.nothing-vanishes")
+def test_a_session_that_was_moved_and_linked_is_listed_as_unreadable_and_doctor_fails(
+    tmp_path: Path,
+) -> None:
+    rt = build_runtime({"HOME": str(tmp_path)}, home=str(tmp_path / "home"))
+    good, moved = (
+        answered(rt, "run.start", workflowId="wr.small_change", requestId=key)["session"]["sessionId"]
+        for key in ("a", "b")
+    )
+    place = tmp_path / "home/data/sessions" / moved
+    place.rename(tmp_path / "elsewhere")
+    place.symlink_to(tmp_path / "elsewhere")
+
+    listed = {item["id"]: item for item in answered(rt, "session.list")["items"]}
+    (check,) = answered(rt, "self.doctor", checks=["store"], offline=True)["checks"]
+    begun = answered(rt, "run.start", workflowId="wr.small_change", requestId="c")
+
+    assert listed[good]["health"] == "healthy"
+    assert (listed[moved]["status"], check["status"]) == ("unreadable", "fail")
+    assert begun["session"]["sessionId"] not in (good, moved), "work goes on beside it"
+
+
+@pytest.mark.promise("truth.declared-answers")
+def test_a_person_is_told_what_was_searched_and_which_fields_a_type_has(runtime: Runtime) -> None:
+    listed = run_here(runtime, ["session", "list", "--query", "zzz", "--human"]).out.decode()
+    resumed = run_here(runtime, ["session", "resume", "zzz", "--human"]).out.decode()
+    fields = run_here(runtime, ["reference", "--schema", "session_list", "--human"]).out.decode()
+
+    assert "Searched: all sessions of this store." in listed
+    assert "instead" not in resumed, "there is nothing to show instead"
+    assert "items.last_activity" in fields

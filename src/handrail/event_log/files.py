@@ -7,6 +7,7 @@ data directory. The format and what each kind of damage means: docs/explanation/
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -20,7 +21,6 @@ from handrail.event_log.commit import LostEvents, planned, settle, write_commit
 from handrail.event_log.disk import (
     OUT_OF_FILES,
     Disk,
-    is_refused_link,
     named_troubles,
     opened,
     opened_directory,
@@ -337,9 +337,10 @@ class FileLog:
             hold.end()
 
     def stamp(self, session_id: SessionId) -> SessionStamp | None:
-        """None for what `load` would not show: no commit yet, just deleted, or a link.
+        """None for what `load` would not show: no commit yet, or just deleted.
 
-        One that cannot be read is listed and hides no other; whoever loads it is told.
+        One that cannot be read, or that a link leads to, is listed and hides no other; whoever loads it is
+        told why it is refused.
         """
         path = f"{self.sessions}/{session_id}"
         try:
@@ -350,10 +351,10 @@ class FileLog:
         except FileNotFoundError:
             return None
         except OSError as error:
-            if is_refused_link(error):
-                return None
             if error.errno in OUT_OF_FILES:
                 raise
+            if self._is_plain_file(path):
+                return None  # never was a session: it is alien like any other name
             order = 0
         return SessionStamp(session_id=session_id, order=order or self._changed_at(path))
 
@@ -367,6 +368,11 @@ class FileLog:
                 return self.disk.status(manifest).st_mtime_ns, is_begun(content)
         except FileNotFoundError:
             return 0, False
+
+    def _is_plain_file(self, path: str) -> bool:
+        with suppress(OSError):
+            return stat.S_ISREG(self.disk.status_of(path).st_mode)
+        return False
 
     def _changed_at(self, path: str) -> int:
         with suppress(OSError):

@@ -121,7 +121,7 @@ def _resumed(rt: Runtime, project: str, wanted: Wanted, *, with_index: bool) -> 
             scope = f"nothing matches in {scope}"
         if not is_matched and wanted.query and not _is_exact(wanted.query):
             found = latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
-            scope = f"{scope}; the latest sessions instead"
+            scope += "; the latest sessions instead" if found else ""
         candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
         items = tuple(map(msgspec.to_builtins, candidates))
     is_cut = len(found) > MOST_FOUND or not looked.is_whole

@@ -41,6 +41,11 @@ PROMISES: tuple[Promise, ...] = (
         "Answers hold the keys, marks and codes that the reference declares for them, and no others.",
     ),
     Promise(
+        "truth.nothing-vanishes",
+        "truth, R11",
+        "A session that a link leads to is listed as unreadable, and doctor and its list say so.",
+    ),
+    Promise(
         "truth.shared-skill",
         "truth, R25",
         "The skill is shown as removed, and is removed, only with the last client that needs it.",

@@ -132,6 +132,8 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
     commands = payload["commands"]
     if len(commands) == 1:
         return _command(commands[0], page)
+    if payload.get("selection", {}).get("kind") == "schema":
+        return [line for label, schema in payload["schemas"].items() for line in _type(label, schema, page)]
     rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]
     rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
     more = "handrail reference --command 'run continue' --human"
@@ -158,6 +160,15 @@ def _command(command: dict[str, Json], page: Page) -> list[str]:
     lines += ["", "Global flags:", *wrapped(" ".join(command["global_flags"]), page.width, INDENT)]
     lines += ["", "Examples:", *(f"{INDENT}{one_line(one)}" for one in command["examples"])]
     return [*lines, "", "Errors:", *wrapped(", ".join(command["errors"]), page.width, INDENT)]
+
+
+def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
+    marked = ", ".join(schema["untrusted_fields"])
+    return [
+        f"{one_line(label)}: {schema['shape']} with {counted(len(schema['fields']), 'field')}",
+        *(INDENT + one_line(name) for name in schema["fields"]),
+        *(wrapped(f"From outside: {marked}", page.width) if marked else []),
+    ]
 
 
 def _param(param: dict[str, Json]) -> str:

@@ -40,7 +40,7 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """One row per session, the latest first."""
     items = payload["items"]
     if not items:
-        return ["No session was found.", _WORKFLOWS, _START]
+        return ["No session was found.", _searched(payload), _WORKFLOWS, _START]
     more = about_list(payload, page)[1:]
     return [
         *item_table([_listed(item) for item in items], page),
@@ -49,6 +49,10 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
         *more,
         "One of them: handrail session show ID --human",
     ]
+
+
+def _searched(payload: dict[str, Json]) -> str:
+    return f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
 
 
 def _listed(item: dict[str, Json]) -> dict[str, Json]:
@@ -64,7 +68,7 @@ def _listed(item: dict[str, Json]) -> dict[str, Json]:
 def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Work that was looked for, and the command that goes on with each."""
     items = payload["items"]
-    searched = f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
+    searched = _searched(payload)
     if not items:
         return ["Nothing was found to go on with.", searched, _WORKFLOWS, _START]
     lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
@@ -93,7 +97,7 @@ def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """One row per event, with its facts cut to the page."""
     items = payload["items"]
     if not items:
-        return ["No event fits.", f"Searched: {one_line(payload['scope'])}." if payload.get("scope") else ""]
+        return ["No event fits.", _searched(payload)]
     if not all("eventIndex" in item and "data" in item for item in items):
         return [*item_table(items, page), "", *about_list(payload, page)]
     rows = [["INDEX", "AT", "KIND", "FACTS"]]
