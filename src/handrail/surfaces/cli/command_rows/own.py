@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_INTERRUPTED,
+    E_USAGE,
+    E_VALIDATION,
+    FORMAT_CONFLICT,
+    INTERNAL_ERROR,
+)
 from handrail.surfaces.cli.command_rows.row import Row, Spelling
 
 DEMO_FIELDS = (
@@ -10,7 +18,9 @@ DEMO_FIELDS = (
 )
 """What `handrail demo --format json` tells."""
 
-_OWN_ERRORS = ("E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "E_CONFIG", "E_INTERRUPTED", "INTERNAL_ERROR")
+_OWN_ERRORS = tuple(
+    kind.code for kind in (E_USAGE, E_VALIDATION, FORMAT_CONFLICT, E_CONFIG, E_INTERRUPTED, INTERNAL_ERROR)
+)
 """Of a line that is refused before anything is served or shown."""
 
 OWN_ROWS = (

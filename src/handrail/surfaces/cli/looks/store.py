@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Json
 from handrail.contract.wording import counted
 from handrail.surfaces.cli.columns import as_aligned, as_table, size_text, wrapped
@@ -19,7 +20,7 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     sound = f"{what} is not sound" if payload["problem_count"] else f"{what} is sound"
     lines = [f"{sound}: {', '.join(read)}, {size_text(payload['bytes_read'])} read."]
     for item in payload.get("items", []):
-        if item.get("error", {}).get("code") == "E_NOT_FOUND":
+        if item.get("error", {}).get("code") == E_NOT_FOUND.native:
             lines += wrapped(one_line(item["error"]["message"]), page.width)
     if payload.get("skipped"):
         lines += wrapped(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
