@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from handrail.host.workflow_sources.settings import project_settings
 from handrail.ports import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
@@ -374,3 +376,16 @@ def test_a_mistyped_comparison_from_elsewhere_is_a_changed_meaning(runtime: Runt
     assert [(one["pointer"], one["fix"]) for one in changed] == [
         ("/steps/1/runCondition/equal", "Did you mean equals?")
     ]
+
+
+@pytest.mark.promise("truth.files.same-folder")
+@pytest.mark.parametrize("value", ["more", {"a": 1}, ["nope"]])
+def test_directories_that_cannot_be_looked_into_are_listed(tmp_path: Path, value: Any) -> None:
+    folder = tmp_path / ".handrail"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"workflowDirectories": value}), encoding="utf-8")
+
+    found = project_settings(str(tmp_path))
+
+    assert [one.source_kind for one in found.troubles] == ["project"]
+    assert "workflowDirectories" in found.troubles[0].source_ref

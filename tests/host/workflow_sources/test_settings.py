@@ -89,6 +89,8 @@ def test_a_git_source_that_cannot_be_used_is_told_in_its_place(home: str, source
 
 def test_directories_of_a_project_are_relative_to_it(home: str) -> None:
     write(os.path.join(home, ".handrail"), {"workflowDirectories": ["flows", "./flows/", "team/flows"]})
+    os.makedirs(os.path.join(home, "flows"))
+    os.makedirs(os.path.join(home, "team", "flows"))
 
     assert project_settings(home).directories == ("flows", "team/flows")
 

@@ -78,8 +78,12 @@ def project_settings(project: str) -> ProjectSettings:
         return ProjectSettings(troubles=(read,))
     directories: list[str] = []
     troubles: list[WorkflowFile] = []
+    if not isinstance(read.get("workflowDirectories", []), list):
+        message = f"workflowDirectories in {shown} is no list, so no further directory is looked at."
+        remedy = 'Write a list of directories, such as ["more"].'
+        troubles.append(trouble("project", f"{shown} workflowDirectories", message, remedy))
     for place, name in enumerate(_list(read, "workflowDirectories")):
-        if isinstance(name, str) and _is_inside(project, name):
+        if isinstance(name, str) and _is_inside(project, name) and _is_there(project, name):
             directories.append(os.path.normpath(name))
         else:
             remedy = "Write a directory inside the project, relative to it."
@@ -112,6 +116,10 @@ def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFi
 def _list(document: Object, key: str) -> Iterator[Json]:
     value = document.get(key)
     yield from value[:MOST_SOURCES] if isinstance(value, list) else ()
+
+
+def _is_there(project: str, name: str) -> bool:
+    return os.path.isdir(os.path.join(project, name))
 
 
 def _is_inside(project: str, name: str) -> bool:
