@@ -4,7 +4,8 @@
 
 A request is one JSON line: argv, environment, directory, stdin, what to plant and how to end. The child goes
 through the real entry with descriptors, environment and working directory of its own, and its exit status is
-the kernel's. What depends on the start itself (locale, imports, closed descriptors) is tested elsewhere.
+the kernel's. A request that comes with three descriptors is not waited for: the child lives on them.
+What depends on the start itself (locale, imports, closed descriptors) is tested elsewhere.
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ from typing import Any, NoReturn
 import handrail
 from tests.conformance.planted import PLANTS
 
-LEFT_OUT = ("handrail.surfaces.mcp", "handrail.demo", "handrail.__main__")
+LEFT_OUT = (
+    "handrail.surfaces.mcp.server",
+    "handrail.surfaces.mcp.http",
+    "handrail.demo",
+    "handrail.__main__",
+)
 """Heavy, and needed by one command each."""
 NOT_ENTERED = 99
 LOOK_SECONDS = 0.002
@@ -64,10 +70,16 @@ def _unimportable(name: str) -> None:
 
 def _answer(caller: socket.socket) -> NoReturn:
     """One call, in a process that serves nothing else."""
-    with caller.makefile("rwb") as stream:
-        asked = json.loads(stream.readline())
-        told = _lines(asked) if "lines" in asked else _call(asked)
-        stream.write(json.dumps(told).encode() + b"\n")
+    line, descriptors = b"", list[int]()
+    while not line.endswith(b"\n"):
+        part, found, _, _ = socket.recv_fds(caller, 65_536, 3)
+        line, descriptors = line + part, descriptors + found
+    asked = json.loads(line)
+    if descriptors:
+        caller.sendall(b"%d\n" % os.getpid())
+        _enter(asked, descriptors)
+    told = _lines(asked) if "lines" in asked else _call(asked)
+    caller.sendall(json.dumps(told).encode() + b"\n")
     os._exit(0)
 
 

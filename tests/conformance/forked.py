@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from tests.conformance.recorder import record
@@ -39,6 +39,14 @@ class ForkServer:
                 stream.write(json.dumps(request).encode() + b"\n")
                 stream.flush()
                 return json.loads(stream.readline())
+
+    def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> int:
+        """A process that lives on these three descriptors; its number."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+            door.connect(self.path)
+            socket.send_fds(door, [json.dumps(request).encode() + b"\n"], list(descriptors))
+            with door.makefile("rb") as stream:
+                return int(stream.readline())
 
     def close(self) -> None:
         self._process.terminate()
