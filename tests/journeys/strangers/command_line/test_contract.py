@@ -257,7 +257,7 @@ class Index(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"404 not found, timeout, conflict, unauthorized")
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *words: object) -> None:
         return
 
 

@@ -151,7 +151,8 @@ def test_a_new_server_reads_the_proven_part_with_a_banner_and_without_tokens_and
     assert repeated.is_error or "SESSION_UNSOUND" in codes(repeated)
     assert "ackToken" not in repeated.structured
     assert stored(product, session) == before
-    assert late.is_error and "store verify" in late.text, "an error without a call that helps"
+    assert late.is_error
+    assert "store verify" in late.text, "an error without a call that helps"
     assert session in resumed.text
     assert "damaged" in resumed.text
     assert listed["health"] == shown["health"]["state"] == "corrupt_tail"

@@ -25,7 +25,7 @@ RISKY = {"kind": "compare", "input": "risky", "op": "equals", "value": True}
 LOOP_DECISION = {"contractRef": "wr.contracts.loop_control"}
 
 
-@pytest.mark.promise("truth.R9")
+@pytest.mark.promise("truth.rules-first")
 def test_a_prompt_inside_two_decided_loops_does_not_call_the_loop_id_optional(product: Product) -> None:
     inner = {
         "type": "loop",
@@ -49,7 +49,7 @@ def test_a_prompt_inside_two_decided_loops_does_not_call_the_loop_id_optional(pr
     assert "loopId: may be left out" not in started.text or left_out.structured["kind"] == "ok", left_out.text
 
 
-@pytest.mark.promise("truth.R6")
+@pytest.mark.promise("truth.asked")
 def test_a_confirmation_that_depends_on_a_value_is_asked_for_when_the_value_comes_with_the_step(
     product: Product,
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_confirmation_that_depends_on_a_value_is_asked_for_when_the_value_come
     assert pending(followed) == "deploy" or "confirm" in followed.text, followed.text
 
 
-@pytest.mark.promise("truth.R21")
+@pytest.mark.promise("finding.mistyped-context")
 def test_what_a_warning_about_a_mistyped_key_advises_makes_the_passed_step_run(product: Product) -> None:
     high = {"kind": "compare", "input": "severity", "op": "equals", "value": "high"}
     workflow_id = product.workflow(
@@ -95,7 +95,7 @@ def test_what_a_warning_about_a_mistyped_key_advises_makes_the_passed_step_run(p
     )
 
 
-@pytest.mark.promise("truth.R16")
+@pytest.mark.promise("truth.whole-call")
 @pytest.mark.parametrize(
     "made",
     [
@@ -135,7 +135,7 @@ def test_the_call_offered_for_a_missing_input_starts_nothing_until_it_is_filled_
     assert [name for name in store(product) if "/sessions/" in name] == []
 
 
-@pytest.mark.promise("truth.R11")
+@pytest.mark.promise("unsound.told")
 def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no_more_work(
     product: Product,
 ) -> None:
@@ -156,7 +156,7 @@ def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no
     assert "ackToken" not in read.structured
 
 
-@pytest.mark.promise("truth.R11")
+@pytest.mark.promise("unsound.told")
 def test_the_commands_that_a_damaged_session_names_run_as_they_are_printed(product: Product) -> None:
     workflow_id = plain(product)
     with product.serve() as server:
@@ -174,7 +174,7 @@ def test_the_commands_that_a_damaged_session_names_run_as_they_are_printed(produ
     assert [held.status for held in ran] == [0, 0], ran
 
 
-@pytest.mark.promise("truth.R13")
+@pytest.mark.promise("truth.endings.verification")
 def test_a_run_whose_report_refutes_its_only_claim_does_not_read_as_plain_complete(product: Product) -> None:
     workflow_id = product.workflow(
         workflow(
@@ -197,7 +197,7 @@ def test_a_run_whose_report_refutes_its_only_claim_does_not_read_as_plain_comple
     assert checked.structured["kind"] == "blocked" or shown != "complete", complete.text
 
 
-@pytest.mark.promise("truth.R15")
+@pytest.mark.promise("recap.one-budget")
 def test_the_recap_of_many_short_notes_stays_within_twelve_kilobytes(product: Product) -> None:
     workflow_id = plain(product)
     with product.serve() as server:
@@ -214,7 +214,7 @@ def test_the_recap_of_many_short_notes_stays_within_twelve_kilobytes(product: Pr
     assert len(read.text.partition("Recap")[2].encode()) <= 12 * 1024
 
 
-@pytest.mark.promise("truth.R12")
+@pytest.mark.promise("replay.refusal-first")
 def test_the_token_of_another_option_is_not_said_to_have_been_answered_before(product: Product) -> None:
     choice = {
         "type": "choice",
@@ -237,7 +237,7 @@ def test_the_token_of_another_option_is_not_said_to_have_been_answered_before(pr
     assert "its token was answered before" not in other.text, other.text
 
 
-@pytest.mark.promise("truth.R16")
+@pytest.mark.promise("truth.whole-call")
 @pytest.mark.parametrize("value", ["…", "", "<target>"])
 def test_a_start_refuses_a_required_input_that_is_empty_or_still_a_placeholder(
     product: Product, value: str
@@ -252,7 +252,7 @@ def test_a_start_refuses_a_required_input_that_is_empty_or_still_a_placeholder(
     assert found.is_error, found.text.splitlines()[1]
 
 
-@pytest.mark.promise("truth.R16")
+@pytest.mark.promise("truth.whole-call")
 def test_the_command_that_a_person_is_shown_stores_nothing_until_it_is_filled_in(product: Product) -> None:
     workflow_id = plain(product)
     shown = product.run("run", "start", workflow_id, "--request-id", "a", "--human").out
@@ -263,7 +263,7 @@ def test_the_command_that_a_person_is_shown_stores_nothing_until_it_is_filled_in
     assert ran.status != 0, (line, ran.out)
 
 
-@pytest.mark.promise("truth.R1")
+@pytest.mark.promise("truth.counts.own-object")
 def test_an_assessment_under_a_nearly_right_id_is_named_where_the_right_one_is_missing(
     product: Product,
 ) -> None:
