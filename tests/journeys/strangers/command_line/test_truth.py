@@ -118,7 +118,7 @@ def test_every_fix_that_is_a_command_runs_as_it_is_printed(product: Product) -> 
     assert failed == []
 
 
-@pytest.mark.promise("R25")
+@pytest.mark.promise("cli.contract-published")
 def test_a_mistyped_id_does_not_make_a_sound_store_unsound(product: Product) -> None:
     (session,) = session_ids(product, 1)
 
@@ -143,7 +143,7 @@ def test_a_person_who_asks_for_one_type_is_shown_its_fields(product: Product) ->
     assert "last_activity" in ran.out
 
 
-@pytest.mark.promise("R25")
+@pytest.mark.promise("cli.contract-published")
 def test_taking_one_project_out_leaves_the_skill_of_everybody_else(product: Product) -> None:
     skill = skill_of(product)
     scoped = ("setup", "--clients", "claude-code", "--scope", "project")
@@ -156,7 +156,7 @@ def test_taking_one_project_out_leaves_the_skill_of_everybody_else(product: Prod
     assert stored(product) == set()
 
 
-@pytest.mark.promise("R25")
+@pytest.mark.promise("cli.contract-published")
 def test_a_skill_that_is_gone_already_is_not_shown_as_to_be_deleted(product: Product) -> None:
     confirmed(product, "setup", "--clients", "zed")
     confirmed(product, "setup", "--clients", "zed", "--remove")
@@ -166,7 +166,7 @@ def test_a_skill_that_is_gone_already_is_not_shown_as_to_be_deleted(product: Pro
     assert [change["action"] for change in preview["changes"] if change["id"] == "skill"] in ([], ["none"])
 
 
-@pytest.mark.promise("R25")
+@pytest.mark.promise("cli.contract-published")
 def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declares(product: Product) -> None:
     (session,) = session_ids(product, 1)
     (product.project / "taken.json").write_text("mine", encoding="utf-8")
