@@ -31,8 +31,6 @@ _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
 """A server lives long enough to make garbage, so it looks as often as CPython does by itself."""
 
 
-_NO_MEMORY = 1
-"""The status of E_IO in the catalogue, which there is no memory to load then."""
 _HOOK_STDIN_SECONDS = 2.0
 """Of the five that a client gives a hook; the rest is for the work."""
 
@@ -48,8 +46,7 @@ def console() -> "NoReturn":
         os.write(2, b"handrail: a signal ended the call before it began; nothing was changed.\n")
         os._exit(E_INTERRUPTED.exit_status)
     except MemoryError:  # too little even to say so as a document
-        os.write(2, b"handrail: there is not enough memory; free some, then send the same call again.\n")
-        os._exit(_NO_MEMORY)
+        sys.exit("handrail: there is not enough memory; free some, then send the same call again.")
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:  # closed at the start
