@@ -129,7 +129,7 @@ CHANGES: Rows = (
     ("engine.bundles.limits", "MOST_EVENTS", "Events in a bundle."),
     ("engine.bundles.limits", "MOST_DEPTH", "Objects and lists inside each other in a bundle."),
     ("engine.bundles.limits", "MOST_VALUES", "JSON values in a bundle."),
-    ("event_log.disk", "LARGEST_FILE_BYTES", "One file of the store; a larger one is not ours and is not read."),
+    ("event_log.disk", "LARGEST_FILE_BYTES", "One file of the store; a larger one is not read."),
     ("host.settings", "MOST_BYTES", "A `config.json`."),
     ("host.workflow_sources.settings", "MOST_BYTES", "The same, where it says where workflows are."),
     ("host.workflow_sources.settings", "MOST_SOURCES", "Entries of a list of sources; more are not read."),
