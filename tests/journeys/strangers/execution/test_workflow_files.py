@@ -75,7 +75,7 @@ def test_a_new_workflow_of_another_form_is_refused_and_no_file_is_made(product: 
 
 
 @pytest.mark.promise("workflows.legacy-runs")
-def test_a_legacy_workflow_runs_to_its_end_and_is_told_project_dot_its_id(product: Product) -> None:
+def test_a_legacy_workflow_runs_to_its_end_and_is_told_an_id_that_a_project_may_use(product: Product) -> None:
     workflow = product.workflow(document("bug-investigation", steps(1)))
     with product.serve() as server:
         begun = start(server, workflow)
@@ -85,7 +85,7 @@ def test_a_legacy_workflow_runs_to_its_end_and_is_told_project_dot_its_id(produc
     warning = next(w for w in begun.structured["warnings"] if w["code"] == "WORKFLOW_ID_LEGACY")
     assert ended.structured["isComplete"] is True
     assert inspected.structured["workflow"]["idStatus"] == "legacy"
-    assert warning["details"]["suggestion"] == "project.bug-investigation"
+    assert warning["details"]["suggestion"] == "project.bug_investigation"
 
 
 @pytest.mark.promise("workflows.legacy-runs")
