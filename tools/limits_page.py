@@ -30,8 +30,6 @@ REPLIES: Rows = (
     ("engine.reasons", "MOST_ISSUES_TOLD", "Faults of a blocked report, most of them by their place."),
     ("engine.judged", "ISSUE_BYTES", "The message of one fault."),
     ("engine.decide", "MOST_PROBLEMS", "Faults of a refused checkpoint."),
-    ("engine.reasons", "MOST_LEFT_OUT", "Reasons beyond those that a blocked reply still names."),
-    ("engine.reasons", "LEFT_OUT_BYTES", "The message of each of those."),
     ("engine.reasons", "FIX_BYTES", "The suggested fix of one reason."),
     (
         "engine.work",
@@ -50,13 +48,13 @@ REPLIES: Rows = (
         "RECAP_BUDGET_BYTES",
         "The recap of a run, as encoded: entries, branches and what followed on them.",
     ),
+    ("projections.recap", "NOTES_BUDGET_BYTES", "Notes in a recap, within that."),
     ("projections.recap", "CHILDREN_BUDGET_BYTES", "Branches in a recap, within that."),
     ("projections.recap", "ARTIFACT_BUDGET_BYTES", "Artifacts in a recap."),
     ("projections.recap", "CHILD_NOTES_BYTES", "Notes of each branch in a recap."),
     ("projections.recap", "SKIPPED_BUDGET_BYTES", "Skipped steps in a recap."),
     ("projections.whereabouts", "MOST_STEPS_TOLD", "Steps done since, in the warning of a repeated ack."),
     ("engine.reply", "MOST_GAPS_TOLD", "New gaps in one reply."),
-    ("engine.reply", "MOST_GAPS_NAMED", "Further new gaps that are named by their ids."),
     ("engine.reply", "MOST_MISNAMED_TOLD", "Unknown kinds of artifacts in one reply."),
     ("engine.reply", "MOST_WARNINGS", "Warnings in one reply."),
     ("engine.reply", "LONGEST_GOAL", "Characters of the goal in a reply."),
@@ -70,7 +68,6 @@ REPLIES: Rows = (
     ("engine.skeleton", "DEEPEST", "Levels of a report that are searched for unfilled places."),
     ("runtime.work", "MOST_UNFILLED", "Unfilled places that one refusal names."),
     ("runtime.close_run", "LONGEST_NOTE", "Characters of the note with which a run is closed."),
-    ("runtime.close_run", "MOST_HOLDERS", "Sessions with one run that a refused closing names."),
     ("engine.place", "LONGEST_NAME", "Characters of a project's name in the log."),
     ("engine.place", "MOST_TAGS", "Tags of a workflow that its runs are found by."),
     ("runtime.verify_store", "MOST_LEFTOVERS", "Leftovers that `store verify` names."),
@@ -280,6 +277,7 @@ CHAPTERS = {
 }
 
 INSIDE = {
+    "contract.newest_within": ("FENCE_BYTES",),
     "contract.disclosure": ("MAX_EXPANSION_DEPTH",),
     "contract.estimate": ("MAX_DEPTH",),
     "contract.json_trouble": ("DEEPEST",),

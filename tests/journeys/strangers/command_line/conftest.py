@@ -1,3 +1,5 @@
+"""A package index on this machine, for the lines that look for releases."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -87,7 +87,8 @@ def on_small_disk(product: Product, limit: int, *line: str) -> Ran:
     ran = subprocess.run(
         [PROGRAM, *line],
         cwd=product.project,
-        env=product.environment,
+        # Python would leave compiled modules behind that are cut off at the limit.
+        env=product.environment | {"PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,

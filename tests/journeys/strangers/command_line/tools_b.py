@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.journeys.strangers.product import Product, Ran
+from tests.updates.releases import JSON as LISTING
 
 Json = dict[str, Any]
 
@@ -98,7 +99,7 @@ class Index:
                 index.hangs.wait(timeout=15)
                 status, body = index.answer(self.path)
                 self.send_response(status)
-                self.send_header("Content-Type", "application/vnd.pypi.simple.v1+json")
+                self.send_header("Content-Type", LISTING)
                 self.end_headers()
                 self.wfile.write(body)
 

@@ -1,3 +1,5 @@
+"""Capabilities as a stranger tries them: observed, claimed, lost, settled."""
+
 from __future__ import annotations
 
 from typing import Any

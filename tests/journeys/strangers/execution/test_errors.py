@@ -1,3 +1,5 @@
+"""Trouble as a stranger meets it: what is offered must work as it is printed."""
+
 from __future__ import annotations
 
 import fcntl

@@ -1,3 +1,5 @@
+"""What only the user can give, modes, and facts that come with any call."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Steps, forks and rereading, tried as the specification tells it."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Tokens in wrong hands, wrong places and wrong spelling."""
+
 from __future__ import annotations
 
 import hashlib

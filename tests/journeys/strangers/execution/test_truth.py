@@ -1,3 +1,5 @@
+"""Sentences of the product, held against what then happens."""
+
 from __future__ import annotations
 
 import json
