@@ -5,7 +5,7 @@ A signal or the deadline ends it between two targets, and the answer says what w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -77,12 +77,17 @@ def run_batch(
     *,
     what: str,
     continue_on_error: bool,
+    absent: Container[str] = (),
 ) -> BatchResult:
     """Do it to each target in turn; `act` raises Fault where it cannot.
 
+    Targets that the preview showed as `absent` fail and stop nothing: whoever confirms has seen them.
+
     Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
-    *_, result = batch_lines(rt, targets, act, what=what, continue_on_error=continue_on_error)
+    *_, result = batch_lines(
+        rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent
+    )
     assert isinstance(result, BatchResult), "the whole comes last"
     return result
 
@@ -94,6 +99,7 @@ def batch_lines(
     *,
     what: str,
     continue_on_error: bool,
+    absent: Container[str] = (),
 ) -> Iterator[BatchItem | BatchResult]:
     """The same with every item as soon as it is done, and the whole last."""
     items: list[BatchItem] = []
@@ -101,7 +107,7 @@ def batch_lines(
     with rt.interruptions.deferred():
         for target in targets:
             stopped = rt.interruptions.asked()
-            if stopped or (items and not items[-1].ok and not continue_on_error):
+            if stopped or (items and _stops(items[-1], absent) and not continue_on_error):
                 break
             items.append(_attempted(target, act))
             yield items[-1]
@@ -110,6 +116,10 @@ def batch_lines(
     if stopped:
         raise _ended(result, is_deadline=stopped == "deadline")
     yield result
+
+
+def _stops(item: BatchItem, absent: Container[str]) -> bool:
+    return not item.ok and item.target not in absent
 
 
 def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:

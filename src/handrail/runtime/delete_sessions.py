@@ -22,7 +22,7 @@ from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.removing import Swept, remove, sweep, wait_for_sessions
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, made_until, through_gate
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     ids = targets_of(request.ids, "ids")
 
     def resolve() -> Plan:
-        return _plan(ids, _found(rt, ids), continue_on_error=request.continue_on_error is True)
+        return _plan(ids, _found(rt, ids))
 
     def write(_: Plan) -> DeletedSessions:
         return _deleted(rt, ids, request.continue_on_error is True)
@@ -67,11 +67,9 @@ def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
     return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
 
 
-def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove], *, continue_on_error: bool) -> Plan:
+def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
     """What is there of these goes; where nothing is left of them, the preview says so of each."""
     changes = tuple(_change(one, found.get(one)) for one in ids)
-    if not continue_on_error:
-        changes = made_until(changes, set(ids) - set(found))
     going = [change.id for change in changes if change.action == "delete"]
     size = sum(found[one].bytes for one in going)
     return Plan(
@@ -107,7 +105,9 @@ def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> Dele
             )
         freed.append(remove(rt, keeper, session))
 
-    result = run_batch(rt, ids, act, what="sessions deleted", continue_on_error=continue_on_error)
+    absent = set(ids) - set(found)
+    what = "sessions deleted"
+    result = run_batch(rt, ids, act, what=what, continue_on_error=continue_on_error, absent=absent)
     swept = sweep(rt, keeper) if freed else Swept()
     return DeletedSessions(
         **msgspec.structs.asdict(result),

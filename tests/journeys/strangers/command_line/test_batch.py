@@ -267,14 +267,15 @@ def test_verifying_a_sound_session_and_one_that_is_not_there_is_a_batch_that_ran
 
 
 @pytest.mark.promise("cli.batch-none")
-def test_a_batch_of_absent_targets_alone_is_a_failure_without_a_token(product: Product) -> None:
+def test_a_batch_of_absent_targets_alone_changes_nothing_and_says_so(product: Product) -> None:
     ids = session_ids(product, 1)
 
     shown = product.run(*delete_line(ABSENT, "ses_bbbbbbbbbbbb"), "--dry-run")
     copied = product.run("store", "copy", "--to", "other", "--ids", ABSENT, "--dry-run")
 
-    assert [(ran.status, ran.document["ok"]) for ran in (shown, copied)] == [(3, False), (3, False)]
-    assert "confirm_token" not in shown.out
+    assert (copied.status, copied.document["ok"]) == (3, False)
+    assert shown.document["data"]["preview"]["unchanged"] is True
+    assert "0 of 2 named sessions" in shown.document["data"]["preview"]["blast_radius"]
     assert stored(product) == set(ids)
     assert not (product.project / "other").exists()
 

@@ -63,7 +63,10 @@ def test_the_envelope_has_exactly_its_keys_also_for_version_help_and_settings_tr
     product: Product,
 ) -> None:
     good = [product.run("--version", "--json"), product.run("run", "start", "--help", "--json")]
-    bad = [product.run("context", HANDRAIL_ENVELOPE="x"), product.run("session", "list", "--timeout", "1.5")]
+    bad = [
+        product.run("workflow", "list", HANDRAIL_ENVELOPE="x"),
+        product.run("session", "list", "--timeout", "1.5"),
+    ]
 
     assert [list(ran.document) for ran in good] == [["ok", "schema_version", "data", "meta"]] * 2
     assert [list(ran.document) for ran in bad] == [["ok", "schema_version", "error", "meta"]] * 2

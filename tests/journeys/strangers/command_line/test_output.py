@@ -140,7 +140,6 @@ def test_on_a_terminal_nobody_is_asked_and_nothing_is_opened(product: Product, l
     [
         ["session", "resume", "look"],
         ["workflow", "simulate", "wr.small_change"],
-        ["workflow", "list", "--limit", "1"],
     ],
 )
 def test_the_same_call_a_minute_later_is_the_same_document(product: Product, line: list[str]) -> None:

@@ -82,7 +82,7 @@ def test_context_says_that_there_are_keys_and_where_they_are_kept_and_nothing_of
 @pytest.mark.promise("cli.audit")
 @pytest.mark.parametrize(
     ("flags", "status"),
-    [([], 5), (["--confirm", "ct_x"], 6), (["--fields", "nope"], 2), (["--budget", "tokens=1"], 2)],
+    [([], 5), (["--confirm", "ct_x"], 6), (["--fields", "nope"], 2)],
 )
 def test_a_refused_write_is_one_line_of_the_audit(product: Product, flags: list[str], status: int) -> None:
     session = session_of(started(product))

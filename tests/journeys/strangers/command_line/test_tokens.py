@@ -293,21 +293,6 @@ def test_a_known_claim_refuses_also_where_nothing_can_be_stored(product: Product
     assert len(session_ids(product)) == 1
 
 
-@pytest.mark.promise("cli.claims-pruned")
-def test_a_used_token_is_forgotten_an_hour_after_its_end_and_not_before(product: Product) -> None:
-    product.data(*NEW, "--confirm", previewed(product, *NEW))
-    used = set((product.home / "confirm-consumed").iterdir())
-
-    for name, ahead in (("project.soon", 900 + 3500), ("project.late", 900 + 3700)):
-        clock = later(product, ahead)
-        line = ("workflow", "new", name)
-        assert product.run(*line, "--confirm", previewed(product, *line, **clock), **clock).status == 0
-        if name == "project.soon":
-            assert used <= set((product.home / "confirm-consumed").iterdir())
-
-    assert not used & set((product.home / "confirm-consumed").iterdir())
-
-
 @pytest.mark.promise("cli.what-is-left")
 def test_after_a_change_the_proposed_preview_shows_what_is_left(product: Product) -> None:
     first, second = session_of(started(product, "k1")), session_of(started(product, "k2"))

@@ -58,10 +58,8 @@ def test_a_preview_that_gives_a_token_names_its_targets_however_little_is_told(p
 
 @pytest.mark.promise("truth.cheap-to-learn")
 @pytest.mark.parametrize("path", ["run start", "run continue", "ledger show", "session list", "context"])
-def test_the_reference_of_one_command_costs_at_most_1200_tokens_as_it_is_printed(
-    product: Product, path: str
-) -> None:
-    ran = product.run("reference", "--command", path)
+def test_the_compact_reference_of_one_command_costs_at_most_1200_tokens(product: Product, path: str) -> None:
+    ran = product.run("reference", "--command", path, "--compact")
 
     assert len(ran.out) / 4 <= 1200
 
@@ -109,6 +107,9 @@ def test_a_start_without_its_namespace_is_repaired_by_the_first_command_that_is_
 
 @pytest.mark.promise("cli.doctor")
 def test_every_fix_that_is_a_command_runs_as_it_is_printed(product: Product) -> None:
+    skill_of(product)
+    skill = next((product.project.parent / ".agents").rglob("SKILL.md"))
+    skill.write_text(skill.read_text(encoding="utf-8") + "Changed by hand.\n", encoding="utf-8")
     checks = product.data("doctor", "--offline")["checks"]
     fixes = [check["fix"] for check in checks if (check["fix"] or "").startswith("handrail ")]
 
