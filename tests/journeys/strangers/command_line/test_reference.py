@@ -222,7 +222,12 @@ def test_every_example_of_reference_runs_where_every_feature_is_on(product: Prod
     given = json.loads(settings.read_text(encoding="utf-8")) | {"startSession": True}
     settings.write_text(json.dumps(given), encoding="utf-8")
     told = reference(product)["commands"]
-    examples = [line for command in told for line in command["examples"] if not line.startswith(NOT_TRIED)]
+    examples = [
+        line
+        for command in told
+        for line in command["examples"]
+        if not line.startswith(NOT_TRIED) and line != "handrail update"  # a checkout is updated by git
+    ]
     gated = [command for command in told if command["requires_confirmation"]]
 
     failed = Places(product).failed([line for line in examples if "--dangerous" not in line])
