@@ -161,6 +161,8 @@ def _errors(called: Operation, create: tuple[str, ...], flags: Sequence[str]) ->
     kept = STORE_ERRORS if called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS else ()
     is_signed = called.name.startswith("run.") or called.item is not None or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
+    if called.name.startswith("self."):  # wrong settings and variables are told, never refused
+        shared.remove("E_CONFIG")
     taken = ("E_CONFLICT",) if "--out" in flags else ()  # there is a file of that name already
     return tuple(dict.fromkeys((*called.errors, *create, *taken, *kept, *keys, *shared)))
 

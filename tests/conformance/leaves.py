@@ -282,6 +282,7 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "SESSION_NOT_FOUND": says(f"session export {NOWHERE}"),
+            "E_CONFLICT": says("session export SESSION_ID --out work.handrail.json"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
             "STORE_CORRUPT": wrong(damage.changed_blobs),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),

@@ -559,7 +559,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail reference --compact", "handrail reference --command 'run continue' --compact", "handrail reference --schema session_list --compact"),
-        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "context": {
         "path": "context",
@@ -572,7 +572,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "params": (),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail context --compact",),
-        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "doctor": {
         "path": "doctor",
@@ -588,7 +588,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail doctor --compact", "handrail doctor --offline --checks store,keyring --compact"),
-        "errors": ("VALIDATION_ERROR", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("VALIDATION_ERROR", "E_USAGE", "E_VALIDATION", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "changelog": {
         "path": "changelog",
@@ -603,7 +603,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail changelog --since 0.1.0 --compact",),
-        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "completion": {
         "path": "completion",
@@ -618,7 +618,7 @@ COMMANDS: dict[str, CommandHelp] = {
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail completion --shell bash --format raw", "handrail completion --shell fish --compact"),
-        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_CONFIG", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
+        "errors": ("E_USAGE", "E_VALIDATION", "VALIDATION_ERROR", "FORMAT_CONFLICT", "FIELD_CONFLICT", "FIELD_UNKNOWN", "BUDGET_EXCEEDED", "VERSION_UNSUPPORTED", "REQUEST_TOO_LARGE", "E_NOT_FOUND", "E_FORBIDDEN", "E_IO", "E_TIMEOUT", "E_INTERRUPTED", "INTERNAL_ERROR"),
     },
     "setup": {
         "path": "setup",
