@@ -48,7 +48,6 @@ REPLIES: Rows = (
         "RECAP_BUDGET_BYTES",
         "The recap of a run, as encoded: entries, branches and what followed on them.",
     ),
-    ("projections.recap", "NOTES_BUDGET_BYTES", "Notes in a recap, within that."),
     ("projections.recap", "CHILDREN_BUDGET_BYTES", "Branches in a recap, within that."),
     ("projections.recap", "ARTIFACT_BUDGET_BYTES", "Artifacts in a recap."),
     ("projections.recap", "CHILD_NOTES_BYTES", "Notes of each branch in a recap."),
@@ -126,7 +125,6 @@ CHANGES: Rows = (
     ("engine.bundles.limits", "MOST_EVENTS", "Events in a bundle."),
     ("engine.bundles.limits", "MOST_DEPTH", "Objects and lists inside each other in a bundle."),
     ("engine.bundles.limits", "MOST_VALUES", "JSON values in a bundle."),
-    ("event_log.disk", "LARGEST_FILE_BYTES", "One file of the store; a larger one is not read."),
     ("host.settings", "MOST_BYTES", "A `config.json`."),
     ("host.workflow_sources.settings", "MOST_BYTES", "The same, where it says where workflows are."),
     ("host.workflow_sources.settings", "MOST_SOURCES", "Entries of a list of sources; more are not read."),
@@ -277,7 +275,6 @@ CHAPTERS = {
 }
 
 INSIDE = {
-    "contract.newest_within": ("FENCE_BYTES",),
     "contract.disclosure": ("MAX_EXPANSION_DEPTH",),
     "contract.estimate": ("MAX_DEPTH",),
     "contract.json_trouble": ("DEEPEST",),

@@ -85,9 +85,7 @@ def run_batch(
 
     Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
-    *_, result = batch_lines(
-        rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent
-    )
+    *_, result = batch_lines(rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent)
     assert isinstance(result, BatchResult), "the whole comes last"
     return result
 
