@@ -63,7 +63,7 @@ def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, m
 
     data = command(runtime, "ledger", "show", run_id, *mode)[1]["data"]
 
-    place = "objective" if "--view" in mode else "entries.contextDelta.objective"
+    place = "objective" if "--view" in mode else "entries.contextDelta"
     assert MARKER in json.dumps(data)
     assert place in data["_untrusted"]
     assert place in declared(runtime, "ledger_document")["untrusted_fields"]
@@ -80,7 +80,7 @@ def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_the
     status, _ = command(runtime, "lafs", "check", str(tmp_path / "answer.json"), "--tier", "complete")
 
     assert "_untrusted" not in envelope["result"]
-    assert "entries.contextDelta.objective" in envelope["_extensions"]["x-untrusted"]
+    assert "entries.contextDelta" in envelope["_extensions"]["x-untrusted"]
     assert status == 0
 
 

@@ -69,7 +69,7 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     filter_by_operation: (
         Annotated[
             str,
-            Meta(description="Only entries of these operations: exact, run.* or !run.*.", max_length=2_000),
+            Meta(description="Only these operations: exact, run.* or !run.*.", max_length=2_000),
         ]
         | UnsetType
     ) = UNSET
@@ -77,7 +77,7 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     view: (
         Annotated[
             Literal["entries", "state"],
-            Meta(description="state: what all entries add up to, instead of the entries."),
+            Meta(description="state: what all entries add up to."),
         ]
         | UnsetType
     ) = UNSET
@@ -308,9 +308,7 @@ OPERATION = Operation(
         select="top",
         rows="entries",
         untrusted=(
-            *("entries.contextDelta.objective", "entries.contextDelta.constraints"),
-            *("entries.contextDelta.references", "entries.contextDelta.decisions"),
-            *("entries.contextDelta.openIssues", "removedConstraints"),
+            *("entries.contextDelta", "removedConstraints"),
             *("objective", "constraints", "references", "decisions", "openIssues"),
         ),
     ),

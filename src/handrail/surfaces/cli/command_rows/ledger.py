@@ -15,7 +15,7 @@ LEDGER_ROWS = (
                 position=1,
                 kind="id",
                 value="RUN",
-                text="The id of the run, or of a session for its latest run.",
+                text="A run id, or a session id for its latest run.",
             ),
             Spelling(field="filterByOperation", value="run.*,!run.start"),
             Spelling(field="limit", value="N", text="Entries per page, 100 by default."),
