@@ -83,17 +83,18 @@ def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> WrittenCommit
         opened(disk, MANIFEST_NAME, _WRITE, held.directory) as manifest,
         opened(disk, commit.attestation.segment, _WRITE, held.directory) as events,
     ):
-        _spare_lost_events(disk, events, commit)
+        before, events_size = disk.status(manifest), disk.status(events).st_size
+        _spare_lost_events(disk, events, events_size, commit)
         # Both before anything is written: an old line must not meet events it was not written for.
-        _cut_orphans(disk, manifest, commit.line_start)
-        _cut_orphans(disk, events, commit.attestation.start)
+        _cut_orphans(disk, manifest, before.st_size, commit.line_start)
+        _cut_orphans(disk, events, events_size, commit.attestation.start)
         write_all(disk, events, commit.events, commit.attestation.start)
         if commit.attestation.start == 0:
             # A line never stands without its segment, nor the first line without its events.
             disk.sync(events)
             disk.sync_names(held.directory)
         # A session never looks older than it was, whatever the clock of this call says.
-        changed_ns = max(disk.now_ns(), disk.status(manifest).st_mtime_ns if commit.line_start else 0)
+        changed_ns = max(disk.now_ns(), before.st_mtime_ns if commit.line_start else 0)
         _append_line(disk, manifest, events, commit, changed_ns)
         marks = None
         with suppress(OSError):  # the commit is durable; what is not known of its files is read again
@@ -148,17 +149,16 @@ def _write_again(disk: Disk, descriptor: int, start: int, end: int) -> None:
     write_all(disk, descriptor, read_from(disk, descriptor, start)[: end - start], start)
 
 
-def _spare_lost_events(disk: Disk, events: int, commit: PlannedCommit) -> None:
+def _spare_lost_events(disk: Disk, events: int, size: int, commit: PlannedCommit) -> None:
     """A dead writer leaves the events of one commit. More than that is work, whose lines are gone."""
-    if disk.status(events).st_size <= commit.attestation.start:
+    if size <= commit.attestation.start:
         return
     if not is_one_commit(read_from(disk, events, commit.attestation.start), commit.events):
         raise LostEvents
 
 
-def _cut_orphans(disk: Disk, descriptor: int, end: int) -> None:
+def _cut_orphans(disk: Disk, descriptor: int, size: int, end: int) -> None:
     """Remove what a dead or refused writer left behind the attested end, before anything follows it."""
-    size = disk.status(descriptor).st_size
     if size < end:
         raise LostEvents
     if size > end:

@@ -300,7 +300,7 @@ class FileLog:
 
     def believed(self, session_id: SessionId, directory: int) -> Look | None:
         """How the files look now, if only writers were at work since they were proven here."""
-        known = self.warm.looks.get(session_id)
+        known = self.warm.look(session_id)
         now = None if known is None else look_at(self.disk, directory, known)
         return now if known is not None and now is not None and is_left_by_writers(known, now) else None
 

@@ -63,6 +63,8 @@ def look_up_to(look: Look, tip: Tip) -> Look | None:
     number = 0 if tip.last is None else segment_number(tip.last.segment)
     if not 0 < number <= len(look.segments):
         return None
+    if number == len(look.segments):
+        return look
     return msgspec.structs.replace(look, segments=look.segments[:number])
 
 

@@ -78,31 +78,32 @@ class Warm:
     """Tips for whoever reads, what holders know, and how the files looked when all that was proven."""
 
     def __init__(self) -> None:
-        self._tips: Recent[tuple[Tip, ...]] = Recent(MOST_SESSIONS)
-        self.looks: Recent[Look] = Recent(MOST_SESSIONS)
+        self._seen: Recent[tuple[tuple[Tip, ...], Look | None]] = Recent(MOST_SESSIONS)
         self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
         """The latest tip known from which a reading shows event `index` and all after it."""
-        tips = self._tips.get(session_id) or ()
-        return next((tip for tip in reversed(tips) if tip.head <= index), None)
+        return next((tip for tip in reversed(self._tips(session_id)) if tip.head <= index), None)
 
     def latest_tip(self, session_id: SessionId) -> Tip | None:
-        tips = self._tips.get(session_id) or ()
+        tips = self._tips(session_id)
         return tips[-1] if tips else None
+
+    def look(self, session_id: SessionId) -> Look | None:
+        """How the files looked when everything known was proven; None when they must be proven again."""
+        seen = self._seen.get(session_id)
+        return None if seen is None else seen[1]
 
     def saw(self, session_id: SessionId, tip: Tip, look: Look | None) -> None:
         """A reading ended here, of files that looked so before."""
-        tips = self._tips.get(session_id) or ()
-        earlier = tuple(known for known in tips if known.end < tip.end)
-        self._tips.put(session_id, (*earlier, tip)[-TIPS_PER_SESSION:])
+        earlier = tuple(known for known in self._tips(session_id) if known.end < tip.end)
         shown = None if look is None else look_up_to(look, tip)
-        if shown is None:
-            self.looks.take(session_id)
-        else:
-            self.looks.put(session_id, shown)
+        self._seen.put(session_id, ((*earlier, tip)[-TIPS_PER_SESSION:], shown))
 
     def forget(self, session_id: SessionId) -> None:
-        self._tips.take(session_id)
-        self.looks.take(session_id)
+        self._seen.take(session_id)
         self.writers.take(session_id)
+
+    def _tips(self, session_id: SessionId) -> tuple[Tip, ...]:
+        seen = self._seen.get(session_id)
+        return () if seen is None else seen[0]
