@@ -23,8 +23,6 @@ ALLOWED = frozenset(
 ALLOWED_IN = {
     # A public library that loads its names on first use, and keeps a file from shadowing one of them.
     "src/handrail/contract/__init__.py": {"sys", "types", "__import__"},
-    # Names of numbers: which failure of the system means that there is no memory.
-    "src/handrail/contract/outcome.py": {"errno"},
     # Grapheme clusters, loaded only for text that has some.
     "src/handrail/contract/estimate.py": {"regex"},
     # JSON Schema with remote references switched off, loaded only where an artifact is checked.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -161,9 +160,9 @@ def failure_of_defect(defect: Exception, incident: str) -> Failure:
 
 
 def _is_out_of_memory(defect: Exception) -> bool:
-    """Python says it by its own class, the system by a number, the loader of a module only in words."""
+    """Python says it by its own class, the system by a number (ENOMEM), the loader only in words."""
     match defect:
-        case MemoryError() | OSError(errno=errno.ENOMEM):
+        case MemoryError() | OSError(errno=12):
             return True
         case ImportError():
             return "map segment" in str(defect) or "allocate memory" in str(defect)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 MOST_CELLS = 60_000
 """Pairs of letters that one search compares: a suggestion is a courtesy, not a duty."""
-_WORDS = re.compile(r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORDS = r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _PREFIXES = "! no not non never without un in im il ir dis de anti a n x ex re pre post mis min max"
 _TURNING = frozenset(_PREFIXES.split(" "))
 """What makes another word of the word behind it, most often its opposite."""
@@ -94,7 +94,7 @@ def _is_slip(written: str, meant: str) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(name[:_LONGEST])]
+    return [word.lower() for word in re.findall(_WORDS, name[:_LONGEST])]
 
 
 def _joined_by(name: str) -> list[str]:
