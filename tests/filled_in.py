@@ -15,7 +15,7 @@ def filled_in(params: dict[str, Any], notes: str = "did it") -> dict[str, Any]:
 
 
 def _filled(value: Any, notes: str) -> Any:
-    if value == PLACEHOLDER:
+    if value == PLACEHOLDER or (isinstance(value, str) and value[:1] == "<" and value[-1:] == ">"):
         return notes
     if isinstance(value, dict):
         return {key: _filled(held, notes) for key, held in value.items() if key != PLACEHOLDER}

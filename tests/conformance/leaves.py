@@ -292,7 +292,10 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session import": Leaf(
         line=words("session import bundle.json"),
-        further=(words("session import work.handrail.json --as-new --dry-run"),),
+        further=(
+            words("session import work.handrail.json --as-new --dry-run"),
+            words("session import bundle.json --dry-run --part steps"),
+        ),
         ways={
             **{
                 code: Way(line=words("session import bundle.json --dry-run"), damage=made)

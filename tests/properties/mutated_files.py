@@ -34,6 +34,7 @@ from handrail.runtime.sessions import read_session
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 from tests.conftest import GivenFiles, memory_runtime
+from tests.filled_in import filled_in
 from tests.runtime.intended_files import FOREIGN, INTENDED
 from tests.workflows.test_corpus import FILES as CORPUS
 
@@ -207,7 +208,10 @@ def _run(runtime: Runtime, workflow: CompiledWorkflow, started: Success) -> str:
             if notes is None:
                 return "nothing could be made up"
             made = valid_reports(workflow, leaf, state, notes)[0]
-            params["output"] = {"notesMarkdown": made.notes, "artifacts": list(made.artifacts)}
+            params["output"] = {
+                "notesMarkdown": made.notes,
+                "artifacts": [filled_in(artifact) for artifact in made.artifacts],
+            }
         else:
             params["output"] = {"notesMarkdown": "Ran it."}
             params["context"] = {leaf.save_as: ["result"]} if leaf.save_as else {}

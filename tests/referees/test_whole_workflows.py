@@ -20,6 +20,7 @@ from mcp import Client, StdioServerParameters
 
 import handrail
 from tests.faults.raw_history import Heard, raw_sessions, trouble
+from tests.filled_in import filled_in
 from tests.referees.test_mcp_clients import environment, place
 
 __all__ = ["place"]
@@ -96,7 +97,7 @@ class Agent:
             return {"ackToken": pending["choices"][0]["token"]}
         output: dict[str, Any] = {"notesMarkdown": f"{pending['stepId']}, call {len(self.heard)}"}
         if reply["kind"] == "blocked":
-            example = dict(reply["example"])
+            example = filled_in(reply["example"])
             if example["kind"] == "wr.loop_control":
                 example["decision"] = "stop"
             return {"ackToken": reply["retryAckToken"], "output": {**output, "artifacts": [example]}}

@@ -119,7 +119,7 @@ def test_what_looks_like_a_path_is_never_taken_for_an_id(tmp_path: Path) -> None
 
     assert is_workflow_id("project.mine") is True
     assert is_workflow_id("mine") is True
-    assert not any(map(is_workflow_id, ["-", "a.json", "./mine", "a/b", str(tmp_path / "here")]))
+    assert not any(map(is_workflow_id, ["-", "./mine", "./a.json", "a/b", str(tmp_path / "here")]))
 
 
 def test_a_directory_without_workflow_files_is_told(runtime: Runtime, tmp_path: Path) -> None:
