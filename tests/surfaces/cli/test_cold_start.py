@@ -108,13 +108,13 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
     assert "handrail.surfaces.cli._catalog" not in modules
 
 
-@pytest.mark.promise("cli.cold-start")
 @pytest.fixture
 def started(tool: Tool, request: pytest.FixtureRequest) -> Any:
     """A run of its own: what others did to a shared one decides what a call must load."""
     return tool.data("run", "start", "wr.small_change", "--request-id", request.node.name[:60])
 
 
+@pytest.mark.promise("cli.cold-start")
 def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) -> None:
     check_light(loaded(tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x"))
     check_light(loaded(tool, "run", "checkpoint", "--checkpoint", started["checkpointToken"], "--notes", "x"))
