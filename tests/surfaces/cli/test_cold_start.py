@@ -111,7 +111,9 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
 @pytest.fixture
 def started(tool: Tool, request: pytest.FixtureRequest) -> Any:
     """A run of its own: what others did to a shared one decides what a call must load."""
-    return tool.data("run", "start", "wr.small_change", "--request-id", request.node.name[:60])
+    return tool.data(
+        "run", "start", "wr.small_change", "--request-id", f"cold-{abs(hash(request.node.name))}"
+    )
 
 
 @pytest.mark.promise("cli.cold-start")
