@@ -294,7 +294,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("session import bundle.json"),
         further=(
             words("session import work.handrail.json --as-new --dry-run"),
-            words("session import bundle.json --dry-run --part steps"),
+            words("session import bundle.json --dry-run --part steps --offset 0"),
         ),
         ways={
             **{
