@@ -40,7 +40,7 @@ def console() -> "NoReturn":
     overwrite the true exit status."""
     try:
         status = main()
-    except KeyboardInterrupt:  # before anybody could answer for a signal, or in a hook, which only reads
+    except KeyboardInterrupt:  # only before a handler stands: from then on a signal has its own answer
         from handrail.contract.catalogue import E_INTERRUPTED
 
         os.write(2, b"handrail: a signal ended the call before it began; nothing was changed.\n")
