@@ -165,10 +165,7 @@ class EventReader(Protocol):
         """Every session with at least one commit, last activity first, then by id."""
 
     def get_blob(self, ref: BlobRef) -> bytes:
-        """The content, checked against its ref.
-
-        Raises Fault STORE_CORRUPT when it is missing or does not match.
-        """
+        """The content, checked against its ref. Raises Fault STORE_CORRUPT when it is missing or differs."""
 
 
 class SessionHold(Protocol):
@@ -183,10 +180,10 @@ class SessionHold(Protocol):
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
         """Commit the whole plan or nothing, durably, before returning.
 
-        Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other
-        than `expected_head` is `Conflict`; else the blobs are durable before the events that name
-        them, and the events with the record that attests them before `Committed`. A record that
-        survives a crash without its events attests nothing: it was never acknowledged.
+        Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other than
+        `expected_head` is `Conflict`; else the blobs are durable before the events that name them, and the
+        events with the record that attests them before `Committed`. A record that survives a crash without
+        its events attests nothing: it was never acknowledged.
         An empty plan is a broken assumption. After the hold's scope: AssertionError before any I/O.
 
         Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
@@ -203,10 +200,12 @@ class EventLog(EventReader, Protocol):
     def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         """Be the single writer of a session, existing or new, for the scope of the `with`.
 
-        Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold
-        ends with the process, however it dies. Holding alone creates nothing that `load` or
-        `list_sessions` would show.
+        Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold ends with
+        the process, however it dies. Alone it creates nothing that `load` or `list_sessions` would show.
         """
+
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        """The same for a session that its caller saw. Raises Fault SESSION_NOT_FOUND, and makes nothing."""
 
 
 class StoreKeeper(Protocol):

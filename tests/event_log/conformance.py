@@ -318,6 +318,18 @@ class EventLogPromises:
         assert inside == (None, None, [])
         assert (log.load(A), list(log.list_sessions())) == (None, [])
 
+    def test_a_session_that_is_not_there_is_not_held_as_an_existing_one(self, log: EventLog) -> None:
+        def hold() -> Appended:
+            with log.hold_existing(A, WAIT_MS) as held:
+                return held.append(1, plan("a:1"))
+
+        missing = code_of(hold)
+        append(log, A, 0, plan("a:0"))
+
+        assert missing == "SESSION_NOT_FOUND"
+        assert isinstance(hold(), Committed)
+        assert keys(log.load(A)) == ["a:0", "a:1"]
+
     def test_a_second_writer_is_told_that_the_session_is_locked(self, log: EventLog) -> None:
         def second() -> None:
             with pytest.raises(Fault) as caught, log.hold(A, 5):

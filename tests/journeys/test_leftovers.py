@@ -6,10 +6,12 @@ import errno
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from handrail.contract.ids import SessionId
 from handrail.event_log.keeping import FileKeeper
 from handrail.event_log.retention import RemovingDisk
 from handrail.runtime.runtime import Runtime
@@ -185,3 +187,84 @@ def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str
 
     assert document["data"]["workspace"]["root"] is None
     assert "Project: none: " in text
+
+
+@pytest.mark.promise("truth.gone.nothing-made")
+def test_a_call_for_a_session_that_another_process_deleted_is_refused_and_leaves_nothing(
+    disk_runtime: Runtime, home: str
+) -> None:
+    warm = msgspec.structs.replace(disk_runtime, incidents=KeptIncidents())
+    first = start(warm)
+    session = first["session"]["sessionId"]
+    line = ("session", "delete", "--ids", session, "--dangerous")
+    _, shown = command(another_process(home), *line, "--dry-run")
+    assert command(another_process(home), *line, "--confirm", shown["data"]["confirm_token"])[0] == 0
+    notes = {"notesMarkdown": "x"}
+    setting = ("preferences", "set", "--session", session, "--autonomy", "full_auto_never_stop")
+
+    answers = [
+        tool_call(warm, "continue_workflow", ackToken=first["ackToken"], output=notes),
+        tool_call(warm, "continue_workflow", stateToken=first["stateToken"]),
+        tool_call(warm, "checkpoint_workflow", checkpointToken=first["checkpointToken"], output=notes),
+        tool_call(warm, "resume_session", query=session),
+    ]
+    printed = [
+        command(warm, "run", "close", first["stateToken"], "--reason", "abandoned"),
+        command(warm, "run", "close", session, "--reason", "abandoned"),
+        command(warm, "run", "start", "project.three_steps", "--session", session),
+        command(warm, "session", "show", session),
+        command(warm, "session", "events", session),
+        command(warm, "session", "export", session),
+        command(warm, "store", "verify", session),
+        command(warm, *setting, "--dry-run"),
+    ]
+
+    assert [told.structured.get("code") for told in answers[:3]] == ["TOKEN_UNKNOWN_NODE"] * 3
+    assert all(status and not document["ok"] for status, document in printed)
+    assert sessions_in(home) == []
+
+
+class Deletes:
+    """A log under which the session is deleted right before it is held."""
+
+    def __init__(self, runtime: Runtime, home: str, session: str) -> None:
+        self._log = runtime.log
+        self._keeper = FileKeeper(f"{home}/data")
+        self._session = SessionId(session)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("hold"):
+            for held in self._keeper.sessions_to_remove([self._session]):
+                self._keeper.remove_session(held, 0)
+        return getattr(self._log, name)
+
+
+@pytest.mark.promise("truth.gone.nothing-made")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "close", "{session}", "--reason", "abandoned"),
+        ("run", "close", "{stateToken}", "--reason", "abandoned"),
+        ("run", "start", "project.three_steps", "--session", "{session}", "--request-id", "late"),
+        ("run", "continue", "--ack", "{ackToken}", "--notes", "x"),
+        ("run", "checkpoint", "--checkpoint", "{checkpointToken}", "--notes", "x"),
+        ("preferences", "set", "--session", "{session}", "--risk-policy", "aggressive"),
+    ],
+)
+def test_a_session_that_is_deleted_while_a_call_waits_for_it_is_not_made_again(
+    disk_runtime: Runtime, home: str, words: tuple[str, ...]
+) -> None:
+    first = start(disk_runtime)
+    session = first["session"]["sessionId"]
+    line = [word.format(**first | {"session": session}) for word in words]
+    if words[0] == "preferences":
+        _, shown = command(another_process(home), *line, "--dry-run")
+        line += ["--confirm", shown["data"]["confirm_token"]]
+    cold = another_process(home)
+    log: Any = Deletes(cold, home, session)
+
+    status, told = command(msgspec.structs.replace(cold, log=log), *line)
+
+    assert status in (3, 6)
+    assert told["error"]["details"]["domain_code"] in ("SESSION_NOT_FOUND", "TOKEN_UNKNOWN_NODE")
+    assert sessions_in(home) == []

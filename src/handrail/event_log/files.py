@@ -37,11 +37,11 @@ from handrail.event_log.history import (
     scan,
     since,
 )
-from handrail.event_log.lock import Held, acquire, is_current, release
+from handrail.event_log.lock import Held, acquire, acquire_existing, is_current, release
 from handrail.event_log.looks import Look, is_left_by_writers, look_after, look_at
 from handrail.event_log.manifest import MANIFEST_NAME, before_first, holds, is_begun, trouble
 from handrail.event_log.note import Note, noted, read_note
-from handrail.event_log.plan import check_new, check_plan, check_session_id
+from handrail.event_log.plan import check_new, check_plan, check_session_id, not_there
 from handrail.event_log.recollection import read_recollection, write_recollection
 from handrail.event_log.segments import SegmentLimits
 from handrail.event_log.warm import Warm, WriterMemory
@@ -330,6 +330,21 @@ class FileLog:
         check_session_id(session_id)
         with named_troubles(session_id):
             held = acquire(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
+        with self._holding(session_id, held) as hold:
+            yield hold
+
+    @contextmanager
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[FileHold]:
+        check_session_id(session_id)
+        with named_troubles(session_id):
+            held = acquire_existing(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
+        if held is None:
+            raise not_there(session_id)
+        with self._holding(session_id, held) as hold:
+            yield hold
+
+    @contextmanager
+    def _holding(self, session_id: SessionId, held: Held) -> Iterator[FileHold]:
         hold = FileHold(self, session_id, held)
         try:
             yield hold

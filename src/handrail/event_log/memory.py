@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from handrail.contract.catalogue import SESSION_LOCKED, STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.plan import chained, check_new, check_plan, check_session_id, digest_before
+from handrail.event_log.plan import chained, check_new, check_plan, check_session_id, digest_before, not_there
 from handrail.ports import (
     Appended,
     Blob,
@@ -113,6 +113,12 @@ class MemoryLog:
                 STORE_CORRUPT, f"The blob {ref[:80]} is not in the store.", details={"reason": "missing_blob"}
             )
         return content
+
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[MemoryHold]:
+        check_session_id(session_id)
+        if not self.records(session_id):
+            raise not_there(session_id)
+        return self.hold(session_id, wait_ms)
 
     @contextmanager
     def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[MemoryHold]:

@@ -28,6 +28,12 @@ def check_session_id(session_id: str) -> None:
         )
 
 
+def not_there(session_id: str) -> Fault:
+    """For who wants to hold a session that was deleted since."""
+    message = f"Session {session_id} is not in this store."
+    return Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
+
+
 def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
     """The assumptions that hold whatever the log contains."""
     assert plan, "a plan has at least one event"

@@ -40,7 +40,7 @@ def answer_attempt(
             return session, recorded
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
-            session = current if current.history.head else session_of(rt.log, claims)
+            session = current
             recorded = recorded_answer(session, claims, use)
             if recorded is not None:
                 return session, recorded

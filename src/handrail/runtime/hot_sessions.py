@@ -83,6 +83,9 @@ class HotLog:
     def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         return self.log.hold(session_id, wait_ms)
 
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return self.log.hold_existing(session_id, wait_ms)
+
     def folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""
         with self._guard:

@@ -11,7 +11,9 @@ import msgspec
 from handrail.contract.catalogue import (
     INVARIANT_VIOLATION,
     SESSION_LOCKED,
+    SESSION_NOT_FOUND,
     TOKEN_SESSION_LOCKED,
+    TOKEN_UNKNOWN_NODE,
 )
 from handrail.contract.chain import chain_digest
 from handrail.contract.ids import SessionId, node_tag
@@ -48,6 +50,8 @@ COMMIT_TRIES = 20
 TAG_SALTS = 16
 REMEMBERED_EVENTS = 2_048
 """From this length on it is quicker to recall a folded session than to fold it again."""
+
+_OF_TOKENS = {SESSION_LOCKED: TOKEN_SESSION_LOCKED, SESSION_NOT_FOUND: TOKEN_UNKNOWN_NODE}
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,25 +125,29 @@ def empty_session(session_id: SessionId) -> Session:
 def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
     """Hold the session, bring it up to date, and hand out the witness that committing needs.
 
-    Raises Fault SESSION_NOT_HEALTHY, and TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy.
+    One that was seen with events and is gone by now was deleted: nothing of it is made again. Raises Fault
+    SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy, and
+    TOKEN_UNKNOWN_NODE or SESSION_NOT_FOUND.
     """
+    session_id = session.history.session_id
+    take = rt.log.hold_existing if session.history.head else rt.log.hold
     try:
         rt.interruptions.end_here()
-        with rt.log.hold(session.history.session_id, LOCK_WAIT_MS) as hold:
+        with take(session_id, LOCK_WAIT_MS) as hold:
             rt.interruptions.end_here()  # it may have waited long
             current = _caught_up(hold, session)
             require_healthy(current)
             yield current, Witness(hold=hold)
     except Fault as fault:
-        # Token-driven operations answer only TOKEN_* for lock trouble (the catalogue's token rule).
-        if fault.kind is SESSION_LOCKED and by_token:
-            raise Fault(TOKEN_SESSION_LOCKED, fault.message, details=fault.details) from fault
+        # Token-driven operations answer only TOKEN_* for such trouble (the catalogue's token rule).
+        if by_token and fault.kind in _OF_TOKENS:
+            raise Fault(_OF_TOKENS[fault.kind], fault.message, details=fault.details) from fault
         raise
 
 
 def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
-    """Whoever writes to the session right now has finished. Raises Fault SESSION_LOCKED."""
-    with rt.log.hold(session_id, LOCK_WAIT_MS):
+    """Whoever writes to it right now has finished. Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
+    with rt.log.hold_existing(session_id, LOCK_WAIT_MS):
         return
 
 
@@ -185,7 +193,11 @@ def _caught_up(hold: SessionHold, session: Session) -> Session:
     """The session with what was committed between the unlocked look and the hold."""
     tail = hold.load_since(session.history.head)
     if tail is None:
-        return empty_session(session.history.session_id)
+        if session.history.head:
+            session_id = session.history.session_id
+            message = f"Session {session_id} is not in this store."
+            raise Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
+        return session
     if not _continues(session.history, tail):
         # What was seen without the lock is gone: a writer took back a commit that its disk had refused.
         whole = hold.load()

@@ -84,6 +84,11 @@ class SignallingLog:
         with self._log.hold(session_id, wait_ms) as hold:
             yield SignallingHold(hold)
 
+    @contextmanager
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[SessionHold]:
+        with self._log.hold_existing(session_id, wait_ms) as hold:
+            yield SignallingHold(hold)
+
 
 def hold_until_signalled(log: EventLog) -> None:
     with log.hold(A, WAIT_MS) as hold:

@@ -59,6 +59,9 @@ class ShieldedLog:
     def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
 
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms), self._process)
+
 
 class ShieldedFiles:
     """New files: made whole, and told."""

@@ -116,4 +116,10 @@ PROMISES: tuple[Promise, ...] = (
         "truth, R33",
         "A warning carries the ids and values that it speaks of as fields.",
     ),
+    Promise(
+        "truth.gone.nothing-made",
+        "truth, R33; hardening, H4",
+        "A call for a session that is not there, or not there any more, is refused as such, and nothing of it "
+        "is made again.",
+    ),
 )
