@@ -228,6 +228,67 @@ def test_a_review_cannot_approve_what_it_calls_a_blocker_and_never_stop_keeps_th
     assert shown(runtime, end)["status"] == "complete_with_gaps"
 
 
+def option_of(name: str) -> dict[str, Any]:
+    return {"id": name, "description": "A way.", "advantages": ["Short."], "drawbacks": ["Narrow."]}
+
+
+A_CHOICE: dict[str, Any] = {
+    "kind": "wr.decision",
+    "question": "Which way?",
+    "options": [option_of("left"), option_of("right")],
+    "chosen": "left",
+    "rationale": "It is shorter.",
+    "decidedBy": "agent",
+    "revisitWhen": "It is closed.",
+}
+
+
+def slice_of(name: str, *others: str) -> dict[str, Any]:
+    return {"id": name, "what": "Build.", "doneWhen": "It runs.", "check": "pytest", "dependsOn": [*others]}
+
+
+def plan_of(*slices: dict[str, Any]) -> dict[str, Any]:
+    known = {"kind": "wr.plan", "goal": "Build it.", "outOfScope": [], "risks": [], "openQuestions": []}
+    return known | {"slices": [*slices]}
+
+
+@pytest.mark.promise("truth.counts.own-rows")
+@pytest.mark.parametrize(
+    ("wrong", "told", "right"),
+    [
+        (A_CHOICE | {"chosen": "up"}, "/chosen: up is none of the options, which are left, right", A_CHOICE),
+        (
+            A_CHOICE | {"options": [option_of("left"), option_of("left")]},
+            "/options/1/id: is the id of another of the options too",
+            A_CHOICE,
+        ),
+        (
+            plan_of(slice_of("a"), slice_of("b", "c")),
+            "/slices/1/dependsOn: c is none of the slices, which are a, b",
+            plan_of(slice_of("a"), slice_of("b", "a")),
+        ),
+        (
+            plan_of(slice_of("a", "a")),
+            "/slices/0/dependsOn: a slice cannot depend on itself",
+            plan_of(slice_of("a")),
+        ),
+    ],
+)
+def test_an_artifact_that_names_what_its_own_rows_do_not_hold_is_not_accepted(
+    runtime: Runtime, wrong: dict[str, Any], told: str, right: dict[str, Any]
+) -> None:
+    ref = str(wrong["kind"]).replace("wr.", "wr.contracts.")
+    first = begun(runtime, step("settle", output={"contractRef": ref}), step("end"))
+
+    blocked = sent(runtime, first["ackToken"], wrong)
+    honest = sent(runtime, blocked["retryAckToken"], right)
+
+    (blocker,) = blocked["blockers"]
+    assert blocker["code"] == "INVALID_REQUIRED_OUTPUT"
+    assert told in blocker["message"]
+    assert honest["pending"]["stepId"] == "end"
+
+
 @pytest.mark.promise("truth.confirmations.late")
 def test_a_confirmation_that_the_report_makes_necessary_is_asked_for_once(runtime: Runtime) -> None:
     risky = step("deploy", requireConfirmation=equals("risky", True))

@@ -6,7 +6,8 @@ also where the workflow asks for nothing: a divergence, a gap, an observed capab
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -26,6 +27,8 @@ ASSESSMENT = "wr.assessment"
 USER_INPUT = "wr.user_input"
 VERIFICATION_REPORT = "wr.verification_report"
 REVIEW_FINDINGS = "wr.review_findings"
+DECISION = "wr.decision"
+PLAN = "wr.plan"
 
 
 class ReportedShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -120,21 +123,69 @@ def trouble_with(kind: str, body: dict[str, Any]) -> str:
     return ""
 
 
-def contradictions(kind: str, body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the verdict of a well-formed report is not what its own rows say: place and fault."""
-    verdict = body.get("verdict")
-    if kind == VERIFICATION_REPORT and verdict == "passed":
-        refuted = _rows_with(body, "claims", "status", "refuted")
-        return [("/verdict", f"cannot be passed while claims/{place} is refuted") for place in refuted[:1]]
-    if kind == REVIEW_FINDINGS and verdict == "approve":
-        severe = _rows_with(body, "findings", "severity", "blocker")
-        return [
-            ("/verdict", f"cannot be approve while findings/{place} is a blocker") for place in severe[:1]
-        ]
-    return []
+Misfit: TypeAlias = tuple[str, str]
+"""A place of an artifact, and what is wrong there."""
 
 
-def _rows_with(body: dict[str, Any], rows: str, member: str, value: str) -> list[int]:
+def contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
+    """Where a well-formed artifact says what its own rows do not bear out.
+
+    A schema looks at one member at a time; what has to hold between several is said here, kind by kind.
+    """
+    found = _BETWEEN_MEMBERS.get(kind)
+    return [] if found is None else found(body)
+
+
+def _refuted(body: dict[str, Any]) -> list[Misfit]:
+    if body.get("verdict") != "passed":
+        return []
+    places = [place for place, row in enumerate(_rows(body, "claims")) if row.get("status") == "refuted"]
+    return [("/verdict", f"cannot be passed while claims/{place} is refuted") for place in places[:1]]
+
+
+def _forbidden(body: dict[str, Any]) -> list[Misfit]:
+    if body.get("verdict") != "approve":
+        return []
+    places = [place for place, row in enumerate(_rows(body, "findings")) if row.get("severity") == "blocker"]
+    return [("/verdict", f"cannot be approve while findings/{place} is a blocker") for place in places[:1]]
+
+
+def _undecided(body: dict[str, Any]) -> list[Misfit]:
+    return [*_repeated(body, "options"), *_unknown(body, "options", "/chosen", [body.get("chosen")])]
+
+
+def _unordered(body: dict[str, Any]) -> list[Misfit]:
+    found = _repeated(body, "slices")
+    for place, row in enumerate(_rows(body, "slices")):
+        at, named = f"/slices/{place}/dependsOn", row.get("dependsOn")
+        others = named if isinstance(named, list) else []
+        found += [(at, "a slice cannot depend on itself")] if row.get("id") in others else []
+        found += _unknown(body, "slices", at, others)
+    return found
+
+
+_BETWEEN_MEMBERS: dict[str, Callable[[dict[str, Any]], list[Misfit]]] = {
+    VERIFICATION_REPORT: _refuted,
+    REVIEW_FINDINGS: _forbidden,
+    DECISION: _undecided,
+    PLAN: _unordered,
+}
+
+
+def _repeated(body: dict[str, Any], rows: str) -> list[Misfit]:
+    ids = [row.get("id") for row in _rows(body, rows)]
+    places = [place for place, one in enumerate(ids) if one in ids[:place]]
+    return [(f"/{rows}/{place}/id", f"is the id of another of the {rows} too") for place in places[:1]]
+
+
+def _unknown(body: dict[str, Any], rows: str, at: str, names: list[Any]) -> list[Misfit]:
+    """The first name that none of the rows has for its id."""
+    ids = [row.get("id") for row in _rows(body, rows)]
+    missing = [name for name in names if name not in ids]
+    known = ", ".join(str(one) for one in ids)
+    return [(at, f"{name} is none of the {rows}, which are {known}") for name in missing[:1]]
+
+
+def _rows(body: dict[str, Any], rows: str) -> list[dict[str, Any]]:
     held = body.get(rows)
-    listed = held if isinstance(held, list) else []
-    return [place for place, row in enumerate(listed) if isinstance(row, dict) and row.get(member) == value]
+    return [row for row in held if isinstance(row, dict)] if isinstance(held, list) else []

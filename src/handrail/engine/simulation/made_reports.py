@@ -14,7 +14,14 @@ from handrail.engine.answering import place_of
 from handrail.engine.events import Capability
 from handrail.engine.gates import assessment_example
 from handrail.engine.note_rules import broken_rules
-from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT
+from handrail.engine.reported import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    DECISION,
+    LOOP_CONTROL,
+    USER_INPUT,
+    contradictions,
+)
 from handrail.engine.requirements import fitted_example
 from handrail.engine.simulation.candidates import both_ways, used_conditions
 from handrail.engine.state import Running
@@ -115,8 +122,17 @@ def _delivered(
             for value in both_ways(atom):
                 varied = _with_member(example, atom.field, value)
                 if varied is not None and not violations(contract.schema, varied):
+                    varied = _with_own_option(contract.artifact_kind, varied)
                     shown = msgspec.json.encode(None if value is MISSING else value).decode()
                     yield f"{atom.field}={shown}", (varied,)
+
+
+def _with_own_option(kind: str, varied: dict[str, Any]) -> dict[str, Any]:
+    """A decision chooses among its own options: the first of them is the chosen one."""
+    if kind != DECISION or not contradictions(kind, varied):
+        return varied
+    first, *others = varied["options"]
+    return varied | {"options": [first | {"id": varied["chosen"]}, *others]}
 
 
 def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, Any] | None:

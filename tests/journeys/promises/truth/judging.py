@@ -101,6 +101,12 @@ PROMISES: tuple[Promise, ...] = (
         "A verdict that the rows of its own report contradict does not pass.",
     ),
     Promise(
+        "truth.counts.own-rows",
+        "truth, R1",
+        "What an artifact names among its own rows is one of them: the option that a decision chose, the "
+        "slices that a slice of a plan depends on.",
+    ),
+    Promise(
         "truth.endings.verification",
         "truth, R13",
         "A run whose last verification failed does not end as plain complete; one that "
@@ -119,7 +125,7 @@ PROMISES: tuple[Promise, ...] = (
     Promise(
         "truth.gone.nothing-made",
         "truth, R33; hardening, H4",
-        "A call for a session that is not there, or not there any more, is refused as such, and nothing of it "
-        "is made again.",
+        "A call for a session that is not there, or not there any more, is refused as such, and nothing of "
+        "it is made again.",
     ),
 )
