@@ -196,7 +196,7 @@ def home_page() -> str:
     """The whole page."""
     return page(
         "# The Handrail home",
-        "What lies in `~/.handrail`, or where `HANDRAIL_HOME` says.\n"
+        "Every file that Handrail keeps in `~/.handrail`, or in the directory that `HANDRAIL_HOME` names.\n"
         "Directories are 0700 and files are 0600: for you alone, whatever the umask is.\n"
         "What you put there yourself (`config.json`, `workflows/`, `contracts/`, `data/git/`) keeps the mode "
         "that you give it, and so do the files in `skill-backup/`.\n"

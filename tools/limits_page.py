@@ -336,7 +336,7 @@ def limits_page() -> str:
     )
     return page(
         "# Limits",
-        "Everything that a caller sends or gets has a limit.\n"
+        "The limit of everything that a caller sends or receives.\n"
         "What is sent over a limit is refused, and nothing of it is stored.\n"
         "What is told over a limit is cut, and the answer says so.\n"
         "Bytes are of UTF-8.",

@@ -20,6 +20,7 @@ def mcp_page() -> str:
     parts = (
         _HEAD,
         "# The MCP server",
+        "What the server offers: protocol revisions, replies, prompts, resources and questions to a person.\n"
         "`handrail mcp` speaks the stateless revision 2026-07-28 and the handshake of 2025-11-25 and older; "
         "the client's first request decides.\n"
         "The tools with their arguments are on [a page of their own](mcp-tools.md).",

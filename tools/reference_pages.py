@@ -165,7 +165,7 @@ def mcp_tools_page(definitions: Sequence[dict[str, Any]]) -> str:
     """docs/reference/mcp-tools.md"""
     return page(
         "# MCP tools",
-        "`handrail mcp` offers this closed set, in this order.\n"
+        "Every tool of `handrail mcp`, in the order in which clients receive them.\n"
         "The definitions as clients receive them are in `schemas/mcp-tools.json`.\n"
         "[The MCP server](mcp.md) tells what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",

@@ -2,6 +2,7 @@
 
 A `console` block holds lines that begin with `$ ` and what each printed. `python -m
 tests.house.shown_commands` writes the outputs into the pages; the house test compares them.
+A comment `<!-- shown: PATTERN -->` above a block keeps only the output lines in which the pattern is found.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tests.house.tree import ROOT
 
 PAGES = ("README.md", "docs/tutorial/first-run.md")
 DEADLINE_SECONDS = 60
-FROM_A_CLONE = "uv run --no-dev "
 SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
+EXCERPT = re.compile(r"<!-- shown: (.+) -->")
 
 TOKEN = re.compile(r"\b(st1|ak1|ck1|ch1)[0-9a-z]{46,53}\b")
 PLACEHOLDER = re.compile(r"\b(st1|ak1|ck1|ch1)…")
@@ -56,7 +57,7 @@ class ScratchShell:
 
     def run(self, command: str) -> str:
         """What the command printed, with everything that differs each time replaced by a fixed text."""
-        finished = self.finished(PLACEHOLDER.sub(self._newest, command.removeprefix(FROM_A_CLONE)))
+        finished = self.finished(PLACEHOLDER.sub(self._newest, command))
         self._tokens |= {found[1]: found[0] for found in TOKEN.finditer(finished.stdout)}
         printed = finished.stdout + finished.stderr
         if finished.returncode:
@@ -98,7 +99,7 @@ def _filled_lines(
     lines: list[str], save: Callable[[str, str], None], run: Callable[[str], str]
 ) -> Iterator[str]:
     language: str | None = None
-    file_name = ""
+    file_name = excerpt = ""
     content: list[str] = []
     for line in lines:
         fence = FENCE.match(line)
@@ -107,14 +108,17 @@ def _filled_lines(
         elif fence:
             if file_name:
                 save(file_name, "\n".join(content) + "\n")
-            language, file_name = None, ""
+            language, file_name, excerpt = None, "", ""
         elif language is None:
             named = SAVE_AS.search(line)
             file_name = named[1] if named else file_name
+            marked = EXCERPT.fullmatch(line)
+            excerpt = marked[1] if marked else excerpt
         elif language == "console":
             if line.startswith("$ "):
                 yield line
-                yield from run(line.removeprefix("$ ")).splitlines()
+                printed = run(line.removeprefix("$ ")).splitlines()
+                yield from (one for one in printed if re.search(excerpt, one))
             continue
         else:
             content.append(line)

@@ -68,6 +68,14 @@ def test_outputs_replace_what_stood_below_each_command() -> None:
     )
 
 
+def test_an_excerpt_keeps_the_lines_of_its_pattern_in_its_block_alone() -> None:
+    block = "```console\n$ x\n```\n"
+
+    written = filled(f"<!-- shown: ^b -->\n{block}{block}", lambda *_: None, lambda _: "a\nb\nab\n")
+
+    assert written == "<!-- shown: ^b -->\n```console\n$ x\nb\n```\n```console\n$ x\na\nb\nab\n```\n"
+
+
 def test_only_the_block_below_the_file_name_is_saved() -> None:
     text = "```json\n{}\n```\nSave this as `x`:\n```json\n[]\n```\n```json\n1\n```\n"
     saved: list[tuple[str, str]] = []

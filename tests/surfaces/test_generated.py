@@ -18,6 +18,8 @@ from handrail.surfaces.cli import _catalog, _table
 from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands import ROWS
 from handrail.surfaces.cli.own_operations import OWN_OPERATION_NAMES
+from tests.house.markdown import links
+from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files
 
 
@@ -39,6 +41,20 @@ def copy(tmp_path: Path, contents: dict[str, str]) -> str:
 @pytest.mark.promise("cli.changelog")
 def test_every_generated_file_is_current() -> None:
     assert stale_files() == [], "run python tools/generate.py"
+
+
+def test_the_attributes_mark_exactly_the_generated_files(contents: dict[str, str]) -> None:
+    with open(os.path.join(ROOT, ".gitattributes"), encoding="utf-8") as file:
+        rows = [line.split() for line in file if not line.startswith("#")]
+
+    assert {path for path, *_ in rows} == set(contents) - {".gitattributes"}
+    assert {mark for _, *marks in rows for mark in marks} == {"linguist-generated=true"}
+
+
+def test_the_list_of_reference_pages_names_each_of_them(contents: dict[str, str]) -> None:
+    listed = [target for _, target in links(contents["docs/reference/index.md"])]
+
+    assert listed == sorted(set(os.listdir(os.path.join(ROOT, "docs/reference"))) - {"index.md"})
 
 
 def test_generating_twice_gives_the_same_bytes(contents: dict[str, str]) -> None:
