@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from tests.conftest import THREE_STEPS
 from tests.house.markdown import FENCE, Block, fenced_blocks
 from tests.house.shown_commands import SAVE_AS, ScratchShell
 from tests.house.tree import Source
@@ -28,18 +27,8 @@ IDS = {
     "RUN_ID": re.compile(r"\brun_[0-9a-z]{12}\b"),
 }
 """Those of the run that was started last."""
-FILES = {
-    "notes.md": b"Read every changed file.\n",
-    "artifacts.json": b'{"output": {"artifacts": []}}\n',
-    ".handrail/workflows/their-file.json": THREE_STEPS.replace(b"three_steps", b"theirs"),
-}
-"""What pages take for granted in the project."""
-PREPARED = (
-    "git init -q; mkdir ../.cursor",
-    "handrail run start wr.small_change --request-id stage --goal 'Look at the parser'",
-    "handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.'",
-    "echo 'handrail workflow list --envelope lafs' > ../bin/your-tool; chmod +x ../bin/your-tool",
-)
+PREPARED = "git init -q; mkdir ../.cursor"
+"""What pages take for granted: a project in git, and the client of an agent. Runs they start themselves."""
 
 
 class Saved(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,26 +39,20 @@ class Saved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageShell:
-    """A home in which the lines of one page follow each other; with a run in it, where one is needed."""
+    """A home in which the lines of one page follow each other."""
 
-    def __init__(self, folder: str, *, is_prepared: bool) -> None:
+    def __init__(self, folder: str) -> None:
         self._shell = ScratchShell(folder)
         self.project = self._shell.project
         self.names = {"BACKUP": os.path.join(folder, "backup"), "DIR": self.project}
-        os.makedirs(os.path.join(folder, "bin"))
-        for path, content in FILES.items():
-            self._shell.save(path, content.decode())
-        for line in PREPARED if is_prepared else ():
-            prepared = self.ran(line)
-            assert prepared.returncode == 0, (line, prepared.stdout, prepared.stderr)
+        prepared = self.ran(PREPARED)
+        assert prepared.returncode == 0, (PREPARED, prepared.stdout, prepared.stderr)
 
     def save(self, path: str, content: str) -> None:
         self._shell.save(path, content)
 
     def ran(self, script: str) -> subprocess.CompletedProcess[str]:
-        finished = self._shell.finished(
-            'export PATH="$HOME/bin:$PATH"; set -eo pipefail; ' + spelt(script, self.names)
-        )
+        finished = self._shell.finished("set -eo pipefail; " + spelt(script, self.names))
         learnt = LEARNT | IDS if "handrail run start" in script else LEARNT
         for name, pattern in learnt.items():
             found = pattern.findall(finished.stdout)

@@ -38,7 +38,7 @@ class ScratchShell:
     """Runs a page's commands in a folder of its own, and remembers the newest token of each kind."""
 
     def __init__(self, folder: str) -> None:
-        self.project = os.path.join(folder, "project")
+        self.project = os.path.join(folder, "first-run")
         os.makedirs(self.project)
         scripts = os.path.dirname(sys.executable)
         self._environment = {

@@ -18,9 +18,6 @@ from handrail.surfaces.cli._table import COMMANDS
 from handrail.workflows.compiling.project_contracts import contract_trouble, read_contract
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
-    FILES,
-    IDS,
-    LEARNT,
     PageShell,
     Saved,
     blocks_of,
@@ -38,7 +35,7 @@ RUN_ELSEWHERE = {
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
     "src/handrail/packed/": "a copy of the skill and the changelog",
 }
-RUNNABLE = ("handrail", "your-tool", "echo", "for")
+RUNNABLE = ("handrail", "echo", "for")
 """What a script of a page may begin with, after an assignment; anything else could touch the machine."""
 NOT_RUN = {
     "uv tool install": "changes the machine",
@@ -51,8 +48,6 @@ NOT_RUN = {
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",
 }
 """How a command begins, and why it is not run here; its words are still checked."""
-TAKEN_FOR_GRANTED = (*IDS, *LEARNT, *FILES, "your-tool", "setup")
-"""Words that need a home with a run in it."""
 FREE = ("", "text")
 """Languages of drawings, formats and usage lines."""
 
@@ -142,10 +137,9 @@ def kind_of(document: Any) -> str:
 
 @pytest.mark.parametrize("path", WITH_COMMANDS)
 def test_the_commands_of_a_page_run_in_their_order(path: str, tmp_path: Path) -> None:
-    source = page(path)
-    shell = PageShell(str(tmp_path), is_prepared=any(word in source.text for word in TAKEN_FOR_GRANTED))
+    shell = PageShell(str(tmp_path))
 
-    for doing in doings(source):
+    for doing in doings(page(path)):
         if isinstance(doing, Saved):
             shell.save(doing.path, doing.content)
         elif not doing.startswith(tuple(NOT_RUN)):

@@ -128,7 +128,7 @@ def test_saved_files_stand_in_the_folder_of_the_commands(tmp_path: Path) -> None
 
     printed = shell.run("cat .handrail/workflows/x.json; pwd")
 
-    assert printed == "{}\n~/project\n"
+    assert printed == "{}\n~/first-run\n"
 
 
 def python_blocks() -> list[tuple[str, str]]:
