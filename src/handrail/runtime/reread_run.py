@@ -68,7 +68,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *source_warnings(reading.library, reading.workspace, request.project, standing.run),
+            *source_warnings(reading.library, reading.workspace, request.project, standing.run, workflow),
         ),
         project=place.project,
         is_healthy=session.is_sound,

@@ -288,10 +288,11 @@ def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
     else:
         run = history.runs[subject.run_id]
         tip = preferred_tip(history, subject.run_id)
-        title = title_at(pinned_workflow(rt.log, run.workflow_hash), tip)
+        workflow = pinned_workflow(rt.log, run.workflow_hash)
+        title = title_at(workflow, tip)
         token = state_token(rt.keys, history.session_id, tip)
         if found.is_here:
-            warnings = source_warnings(rt.library, rt.workspace, project, run)
+            warnings = source_warnings(rt.library, rt.workspace, project, run, workflow)
     return Candidate(
         session_id=subject.session_id,
         run_id=subject.run_id or "",

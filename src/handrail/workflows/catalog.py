@@ -77,6 +77,8 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
 
     entries: tuple[CatalogEntry, ...]
     contracts: dict[str, Contract] = {}
+    contract_files: dict[str, tuple[SourceKind, str]] = {}
+    """Where each of them stands: its source and its name there."""
     broken_contracts: tuple[BrokenContract, ...] = ()
     """Contract files that nothing can use, by source and name."""
 
@@ -114,10 +116,11 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
     ids = frozenset(entry.id for entry in entries)
     wanted = Counter(suggested_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
     shared = frozenset(better for better, count in wanted.items() if count > 1)
-    contracts, broken = _contracts(found)
+    contracts, defined, broken = _contracts(found)
     return Catalog(
         entries=tuple(sorted((_with_suggestion(entry, ids, shared) for entry in entries), key=catalog_order)),
         contracts=contracts,
+        contract_files=defined,
         broken_contracts=broken,
     )
 
@@ -240,9 +243,11 @@ def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset
     return msgspec.structs.replace(entry, suggested_id=better)
 
 
-def _contracts(files: list[FoundFile]) -> tuple[dict[str, Contract], tuple[BrokenContract, ...]]:
+def _contracts(
+    files: list[FoundFile],
+) -> tuple[dict[str, Contract], dict[str, tuple[SourceKind, str]], tuple[BrokenContract, ...]]:
     contracts: dict[str, Contract] = {}
-    defined: dict[str, str] = {}
+    defined: dict[str, tuple[SourceKind, str]] = {}
     broken: list[BrokenContract] = []
     for file in files:
         if file.holds != "contract":
@@ -250,10 +255,10 @@ def _contracts(files: list[FoundFile]) -> tuple[dict[str, Contract], tuple[Broke
         read = _read_contract(file)
         problems = read.problems
         if read.contract is not None and read.id in contracts:
-            problems = (_shadowed(read.id, defined[read.id]),)
+            problems = (_shadowed(read.id, " ".join(defined[read.id])),)
         elif read.contract is not None:
             contracts[read.id] = read.contract
-            defined[read.id] = f"{file.source_kind} {file.source_ref}"
+            defined[read.id] = (file.source_kind, file.source_ref)
         if problems:
             broken.append(
                 BrokenContract(
@@ -264,7 +269,7 @@ def _contracts(files: list[FoundFile]) -> tuple[dict[str, Contract], tuple[Broke
                     problems=problems,
                 )
             )
-    return contracts, tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref)))
+    return contracts, defined, tuple(sorted(broken, key=lambda one: (one.source_kind, one.source_ref)))
 
 
 def _read_contract(file: FoundFile) -> ReadContract:

@@ -123,6 +123,12 @@ PROMISES: tuple[Promise, ...] = (
         "A warning carries the ids and values that it speaks of as fields.",
     ),
     Promise(
+        "truth.drift-names-its-file",
+        "truth, R33",
+        "The warning that a run was started from something else names the file that changed, be it the "
+        "workflow's, a contract's or a routine's.",
+    ),
+    Promise(
         "truth.gone.nothing-made",
         "truth, R33; hardening, H4",
         "A call for a session that is not there, or not there any more, is refused as such, and nothing of "
