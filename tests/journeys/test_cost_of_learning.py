@@ -37,10 +37,26 @@ def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> Non
 
 
 @pytest.mark.promise("truth.cheap-to-learn")
-def test_the_reference_of_any_command_costs_at_most_1200_tokens(runtime: Runtime) -> None:
+@pytest.mark.parametrize(
+    "form", [(), ("--compact",), ("--json",), ("--human",), ("--envelope", "lafs"), ("--mvi", "full")]
+)
+def test_the_reference_of_any_command_costs_at_most_1200_tokens(
+    runtime: Runtime, form: tuple[str, ...]
+) -> None:
     costs = {}
     for path in _table.COMMANDS:
-        told = run_here(runtime, ("reference", "--command", path, "--compact")).out.decode()
-        costs[path] = max(estimate_tokens(told) or 0, estimate_tokens(json.loads(told)["data"]) or 0)
+        told = run_here(runtime, ("reference", "--command", path, *form)).out.decode()
+        costs[path] = estimate_tokens(told) or 0
 
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
+
+
+@pytest.mark.promise("truth.cheap-to-learn")
+def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
+    for path in _table.COMMANDS:
+        told = run_here(runtime, (*path.split(), "--help", "--json")).out.decode()
+        assert json.loads(told)["data"]["selection"]["value"] == path
+        assert (estimate_tokens(told) or 0) <= 1_200, path
+
+    indented = run_here(runtime, ("reference", "--command", "context"), {"HANDRAIL_COMPACT": "0"}).out
+    assert indented.startswith(b'{\n  "ok"')

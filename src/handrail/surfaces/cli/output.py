@@ -77,7 +77,7 @@ def output_of(
     output = Output(
         format=chosen,
         envelope=cast(Literal["cli", "lafs"], envelope),
-        is_compact="compact" in parsed.options or _compact(compact, settings),
+        is_compact="compact" in parsed.options or _compact(compact, settings, parsed),
         is_quiet="quiet" in parsed.options,
         mvi=cast(Level, parsed.options.get("mvi", "standard")),
         is_selected="field" in parsed.options or "fields" in parsed.options,
@@ -230,11 +230,19 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _compact(variable: str, settings: Settings | None) -> bool:
+def _compact(variable: str, settings: Settings | None, parsed: Parsed) -> bool:
     """The environment decides where it says something; `0` also against the settings."""
     if variable:
         return _SWITCH.get(variable, False)
-    return settings is not None and settings.is_compact
+    return (settings is not None and settings.is_compact) or _is_about_one_command(parsed)
+
+
+def _is_about_one_command(parsed: Parsed) -> bool:
+    """What an agent reads before its first call is cheap by default: there the indent would be dear."""
+    if parsed.command is None:
+        return False
+    is_slice = any(param["name"] == "command" for param, _ in parsed.values)
+    return "help" in parsed.options or (parsed.command["path"] == "reference" and is_slice)
 
 
 def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default: str) -> FlagInput:
