@@ -9,7 +9,7 @@ import pytest
 from handrail.engine.history import Node
 from handrail.engine.prompts import LONGEST_VALUE_BYTES, Occasion, filled, step_text
 from handrail.engine.standing import standing_at
-from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, Part, Reference
+from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, InputSpec, Part, Reference
 from handrail.workflows.conditions import Compare, Facts
 from tests.engine.written_log import WrittenLog, step, workflow_of
 
@@ -31,13 +31,17 @@ def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
         ("{{file.path}}", "a.py"),
         ("{{file}}", '{"path":"a.py"}'),
         ("{{count}} {{ok}} {{list}}", "3 true [1,2]"),
-        ("{{unknown}} {{file.size}} {{name.x}}", "{{unknown}} {{file.size}} {{name.x}}"),
+        ("{{unknown}} {{file.size}}", "(not given: unknown) (not given: file.size)"),
+        ("`{{unknown}}` ```\n{{other.x}}\n```", "`{{unknown}}` ```\n{{other.x}}\n```"),
+        ("`{{asked}}` {{asked}} `{{name}}`", "`(not given: asked)` (not given: asked) `Ada`"),
         ("{name} {{}} {{ 1x }} {{name", "{name} {{}} {{ 1x }} {{name"),
         ("{{tricky}}", "{{name}}"),
-        ("{{huge}}", "{{huge}}"),
+        ("{{huge}}", "(too long to show: huge)"),
     ],
 )
-def test_known_names_are_filled_in_once_and_the_others_stay(text: str, expected: str) -> None:
+def test_known_names_are_filled_in_once_and_of_the_others_it_is_said_that_nobody_gave_them(
+    text: str, expected: str
+) -> None:
     values = {
         "name": "Ada",
         "file": {"path": "a.py"},
@@ -48,7 +52,8 @@ def test_known_names_are_filled_in_once_and_the_others_stay(text: str, expected:
         "huge": "x" * (LONGEST_VALUE_BYTES + 1),
     }
 
-    assert filled(text, Facts(values=values)) == expected
+    workflow = flow(step("a"), inputs={"asked": InputSpec(), "unknown": InputSpec(implicit=True)})
+    assert filled(workflow, text, Facts(values=values)) == expected
 
 
 def test_fragments_are_added_where_their_condition_holds() -> None:

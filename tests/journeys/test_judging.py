@@ -409,6 +409,31 @@ def test_a_prompt_inside_two_decided_loops_calls_for_the_loop_id(runtime: Runtim
     assert sent(runtime, at_out["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
+@pytest.mark.promise("truth.prompts.not-given")
+def test_an_optional_value_that_nobody_gave_is_told_as_such_wherever_a_prompt_mentions_it(
+    runtime: Runtime,
+) -> None:
+    mentioned = {"guidance": ["Mind {{t}}."], "output": {"hints": ["About {{t}}."]}}
+    first = begun(
+        runtime,
+        step("a", prompt="Look at {{t}}.", **mentioned),
+        choice("b", option("x"), option("y"), prompt="For {{t}}?"),
+        inputs={"t": {"type": "string"}},
+    )
+
+    second = tool_call(
+        runtime, "continue_workflow", ackToken=first["ackToken"], output={"notesMarkdown": "x"}
+    )
+    again = tool_call(runtime, "continue_workflow", ackToken=first["ackToken"], output={"notesMarkdown": "x"})
+    reread_first = tool_call(runtime, "continue_workflow", stateToken=first["stateToken"])
+
+    prompt = first["pending"]["prompt"]
+    assert [f"{words} (not given: t)." in prompt for words in ("Look at", "Mind", "About")] == [True] * 3
+    assert "{{" not in first["pending"]["prompt"] + reread_first.text + second.text
+    assert "For (not given: t)?" in second.structured["pending"]["prompt"]
+    assert again.text == second.text
+
+
 @pytest.mark.promise("truth.counts.capability-cured")
 def test_a_run_that_lacks_a_capability_says_what_must_change_and_frames_the_observation(
     runtime: Runtime,

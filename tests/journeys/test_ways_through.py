@@ -288,10 +288,13 @@ def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runti
     second = advance(runtime, first)
 
     place, text = first["pending"]["prompt"].split("\n\n")
-    assert (place, text) == ("Item 1 of 2 in files (loop each).", "Read a.py (0) for Ada and {{nobody}}.")
+    assert (place, text) == (
+        "Item 1 of 2 in files (loop each).",
+        "Read a.py (0) for Ada and (not given: nobody).",
+    )
     assert second["pending"]["prompt"].split("\n\n") == [
         "Item 2 of 2 in files (loop each).",
-        "Read b.py (1) for Ada and {{nobody}}.",
+        "Read b.py (1) for Ada and (not given: nobody).",
         "This is the second one.",
     ]
 

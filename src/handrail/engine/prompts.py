@@ -1,7 +1,8 @@
 """What the agent reads at a step: fragments that apply, values filled in, functions, references. Pure.
 
-A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because
-values that are too long, one of them or all together, are left as they were written.
+A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because what is
+filled in is: a value that is too long is named instead, and where all together are, the rest stays as it
+was written.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ LONGEST_VALUE_BYTES = 4_096
 RECAP_FUNCTIONS_BYTES = 4_096
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,41 +91,58 @@ def prompt_at(
 class _Values:
     """What the facts know under a name, as a sentence shows it; each is looked up once for a text."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
+        self._inputs = workflow.inputs
+        self._text = text
         self._facts = facts
         self._known: dict[str, str | None] = {}
+        self._code: list[tuple[int, int]] | None = None
         self._room = Effort(MAX_FILLED_BYTES, "The values of one prompt are too long.", "")
 
     def shown(self, found: re.Match[str]) -> str:
-        """The value, or the placeholder where there is none, or no room for it."""
+        """The value, or that nobody gave one; the placeholder where that is meant, or no room is left."""
         name = found[1]
         if name not in self._known:
-            self._known[name] = self._text(name)
+            self._known[name] = self._value(name)
         text = self._known[name]
-        return text if text is not None and self._room.affords(len(text.encode())) else found[0]
+        if text is None:
+            if self._stands_for_itself(name, found.start()):
+                return found[0]
+            text = f"(not given: {name})"
+        return text if self._room.affords(len(text.encode())) else found[0]
 
-    def _text(self, name: str) -> str | None:
+    def _value(self, name: str) -> str | None:
         value: Any = named_value(self._facts.values, name)
         if value is MISSING:
             return None
         text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else None
+        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"(too long to show: {name})"
+
+    def _stands_for_itself(self, name: str, place: int) -> bool:
+        """In code, braces around a name that nobody declared are code: an example of some other template."""
+        declared = self._inputs.get(name.partition(".")[0])
+        if declared is not None and not declared.implicit:
+            return False
+        if self._code is None:
+            self._code = [match.span() for match in _CODE.finditer(self._text)]
+        return any(start <= place < end for start, end in self._code)
 
 
-def filled(text: str, facts: Facts) -> str:
-    """Every `{{name}}` that the facts know, dotted members too; the others stay as written."""
-    return _PLACEHOLDER.sub(_Values(facts).shown, text)
+def filled(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
+    """Every `{{name}}`, dotted members too, with its value, or with words where nobody gave one."""
+    return _PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
 
 
 def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
-            return filled("\n\n".join([prompt, *_applying(workflow, fragments, facts)]), facts)
+            text = "\n\n".join([prompt, *_applying(workflow, fragments, facts)])
+            return filled(workflow, text, facts)
         case Choice(prompt=prompt):
-            return filled(prompt, facts)
+            return filled(workflow, prompt, facts)
         case Action(operation=operation, params=params, save_as=save_as):
-            shown = filled(msgspec.json.encode(params).decode(), facts)
+            shown = filled(workflow, msgspec.json.encode(params).decode(), facts)
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case never:
@@ -226,7 +245,7 @@ def _is_first_step(history: History, node: Node) -> bool:
 
 def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts) -> list[str]:
     known = [name for name in names if name in workflow.functions]
-    return [f"{name}: {filled(workflow.functions[name], facts)}" for name in known]
+    return [f"{name}: {filled(workflow, workflow.functions[name], facts)}" for name in known]
 
 
 def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:

@@ -91,6 +91,12 @@ PROMISES: tuple[Promise, ...] = (
         "A prompt calls the loop id optional only where leaving it out is accepted.",
     ),
     Promise(
+        "truth.prompts.not-given",
+        "truth, R6, R31",
+        "A prompt says of a value that nobody gave that it was not given, wherever it stands; no raw "
+        "placeholder is shown, but in code that is about something else.",
+    ),
+    Promise(
         "truth.context.merged-limit",
         "execution, Context",
         "The context of a branch is bounded, whatever its single calls bring.",
