@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.estimate import estimate_tokens
 from handrail.host.workflow_sources.settings import project_settings
 from handrail.ports import WorkflowFile
 from handrail.runtime.runtime import Runtime
@@ -389,3 +390,64 @@ def test_directories_that_cannot_be_looked_into_are_listed(tmp_path: Path, value
 
     assert [one.source_kind for one in found.troubles] == ["project"]
     assert "workflowDirectories" in found.troubles[0].source_ref
+
+
+TEXT = {"type": "string"}
+
+
+def closed(**members: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": list(members)}
+
+
+@pytest.mark.promise("truth.frames.inner-names")
+@pytest.mark.parametrize(
+    ("member", "example", "expected"),
+    [
+        (closed(path=TEXT, line={"type": "integer"}), {}, {"path": "…", "line": "…"}),
+        ({"$ref": "#/$defs/place"}, {}, {"path": "…"}),
+        ({"type": "array", "items": closed(claim=TEXT)}, {"row": []}, [{"claim": "…"}]),
+        ({"type": "array", "items": closed(claim=TEXT)}, {"row": [{"claim": "It is."}]}, ["…"]),
+        (
+            {
+                "type": "array",
+                "items": closed(claim=TEXT, proof={"type": "array", "items": closed(ref=TEXT)}),
+            },
+            {"row": [{"claim": "It is.", "proof": []}]},
+            [{"claim": "…", "proof": [{"ref": "…"}]}],
+        ),
+        (closed(**{"m" * 53 + str(at): TEXT for at in range(3)}), {}, {"m" * 53 + "0": "…", "…": "…"}),
+    ],
+)
+def test_the_members_of_members_are_named_before_their_lack_can_block(
+    runtime: Runtime, member: dict[str, Any], example: dict[str, Any], expected: Any
+) -> None:
+    given = contract(member, **({"example": example} if example else {}))
+    given["schema"]["$defs"] = {"place": closed(path=TEXT)}
+    put(runtime, given)
+
+    first = tool_call(runtime, "start_workflow", workflowId=give(runtime, step("a", **ASKED)))
+    blocked = tool_call(
+        runtime,
+        "continue_workflow",
+        ackToken=first.structured["ackToken"],
+        output={"notesMarkdown": "x", "artifacts": [{"kind": "project.table", "row": "?"}]},
+    )
+
+    for reply in (first, blocked):
+        (frame,) = reply.structured["nextCall"]["params"]["output"]["artifacts"]
+        assert frame == {"kind": "project.table", "row": expected}
+        assert json.dumps(frame, ensure_ascii=False, separators=(",", ":")) in reply.text
+
+
+@pytest.mark.promise("truth.frames.inner-names")
+def test_the_names_of_members_keep_within_the_cost_of_a_frame(runtime: Runtime) -> None:
+    put(runtime, contract(closed(**{f"member{number}": TEXT for number in range(16)})))
+    workflow_id = give(runtime, step("plain"), step("a", **ASKED))
+    first = tool_call(runtime, "start_workflow", workflowId=workflow_id).structured
+
+    second = tool_call(
+        runtime, "continue_workflow", ackToken=first["ackToken"], output={"notesMarkdown": "x"}
+    ).structured
+
+    costs = [estimate_tokens(reply["nextCall"]["params"]["output"]) or 0 for reply in (first, second)]
+    assert costs[1] - costs[0] <= 60

@@ -22,12 +22,17 @@ from handrail.engine.reported import (
 )
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Contract, Gate, Leaf, Step
 from handrail.workflows.prompt_sections import USER_SAID
+from handrail.workflows.schema_refs import resolved
 
 TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""
 MARKS = frozenset({TO_FILL_IN, USER_SAID, ANY_LEVEL, ANY_RATIONALE})
 """Whatever stands in our own frames and examples for words that only the agent or the user can give."""
 DEEPEST = 6
+INNER_BYTES = 100
+"""That the members of members take in a frame: about 40 tokens by the estimator; a mark stands for those beyond."""
+_BESIDE_A_NAME = 7
+_INNER_LEVELS = 3
 
 
 def frame_of(
@@ -128,7 +133,7 @@ def _artifacts(
 ) -> Iterator[dict[str, Any]]:
     contract = workflow.contracts.get(step.contract)
     if contract is not None:
-        yield _frame(contract.artifact_kind, contract.schema, _known(contract.artifact_kind, step, loop_id))
+        yield _frame(contract, _known(contract.artifact_kind, step, loop_id))
     for gate in step.gates:
         yield _assessment(gate)
     needed = step.user_only
@@ -145,26 +150,85 @@ def _known(kind: str, step: Step, loop_id: str) -> dict[str, Any]:
     return {}
 
 
-def _frame(kind: str, schema: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def _frame(contract: Contract, known: dict[str, Any]) -> dict[str, Any]:
+    schema = contract.schema
     properties = schema.get("properties", {})
-    required = [name for name in schema.get("required", ()) if name != "kind"]
-    marks = {name: _mark(properties.get(name, {})) for name in required}
-    return {"kind": kind} | known | {name: mark for name, mark in marks.items() if name not in known}
+    required = [name for name in schema.get("required", ()) if name != "kind" and name not in known]
+    marks = _Marks(schema)
+    return (
+        {"kind": contract.artifact_kind}
+        | known
+        | {name: marks.of(properties.get(name, {}), contract.example.get(name), 0) for name in required}
+    )
 
 
-def _mark(schema: Any) -> Any:
-    """A mark of the shape that belongs there; a value that can only be one is that value."""
-    if not isinstance(schema, dict):
-        return TO_FILL_IN
-    if "const" in schema:
-        return schema["const"]
-    match schema.get("type"):
-        case "array":
-            return [TO_FILL_IN]
-        case "object":
-            return {TO_FILL_IN: TO_FILL_IN}
-        case _:
+class _Marks:
+    """Marks of the shape that belongs somewhere; a value that can only be one is that value.
+
+    Members of an object are named, as far as there is room. Of the rows of a list they are named where the
+    example beside the frame does not show them, as in a list that it leaves empty: else an agent would learn
+    of them by failing.
+    """
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._left = INNER_BYTES
+
+    def of(self, schema: Any, shown: Any, level: int) -> Any:
+        schema = resolved(schema, self._root)
+        if not isinstance(schema, dict):
             return TO_FILL_IN
+        if "const" in schema:
+            return schema["const"]
+        match schema.get("type"):
+            case "array":
+                items, row = schema.get("items"), _first(shown)
+                if _shows_all(items, row, self._root, _INNER_LEVELS - level):
+                    return [TO_FILL_IN]
+                return [self._inner(items, row, level) or TO_FILL_IN]
+            case "object":
+                return self._inner(schema, shown, level) or {TO_FILL_IN: TO_FILL_IN}
+            case _:
+                return TO_FILL_IN
+
+    def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
+        """An object with its required names, as far as there is room; None where none is named."""
+        schema = resolved(schema, self._root)
+        names = list(schema.get("required", ())) if isinstance(schema, dict) else []
+        fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
+        if not fitting:
+            return None
+        properties = schema.get("properties", {})
+        held = shown if isinstance(shown, dict) else {}
+        named = {name: self.of(properties.get(name, {}), held.get(name), level + 1) for name in fitting}
+        return named if len(fitting) == len(names) else named | {TO_FILL_IN: TO_FILL_IN}
+
+    def _afforded(self, names: list[str]) -> Iterator[str]:
+        for name in names:
+            cost = len(name.encode()) + _BESIDE_A_NAME
+            if cost > self._left:
+                return
+            self._left -= cost
+            yield name
+
+
+def _first(shown: Any) -> Any:
+    return shown[0] if isinstance(shown, list) and shown else None
+
+
+def _shows_all(schema: Any, shown: Any, root: dict[str, Any], levels: int) -> bool:
+    """Whether an example has every required member, of its members and rows too."""
+    schema = resolved(schema, root)
+    if not isinstance(schema, dict) or levels < 0:
+        return True
+    if schema.get("type") == "array" or "items" in schema:
+        return _shows_all(schema.get("items"), _first(shown), root, levels)
+    required = schema.get("required", ())
+    held = shown if isinstance(shown, dict) else {}
+    properties = schema.get("properties", {})
+    return all(
+        name in held and _shows_all(properties.get(name), held[name], root, levels - 1) for name in required
+    )
 
 
 def _assessment(gate: Gate) -> dict[str, Any]:

@@ -27,14 +27,13 @@ from handrail.workflows.limits import (
 )
 from handrail.workflows.patterns import pattern_trouble
 from handrail.workflows.schema_documents import sample_of, spoiled
+from handrail.workflows.schema_refs import Schema, resolved
 from handrail.workflows.schema_subset import (
-    Schema,
     Trouble,
     inner_schemas,
     member,
     misspelt_word,
     outside_subset,
-    resolved,
 )
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.pattern_samples import sample_text
-from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
+from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolved
 
 _UNKNOWN_MEMBER = "unexpectedMember"
 _NOT_BLANK = r"\S"

@@ -6,7 +6,6 @@ Small enough to check whether anything can satisfy a schema and to make up docum
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import msgspec
 
@@ -14,8 +13,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import only_near, same_word
 from handrail.contract.wording import quoted
 from handrail.workflows.edits import NO_EDIT, Edit, renamed, replaced
-
-Schema: TypeAlias = dict[str, Any]
+from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, definitions_in
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 CHECKS = frozenset(
@@ -48,8 +46,6 @@ KEYWORDS = (
 )
 """Of JSON Schema as a whole."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-MAX_DEPTH = 16
-_DEFS = "#/$defs/"
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,20 +78,6 @@ def outside_subset(schema: Json) -> Iterator[Trouble]:
         yield from _circles(schema)
 
 
-def resolved(schema: Json, root: Schema) -> Json:
-    """The schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
-    for _ in range(MAX_DEPTH):
-        if not isinstance(schema, dict) or "$ref" not in schema:
-            return schema
-        schema = _definitions(root).get(str(schema["$ref"]).removeprefix(_DEFS), {})
-    return {}
-
-
-def _definitions(root: Schema) -> Schema:
-    found = root.get("$defs")
-    return found if isinstance(found, dict) else {}
-
-
 def _root_keys(schema: Schema) -> Iterator[Trouble]:
     if schema.get("$schema", DIALECT) != DIALECT:
         yield Trouble(
@@ -103,7 +85,7 @@ def _root_keys(schema: Schema) -> Iterator[Trouble]:
             message=f"The dialect {quoted(str(schema['$schema']))} is not known.",
             fix=f"Remove $schema or write {DIALECT}.",
         )
-    for name, inner in _definitions(schema).items():
+    for name, inner in definitions_in(schema).items():
         yield from _outside(inner, member("/$defs", name), 1)
 
 
@@ -221,14 +203,15 @@ def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
 
 
 def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
-    if not str(schema["$ref"]).startswith(_DEFS):
+    if not str(schema["$ref"]).startswith(DEFINITIONS):
         older = str(schema["$ref"]).removeprefix("#/definitions/")
         is_older = older != schema["$ref"]
+        shown = older if is_older else " with its name"
         yield Trouble(
             pointer=pointer + "/$ref",
             message=f"The reference {quoted(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
-            fix=f"Put the schema under $defs and write {_DEFS}{older if is_older else ' with its name'}.",
-            edit=replaced(pointer + "/$ref", _DEFS + older) if is_older else NO_EDIT,
+            fix=f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
+            edit=replaced(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
         )
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
         yield Trouble(
@@ -246,7 +229,7 @@ def _why_not(reference: str) -> str:
 
 def _circles(schema: Schema) -> Iterator[Trouble]:
     """Definitions that are unknown or contain themselves: nobody can fill those in."""
-    definitions = _definitions(schema)
+    definitions = definitions_in(schema)
     named = {
         name: list(_names_in(inner, member("/$defs", name), MAX_DEPTH)) for name, inner in definitions.items()
     }
@@ -259,7 +242,7 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
             pointer=place,
             message=f"There is no definition {quoted(name)}.",
             fix=f"Did you mean {near}?" if near else "Add it under $defs.",
-            edit=replaced(place, _DEFS + sure) if sure else NO_EDIT,
+            edit=replaced(place, DEFINITIONS + sure) if sure else NO_EDIT,
         )
     for name in sorted(uses):
         reached: set[str] = set()
@@ -281,8 +264,8 @@ def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str
     if not isinstance(schema, dict) or depth < 0:
         return
     if "$ref" in schema:
-        if str(schema["$ref"]).startswith(_DEFS):
-            yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(_DEFS)
+        if str(schema["$ref"]).startswith(DEFINITIONS):
+            yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(DEFINITIONS)
         return
     for place, inner in inner_schemas(schema):
         yield from _names_in(inner, pointer + place, depth - 1)

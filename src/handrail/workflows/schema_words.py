@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from handrail.contract.outcome import Json
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
-from handrail.workflows.schema_subset import MAX_DEPTH, Schema, resolved
+from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolved
 
 
 def field_lines(schema: Schema) -> list[str]:

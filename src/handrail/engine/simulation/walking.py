@@ -148,7 +148,7 @@ class Walks:
         leaf = self._leaf(state)
         text = step_text(self._workflow, leaf, inside_loops(self._workflow, state, facts))
         self._effort.affords(1 + len(text) // 512)
-        if len(text) >= len(self.texts.get(leaf.id, "")):
+        if len(text.encode()) >= len(self.texts.get(leaf.id, "").encode()):
             self.texts[leaf.id] = text
         gone_on = False
         for report in self._reports(leaf, state, facts):

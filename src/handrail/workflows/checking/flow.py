@@ -40,7 +40,7 @@ from handrail.workflows.edits import NO_EDIT, replaced
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
-from handrail.workflows.schema_subset import resolved
+from handrail.workflows.schema_refs import resolved
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})

@@ -91,6 +91,12 @@ PROMISES: tuple[Promise, ...] = (
         "A prompt calls the loop id optional only where leaving it out is accepted.",
     ),
     Promise(
+        "truth.frames.inner-names",
+        "truth, R9, R16",
+        "The required members of an artifact's members are named before their lack can block: in the "
+        "example or in the frame of the next call, within the cost of a frame.",
+    ),
+    Promise(
         "truth.prompts.not-given",
         "truth, R6, R31",
         "A prompt says of a value that nobody gave that it was not given, wherever it stands; no raw "
