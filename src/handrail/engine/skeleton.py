@@ -30,7 +30,7 @@ MARKS = frozenset({TO_FILL_IN, USER_SAID, ANY_LEVEL, ANY_RATIONALE})
 """Whatever stands in our own frames and examples for words that only the agent or the user can give."""
 DEEPEST = 6
 INNER_BYTES = 100
-"""That the members of members take in a frame: about 40 tokens by the estimator; a mark stands for those beyond."""
+"""That the members of members take in a frame, about 40 tokens; a mark stands for those beyond."""
 _BESIDE_A_NAME = 7
 _INNER_LEVELS = 3
 
