@@ -72,7 +72,8 @@ def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> lis
     started = [(one["code"], one["pointer"]) for one in failure.details["problems"]]
     [item] = report["items"]
     validated = [(one["code"], one["pointer"]) for one in item["problems"] if one["severity"] == "error"]
-    [row] = [row for row in rows if row["id"] == f"{workflow_id}.json"]
+    # A file that cannot be read has only its name; one that cannot be used has its id.
+    [row] = [row for row in rows if row["id"] in (f"{workflow_id}.json", workflow_id)]
     assert started == validated == [(one["code"], one["pointer"]) for one in row["problems"]]
     return started
 

@@ -197,15 +197,19 @@ def test_an_empty_file_is_refused_by_name(runtime: Runtime, operation: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "severity", "is_ok"),
-    [("id: project.x\n", "error", False), (workflow(), "warning", True)],
+    ("name", "fix"),
+    [
+        ("a/x.yaml", 'Write the same as JSON into "x.json", and remove this file.'),
+        ("a/x.JSON", 'Rename it to "x.json".'),
+        ("x.jsonc", 'Rename it to "x.json", and take out comments and trailing commas.'),
+    ],
 )
-def test_a_name_of_yaml_is_told_whatever_the_file_holds(
-    runtime: Runtime, content: str, severity: str, is_ok: bool
+@pytest.mark.parametrize("content", ["id: project.x\n", workflow()])
+def test_a_name_that_nobody_looks_for_is_told_whatever_the_file_holds(
+    runtime: Runtime, name: str, fix: str, content: str
 ) -> None:
-    report = answered(runtime, "workflow.validate", documents=[text(content, "a/x.yaml")], reportOnly=True)
+    report = answered(runtime, "workflow.validate", documents=[text(content, name)], reportOnly=True)
 
     (item,) = report["items"]
     (told,) = [problem for problem in item["problems"] if problem["code"] == "bad_source"]
-    assert (told["severity"], told["fix"]) == (severity, "Write it as JSON into x.json.")
-    assert item["ok"] is is_ok
+    assert (told["severity"], told["fix"], item["ok"]) == ("error", fix, False)

@@ -32,7 +32,7 @@ from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.project_contracts import ReadContract, read_checked_contract
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.edits import replaced
-from handrail.workflows.file_kinds import file_kind
+from handrail.workflows.file_kinds import kind_if_renamed, misnaming
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
@@ -117,7 +117,7 @@ def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[E
     contracts = {
         document: _with_name(catalog, document, read_checked_contract(_content(document), document.source))
         for document in documents
-        if file_kind(document.source) == "contract"
+        if kind_if_renamed(document.source) == "contract"
     }
     entries = {document: _entry(catalog, document) for document in documents if document not in contracts}
     beside = _with_beside(catalog, contracts, tuple(entries.values()))
@@ -148,7 +148,11 @@ def _with_beside(
     catalog: Catalog, contracts: dict[WorkflowText, ReadContract], entries: tuple[CatalogEntry, ...]
 ) -> Catalog:
     """The library with the files that are brought: what stands together is judged together."""
-    sound = {read.id: read.contract for read in contracts.values() if read.contract is not None}
+    sound = {
+        read.id: read.contract
+        for document, read in contracts.items()
+        if read.contract is not None and misnaming(document.source) is None
+    }
     broken = [
         BrokenContract(
             id=read.id,
@@ -186,10 +190,10 @@ def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
         source_ref=document.source,
         content=content,
         problems=(
-            *_ending_advice(name, source),
+            *_ending_advice(name),
             *(() if source is None else _name_advice(catalog, content, name, source)),
         ),
-        is_usable=source is not None,
+        is_usable=source is not None and misnaming(name) is None,
     )
 
 
@@ -259,16 +263,10 @@ def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...
     return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
 
 
-def _ending_advice(name: str, source: SourceWorkflow | None) -> Iterable[Problem]:
-    """JSON is YAML too, so a file can be right in everything but its name."""
-    if name.endswith((".yaml", ".yml")):
-        yield Problem(
-            code="bad_source",
-            message="Workflow files are JSON, and are found only under a name that ends in .json.",
-            pointer="",
-            fix=f"Write it as JSON into {name.rsplit('.', 1)[0]}.json.",
-            severity="error" if source is None else "warning",
-        )
+def _ending_advice(name: str) -> Iterable[Problem]:
+    """A file can be right in everything but its name, and then no list shows it."""
+    if (told := misnaming(name)) is not None:
+        yield Problem(code="bad_source", message=told[0], pointer="", fix=told[1])
 
 
 def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWorkflow) -> Iterable[Problem]:
@@ -309,7 +307,10 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
 
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
-    return Examined(target=document.source, workflow_id=read.id, problems=read.problems)
+    name = document.source.replace("\\", "/").rpartition("/")[2]
+    return Examined(
+        target=document.source, workflow_id=read.id, problems=(*_ending_advice(name), *read.problems)
+    )
 
 
 def _content(document: WorkflowText) -> bytes:

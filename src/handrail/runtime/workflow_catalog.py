@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import UNSET, UnsetType
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.runtime.registry import OPERATION_NAMES
+from handrail.runtime.registry import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
 from handrail.workflows.checking.flow import FlowFacts, check_flow
@@ -115,7 +115,10 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
     """What compiles is also held against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     given = FlowFacts(
-        pointers=compilation.pointers, operations=frozenset(OPERATION_NAMES), is_foreign=is_foreign
+        pointers=compilation.pointers,
+        operations=frozenset(OPERATION_NAMES),
+        parameters=_parameters_of,
+        is_foreign=is_foreign,
     )
     found = check_flow(source, compilation.pinned.workflow, given)
     is_sound = all(problem.severity != "error" for problem in found)
@@ -124,6 +127,11 @@ def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: 
         pinned=compilation.pinned if is_sound else None,
         problems=(*compilation.problems, *found),
     )
+
+
+def _parameters_of(name: str) -> frozenset[str]:
+    """What an operation takes. Its module is loaded for this, so only where an action has parameters."""
+    return frozenset(field.encode_name for field in fields(operation(name).input))
 
 
 def errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:

@@ -49,7 +49,7 @@ def opposite(condition: dict[str, Any]) -> dict[str, Any]:
 def dead(condition: dict[str, Any], **more: Any) -> bool:
     """Whether the linter says that no run reaches a step with this condition."""
     used = "Look at " + " ".join("{{" + name + "}}" for name in INPUTS) + "."
-    problems = linted(step("a", when=condition), step("b", used), inputs=INPUTS, **more)
+    problems = linted(step("first"), step("a", when=condition), step("b", used), inputs=INPUTS, **more)
     assert {code for _, code, _ in seen(problems)} <= {"unreachable_step"}, problems
     return bool(problems)
 

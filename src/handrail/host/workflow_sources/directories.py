@@ -9,11 +9,10 @@ from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import make_readable, quoted
 from handrail.host.plain_files import leads_out, opened_plainly, why_unreadable
 from handrail.ports import WorkflowFile
-from handrail.workflows.file_kinds import file_kind, is_looked_into
+from handrail.workflows.file_kinds import file_kind, is_looked_into, kind_if_renamed, misnaming
 from handrail.workflows.limits import MAX_SOURCE_BYTES
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
-_YAML = (".yaml", ".yml")
 
 MOST_FILES = 5_000
 """Per directory, with what is below it; more is a mistake in the path, not a library."""
@@ -43,7 +42,6 @@ def files_in(
             os.path.join(directory, name), source_kind, make_readable(prefix + name), holds, root or directory
         )
         for name in names[:MOST_FILES]
-        if holds == "workflow" or not name.endswith(_YAML)
     ]
     if len(names) > MOST_FILES:
         found.append(_too_many(source_kind, shown_as, len(names)))
@@ -62,7 +60,7 @@ def _names_below(directory: str) -> list[str]:
             continue
         for name, is_folder in seen:
             path = f"{folder}/{name}" if folder else name
-            if not is_folder or name.endswith((".json", *_YAML)):
+            if not is_folder or file_kind(name):
                 found += [path] if file_kind(path) else []
             elif is_looked_into(name) and len(folders) < MOST_FOLDERS:
                 folders.append(path)
@@ -83,7 +81,7 @@ def led_out(source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow"
 
 
 def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str) -> WorkflowFile:
-    held: _Holds = "contract" if file_kind(path) == "contract" else holds
+    held: _Holds = "contract" if kind_if_renamed(path) == "contract" else holds
 
     def unusable(trouble: str, remedy: str) -> WorkflowFile:
         return WorkflowFile(
@@ -97,12 +95,8 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, r
 
     if os.path.islink(path) and leads_out(path, root):
         return led_out(source_kind, source_ref, held)
-    if path.endswith(_YAML):
-        name = os.path.splitext(os.path.basename(source_ref))[0]
-        return unusable(
-            f"{quoted(source_ref)} is YAML; workflow files are JSON.",
-            f"Write the same as JSON into {quoted(name + '.json')}, and remove this file.",
-        )
+    if (told := misnaming(source_ref)) is not None:
+        return unusable(*told)
     content = content_of(path)
     why = "" if content else why_unreadable(path)
     if why:

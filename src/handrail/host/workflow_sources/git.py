@@ -13,6 +13,7 @@ from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, trouble
 from handrail.ports import WorkflowFile
+from handrail.workflows.file_kinds import file_kind, misnaming
 from handrail.workflows.limits import MAX_SOURCE_BYTES
 
 SECONDS = 20
@@ -40,10 +41,13 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
         return [trouble("git", shown, message, "Correct directory in config.json.")]
     names = _listed(listing)
     contents = _contents(git, [digest for _, digest in names])
-    return [
-        WorkflowFile(source_kind="git", source_ref=f"{shown}/{name}", content=content)
-        for (name, _), content in zip(names, contents, strict=True)
-    ]
+    return [_found(f"{shown}/{name}", content) for (name, _), content in zip(names, contents, strict=True)]
+
+
+def _found(source_ref: str, content: bytes) -> WorkflowFile:
+    if (told := misnaming(source_ref)) is not None:
+        return trouble("git", source_ref, *told)
+    return WorkflowFile(source_kind="git", source_ref=source_ref, content=content)
 
 
 def _contents(git: Git, digests: list[str]) -> list[bytes]:
@@ -66,12 +70,12 @@ def _repository(source: GitSource, home: str) -> str:
 
 
 def _listed(listing: bytes) -> list[tuple[str, str]]:
-    """Name and object of each plain JSON file; links and folders are left alone."""
+    """Name and object of each plain file that is or is meant as JSON; links and folders are left alone."""
     found = []
     for row in listing.split(b"\0"):
         facts, _, name = row.decode("utf-8", "replace").partition("\t")
         mode, _, rest = facts.partition(" ")
-        if mode in _PLAIN_FILES and name.endswith(".json"):
+        if mode in _PLAIN_FILES and file_kind(name):
             found.append((name, rest.partition(" ")[2]))
     return sorted(found)[:MOST_FILES]
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias, assert_never
+
 from msgspec import UNSET
 
 from handrail.contract.wording import quoted
 from handrail.workflows.checking.usage import leaves
-from handrail.workflows.compiled import Choice, CompiledWorkflow, InputSpec, Leaf, Loop, Step
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    ForEach,
+    InputSpec,
+    Leaf,
+    Loop,
+    Part,
+    Step,
+    While,
+)
 from handrail.workflows.compiling.assemble import prompt_bytes
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.conditions import comparisons
+from handrail.workflows.conditions import ConditionId, LoopControl, comparisons
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.own_values import loop_variables
@@ -40,27 +54,66 @@ def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Tr
 
 
 def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
-    """Nothing before the first step asks for a value: what its own conditions read must come at the start."""
-    parts, variables = workflow.steps, frozenset({""})
-    while parts and isinstance(parts[0], Loop):
-        variables |= loop_variables(parts[0])
-        parts = parts[0].body
-    first = parts[0] if parts else None
-    if not isinstance(first, Step):
-        return
-    pointer = pointers.get(first.id, "")
-    asked = first.require_confirmation
-    read = [("requireConfirmation", asked)] if isinstance(asked, str) else []
-    read += [(f"promptFragments/{place}/when", held.when) for place, held in enumerate(first.fragments)]
-    for where, condition_id in read:
-        named = comparisons(workflow.conditions[condition_id]) if condition_id else ()
-        names = {atom.input.partition(".")[0] for atom in named} - variables
-        for name in sorted(names):
+    """Nothing before the first step asks for a value: what is read until then must come at the start."""
+    told: set[str] = set()
+    for where, condition_id, variables in _read_at_first(workflow, pointers, workflow.steps, frozenset()):
+        read = list(comparisons(workflow.conditions[condition_id]))
+        # Whoever asks whether a value is there knows that it may be missing.
+        asked = {one.input for one in read if one.op == "exists"}
+        names = {one.input.partition(".")[0] for one in read if one.input not in asked}
+        for name in sorted(names - variables - {""}):
             spec = workflow.inputs.get(name, InputSpec())
-            if not spec.required and spec.default is UNSET:
-                message = f"{shown(name)} is read at the first step, and no step before it asks for it."
+            if not spec.required and spec.default is UNSET and name not in told:
+                told.add(name)
+                message = f"{shown(name)} is read before any step asks for it; a start need not send it."
                 fix = "Make the input required, give it a default, or read it in a later step."
-                trail.report("read_too_early", f"{pointer}/{where}", message, fix, "warning")
+                trail.report("read_too_early", where, message, fix, "warning")
+
+
+_Read: TypeAlias = tuple[str, ConditionId, frozenset[str]]
+"""Where a condition stands, its id, and the variables of the loops around it."""
+
+
+def _read_at_first(
+    workflow: CompiledWorkflow, pointers: dict[str, str], parts: tuple[Part, ...], variables: frozenset[str]
+) -> Iterator[_Read]:
+    """Conditions that are looked at before an agent can have been asked for anything."""
+    for part in parts:
+        pointer = pointers.get(part.id, "")
+        if part.when:
+            yield f"{pointer}/when", part.when, variables
+        match part:
+            case Loop(repeat=repeat, body=body):
+                if isinstance(repeat, While) and not isinstance(
+                    workflow.conditions[repeat.condition], LoopControl
+                ):
+                    yield f"{pointer}/while", repeat.condition, variables
+                yield from _read_at_first(workflow, pointers, body, variables | loop_variables(part))
+            case Step(require_confirmation=asked, fragments=fragments):
+                if isinstance(asked, str):
+                    yield f"{pointer}/requireConfirmation", asked, variables
+                for place, fragment in enumerate(fragments):
+                    if fragment.when:
+                        yield f"{pointer}/promptFragments/{place}/when", fragment.when, variables
+            case Choice() | Action():
+                pass
+            case never:
+                assert_never(never)
+        if not part.when and _runs_once(workflow, part):
+            return
+
+
+def _runs_once(workflow: CompiledWorkflow, part: Part) -> bool:
+    """Whether a part without a condition is certain to show a step."""
+    match part:
+        case Loop(repeat=While(condition=name)):
+            return isinstance(workflow.conditions[name], LoopControl)
+        case Loop(repeat=ForEach()):
+            return False
+        case Loop() | Step() | Choice() | Action():
+            return True
+        case never:
+            assert_never(never)
 
 
 def check_capabilities(source: SourceWorkflow, trail: Trail) -> None:

@@ -5,11 +5,18 @@ In a native file each is an error. A file from elsewhere runs as it is, and its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, assert_never
 
 import msgspec
 
+from handrail.workflows.checking.pattern_forms import (
+    delimited_in,
+    never_matches,
+    plain_form_of,
+    slashes_count,
+)
+from handrail.workflows.checking.rendered_texts import check_rendered
 from handrail.workflows.checking.value_checks import check_comparison
 from handrail.workflows.checking.weak_validation import impossible_rules
 from handrail.workflows.compiled import (
@@ -36,11 +43,11 @@ from handrail.workflows.conditions import (
     holds,
 )
 from handrail.workflows.contract_check import violations
-from handrail.workflows.edits import NO_EDIT, replaced
+from handrail.workflows.edits import NO_EDIT, renamed, replaced
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
-from handrail.workflows.schema_refs import resolved
+from handrail.workflows.schema_refs import Schema, resolved
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
@@ -54,6 +61,8 @@ class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Id of a part to its place in the file."""
     operations: frozenset[str] = frozenset()
     """What an action may name; nothing is checked where none is known."""
+    parameters: Callable[[str], frozenset[str]] | None = None
+    """What one of the operations takes."""
     is_foreign: bool = False
 
 
@@ -61,6 +70,8 @@ def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFa
     """Everything that would only show in a run."""
     walk = _Flow(source, workflow, given)
     walk.parts(workflow.steps, frozenset(), frozenset())
+    if not given.is_foreign:  # there a run asks for whatever a text names
+        check_rendered(walk.found, workflow, given.pointers)
     # An edit speaks about the file as the grammar knows it; a translation is another document.
     edited = [one for one in walk.found.problems if one.edit]
     if given.is_foreign and edited:
@@ -114,6 +125,11 @@ class _Flow:
                 fix = "Keep one of the two, with the followups of both."
                 self.found.report("impassable_gate", f"{pointer}/gates/{place}", message, fix)
             asked.add(gate.assessment_id)
+        contract = self._workflow.contracts.get(step.contract)
+        for _, pattern in delimited_in(contract.schema) if contract is not None else ():
+            message = f"{step.contract}: {slashes_count(pattern)}"
+            tell = self.found.report if never_matches(pattern) else self.found.warn
+            tell("bad_pattern", f"{pointer}/output/contractRef", message, plain_form_of(pattern))
         for reason in impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
@@ -143,6 +159,8 @@ class _Flow:
 
     def _action(self, action: Action, pointer: str) -> None:
         known = self._given.operations
+        if action.operation in known:
+            self._parameters(action, pointer)
         if not known or action.operation in known:
             return
         near, sure = meant(action.operation, known), surely_meant(action.operation, known)
@@ -150,6 +168,18 @@ class _Flow:
         place = f"{pointer}/operation"
         message = f"There is no operation {shown(action.operation)}."
         self.found.report("unknown_id", place, message, fix, replaced(place, sure) if sure else NO_EDIT)
+
+    def _parameters(self, action: Action, pointer: str) -> None:
+        """An operation refuses a call with a parameter that it does not know."""
+        if not action.params or self._given.parameters is None:
+            return
+        known = self._given.parameters(action.operation)
+        for name in sorted(set(action.params) - known):
+            place, free = child(f"{pointer}/params", name), known - set(action.params)
+            near, sure = meant(name, free), surely_meant(name, free)
+            fix = f"Did you mean {near}?" if near else f"Use {_listed(known)}."
+            message = f"{action.operation} does not take {shown(name)}."
+            self.found.report("bad_argument", place, message, fix, renamed(place, sure) if sure else NO_EDIT)
 
     def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
         body = frozenset(kind for part in loop.body for kind in self._delivered(part))
@@ -223,11 +253,14 @@ class _Flow:
         before = ""
         for part in compare.field.split(".") if compare.field and root is not None else ():
             schema = resolved(schema, root or {})
+            kinds = _kinds(schema)
+            if kinds and "object" not in kinds:
+                self._no_members(compare, pointer, before.removesuffix("."), kinds)
+                return
             if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict):
                 return
             if part not in schema["properties"]:
-                if schema.get("additionalProperties") is False:
-                    self._no_field(compare, pointer, part, before, list(schema["properties"]))
+                self._no_field(compare, pointer, part, before, schema)
                 return
             schema = schema["properties"][part]
             before = f"{before}{part}."
@@ -235,13 +268,35 @@ class _Flow:
         if spec:
             check_comparison(self.found, spec, msgspec.to_builtins(compare), pointer)
 
-    def _no_field(self, compare: Compare, pointer: str, part: str, before: str, known: list[str]) -> None:
+    def _no_members(self, compare: Compare, pointer: str, held: str, kinds: list[str]) -> None:
+        """A condition reads members of objects; it reads no item of a list."""
+        is_list = "array" in kinds
+        message = (
+            f"{held} of {compare.artifact} is {'a list' if is_list else ' or '.join(kinds)}, without members."
+        )
+        fix = f"Compare {held} itself" + (
+            ", or let the contract hold what the condition needs as a member of its own." if is_list else "."
+        )
+        self.found.report("undeclared_name", f"{pointer}/field", message, fix)
+
+    def _no_field(self, compare: Compare, pointer: str, part: str, before: str, schema: Schema) -> None:
+        """An open schema lets an artifact have more members than it names, so that one may be there."""
+        known = list(schema["properties"])
         near, sure = meant(part, known), surely_meant(part, known)
         rest = compare.field[len(before) + len(part) :]
         fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
         edit = replaced(f"{pointer}/field", f"{before}{sure}{rest}") if sure else NO_EDIT
-        message = f"{compare.artifact} has no member {shown(part)}."
-        self.found.report("undeclared_name", f"{pointer}/field", message, fix, edit)
+        if schema.get("additionalProperties") is False:
+            message = f"{compare.artifact} has no member {shown(part)}."
+            self.found.report("undeclared_name", f"{pointer}/field", message, fix, edit)
+        elif part != "kind" and schema.get("additionalProperties") in (None, True):
+            message = f"The contract of {compare.artifact} names no member {shown(part)}."
+            fix = (
+                f"Did you mean {near}?"
+                if near
+                else f"Name {shown(part)} in its schema, so that agents send it."
+            )
+            self.found.warn("undeclared_name", f"{pointer}/field", message, fix)
 
 
 def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Compare]]:
@@ -281,6 +336,16 @@ def _outcomes(condition: Condition, absent: frozenset[str]) -> frozenset[bool]:
 def _joined(inner: list[frozenset[bool]], may_hold: bool, may_fail: bool) -> frozenset[bool]:
     assert inner, "a joint condition has parts"
     return frozenset(outcome for outcome, is_possible in ((True, may_hold), (False, may_fail)) if is_possible)
+
+
+def _kinds(schema: Any) -> list[str]:
+    """The types that a schema names; none where it leaves them open."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
+
+
+def _listed(names: frozenset[str]) -> str:
+    return f"one of {', '.join(sorted(names))}" if names else "none"
 
 
 def _spec_of(schema: Any) -> dict[str, Any]:

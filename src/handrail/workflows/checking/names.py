@@ -12,8 +12,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.checking.text_slots import Slot, slots_in
+from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
+from handrail.workflows.checking.set_names import SetName, check_set_names
+from handrail.workflows.checking.text_slots import UNSURE, Slot, slots_in
 from handrail.workflows.checking.value_checks import check_comparison, check_set_value
+from handrail.workflows.conditions import MISSING, named_value
 from handrail.workflows.edits import NO_EDIT, Edit, added, replaced
 from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
 
@@ -32,7 +35,7 @@ _SHOWN_AS_IT_STANDS = {
 }
 
 
-_WITHOUT_MEMBERS = ("string", "number", "integer", "boolean")
+_WITHOUT_MEMBERS = ("string", "number", "integer", "boolean", "array")
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +50,10 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def names(self) -> frozenset[str]:
         return frozenset(self.inputs) | frozenset(self.set_inside) | self.saved
+
+    def only_set(self, name: str) -> list[Json]:
+        """What a name may be, where nothing but options gives it."""
+        return [] if name in self.inputs or name in self.saved else self.set_inside.get(name, [])
 
 
 def check_names(found: Findings, document: Object, *, is_foreign: bool = False) -> None:
@@ -63,6 +70,8 @@ class _Names:
         self._given = _given(document, is_foreign=is_foreign)
         self._is_foreign = is_foreign
         self._told: set[str] = set()
+        self._read: set[str] = set()
+        self._set: list[SetName] = []
         self._missing: Object = {}
         self._indexes = frozenset(_indexes(document["steps"]))
         self._all_variables = frozenset(_all_variables(document["steps"]))
@@ -75,9 +84,22 @@ class _Names:
             self._texts(document.get(key), child("", key), anywhere)
         self._parts(document["steps"], "/steps", frozenset())
         for index, assessment in enumerate(document.get("assessments", ())):
+            self._texts(assessment["purpose"], f"/assessments/{index}/purpose", anywhere)
             self._dimensions(assessment["dimensions"], f"/assessments/{index}/dimensions")
+        for index, feature in enumerate(document.get("features", ())):
+            if isinstance(feature, dict):
+                self._texts(feature.get("config"), f"/features/{index}/config", anywhere)
         for index, reference in enumerate(document.get("references", ())):
             self._plain_texts(reference, child("/references", index), ("title", "source", "purpose"))
+        self._plain_texts(document, "", ("name", "description"))
+        for name, spec in document.get("inputs", {}).items():
+            self._plain_texts(spec, child("/inputs", name), ("description",))
+        check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
+
+    def _givers(self) -> frozenset[str]:
+        """Names that somebody relies on and something gives: what a misspelt one may have been meant as."""
+        given = self._given
+        return frozenset(name for name in given.names if name in given.inputs or name in self._read)
 
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
@@ -89,6 +111,8 @@ class _Names:
                     self._choice(part, place, variables)
                 case "action":
                     self._texts(part.get("params"), f"{place}/params", variables)
+                    if part.get("saveAs", "") not in ("", *self._given.inputs):
+                        self._set.append(SetName(pointer=f"{place}/saveAs", name=part["saveAs"]))
                 case "template_call":
                     self._texts(part.get("args"), f"{place}/args", variables)
                 case _:
@@ -108,12 +132,21 @@ class _Names:
             if isinstance(fragment.get("when"), dict):
                 self._condition(fragment["when"], f"{here}/when", variables)
         for index, gate in enumerate(part.get("gates", ())):
-            self._texts(gate.get("followups"), f"{place}/gates/{index}/followups", variables)
+            followups = gate.get("followups", {})
+            self._plain_texts(followups, f"{place}/gates/{index}/followups", tuple(followups))
         for index, rule in enumerate(part.get("validation", ())):
-            self._plain_texts(rule, f"{place}/validation/{index}", ("message",))
+            self._rule(rule, f"{place}/validation/{index}")
         asked = part.get("userOnly", {}).get("input")
         if asked is not None:
             self._name(asked, f"{place}/userOnly/input", variables, {})
+
+    def _rule(self, rule: Object, pointer: str) -> None:
+        self._plain_texts(rule, pointer, ("message",))
+        for index, inner in enumerate(rule.get("of", ())):
+            self._rule(inner, f"{pointer}/of/{index}")
+        if "pattern" in rule:
+            check_delimiters(self._found, rule["pattern"], child(pointer, "pattern"))
+        check_schema_patterns(self._found, rule.get("schema"), child(pointer, "schema"))
 
     def _choice(self, part: Object, place: str, variables: frozenset[str]) -> None:
         self._texts(part["prompt"], f"{place}/prompt", variables)
@@ -121,9 +154,13 @@ class _Names:
             here = f"{place}/options/{index}"
             self._plain_texts(option, here, ("label", "description"))
             for name, value in option.get("set", {}).items():
-                spec = self._given.inputs.get(name)
+                spec, pointer = self._given.inputs.get(name), child(f"{here}/set", name)
                 if spec is not None:
-                    check_set_value(self._found, spec, value, child(f"{here}/set", name))
+                    check_set_value(self._found, spec, value, pointer)
+                else:
+                    self._set.append(
+                        SetName(pointer=pointer, name=name, beside=frozenset(option["set"]), is_key=True)
+                    )
 
     def _dimensions(self, dimensions: dict[str, list[str]], pointer: str) -> None:
         if not dimensions:
@@ -170,12 +207,24 @@ class _Names:
             return
         self._name(path, pointer, variables, {"type": "array"})
         spec = self._given.inputs.get(path)
-        if spec is None or path in variables or spec.get("type", "any") in ("array", "any"):
+        if spec is None or path in variables:
+            self._for_each_given(path, pointer, variables)
+            return
+        if spec.get("type", "any") in ("array", "any"):
             return
         message = f"The loop goes through {shown(path)}, which is declared as {spec['type']} and is no list."
         is_plain = "default" not in spec and "enum" not in spec
         edit = replaced(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
         self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
+
+    def _for_each_given(self, path: str, pointer: str, variables: frozenset[str]) -> None:
+        """What the workflow gives itself must be a list, too, as far as that can be known."""
+        is_index = path in variables and path in self._indexes
+        values = [] if path in variables else self._given.only_set(path)
+        if is_index or (values and not any(value is None or isinstance(value, list) for value in values)):
+            what = "the number of an iteration" if is_index else "what an option sets"
+            message = f"The loop goes through {shown(path)}, which is {what} and no list."
+            self._found.report("not_a_list", pointer, message, "Name an array input here.")
 
     def _condition(self, condition: Object, pointer: str, variables: frozenset[str]) -> None:
         inner = condition.get("of")
@@ -193,12 +242,12 @@ class _Names:
             return
         if path in self._given.inputs:
             check_comparison(self._found, self._given.inputs[path], condition, pointer)
-        elif path in self._given.set_inside and path not in self._given.saved:
-            values = {"enum": self._given.set_inside[path]}
-            check_comparison(self._found, values, condition, pointer)
+        elif values := self._given.only_set(path):
+            check_comparison(self._found, {"enum": values}, condition, pointer)
 
     def _name(self, path: str, pointer: str, variables: frozenset[str], spec: Object) -> None:
         head, dot, rest = path.partition(".")
+        self._read.add(head)
         if head in variables or head in self._given.names:
             self._member(path, pointer, variables)
             return
@@ -208,13 +257,31 @@ class _Names:
         self._undeclared(head, pointer, near, spec, edit)
 
     def _member(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        """A member is read of something that can have one."""
+        """A member is read of something that can have one; a list has items, and none of them is read."""
         head, _, rest = path.partition(".")
-        declared = self._given.inputs.get(head, {}).get("type", "any")
-        if rest and head not in variables | self._given.saved and declared in _WITHOUT_MEMBERS:
+        if not rest:
+            return
+        if head in variables or head in self._given.saved:
+            declared = "integer" if head in variables & self._indexes else "any"
+        else:
+            declared = self._given.inputs.get(head, {}).get("type", "any")
+        if declared in _WITHOUT_MEMBERS:
             message = f"{label(pointer)} reads {shown(path)}, but {head} is declared as {declared}."
-            fix = f"Write {head} alone, or declare it with the type object."
+            if head in variables:
+                message = f"{label(pointer)} reads {shown(path)}, but {head} is the number of an iteration."
+            fix = (
+                _NO_ITEM
+                if declared == "array"
+                else f"Write {head} alone, or declare it with the type object."
+            )
             self._found.report("undeclared_name", pointer, message, fix)
+        elif head not in variables and not _any_has(self._given.only_set(head), rest):
+            message = f"{label(pointer)} reads {shown(path)}, but no option sets such a member."
+            fix = f"Write {head} alone, or let an option set it to an object with {shown(rest)}."
+            self._found.report("undeclared_name", pointer, message, fix)
+        elif any(part.isdecimal() for part in rest.split(".")):
+            message = f"{label(pointer)} reads {shown(path)}: a number is the name of a member, not an item."
+            self._found.warn("undeclared_name", pointer, message, _NO_ITEM)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
         if self._is_foreign:
@@ -244,6 +311,7 @@ class _Names:
         for place, text in _strings(value, pointer):
             slots = list(slots_in(text, known))
             for slot in slots:
+                self._read.add(slot.name)
                 if slot.kind == "name":
                     self._member(slot.path, place, variables)
             if all(slot.kind == "name" and slot.name in known for slot in slots):
@@ -255,9 +323,12 @@ class _Names:
                 repaired = slot.filled_with(repaired, path) if path else repaired
             for slot in slots:
                 self._slot(slot, text, place, known, replaced(place, repaired))
+            self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
 
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
         path, is_sure = _meant_path(slot, known, meant), bool(_sure_path(slot, known))
+        if slot.kind in UNSURE:
+            return
         if slot.kind != "name":
             written = text[slot.start : slot.end]
             message = f"Nothing fills {shown(written)}: a placeholder is a name in double braces."
@@ -266,16 +337,32 @@ class _Names:
         elif slot.name not in known:
             self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if is_sure else NO_EDIT)
 
+    def _loose(self, slot: Slot | None, text: str, pointer: str) -> None:
+        """What another language would fill, once for each text: it may also mean itself."""
+        if slot is not None:
+            written = shown(text[slot.start : slot.end])
+            message = f"Nothing fills {written}: a placeholder is a name in double braces."
+            is_tag = slot.kind == "tag"
+            fix = _PLACEHOLDER_FIX["block"] if is_tag else f"Write {{{{{slot.path}}}}} if its value is meant."
+            self._found.warn("bad_placeholder", pointer, message, fix)
+
     def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
         """Texts that are shown as they stand."""
         for key in keys:
             text = holder.get(key)
             if isinstance(text, str) and any(slot.kind == "name" for slot in slots_in(text, ())):
-                message = f"{_SHOWN_AS_IT_STANDS[key]} is shown as it stands; no placeholder in it is filled."
+                what = _SHOWN_AS_IT_STANDS.get(key, "This text")
+                message = f"{what} is shown as it stands; no placeholder in it is filled."
                 fix = "Say it in words here, and put the placeholder into the prompt."
-                self._found.report("bad_placeholder", child(pointer, key), message, fix)
+                # What people read who choose a workflow does not change a run.
+                is_aside = not pointer or pointer.startswith("/inputs/")
+                tell = self._found.warn if is_aside else self._found.report
+                tell("bad_placeholder", child(pointer, key), message, fix)
 
 
+_NO_ITEM = (
+    "Go through the list with a forEach loop, or let a step send the one value that is meant as an input."
+)
 _PLACEHOLDER_FIX = {
     "filter": "Write the name alone in double braces, and say in words how to show the value; what holds "
     "where nobody gives one is the default under inputs.",
@@ -328,6 +415,11 @@ def _all_variables(parts: list[Object]) -> Iterator[str]:
         yield from _variables(part)
 
 
+def _any_has(values: list[Json], path: str) -> bool:
+    """Whether one of the values has the member; where none is known, one may."""
+    return not values or any(named_value({"x": value}, f"x.{path}") is not MISSING for value in values)
+
+
 def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield pointer, value
@@ -341,7 +433,7 @@ def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
 
 def _sure_path(slot: Slot, known: frozenset[str]) -> str:
     """What an edit may write in place of the placeholder; a filter cannot be left out without asking."""
-    return "" if slot.kind == "filter" else _meant_path(slot, known, surely_meant)
+    return "" if slot.kind in ("filter", *UNSURE) else _meant_path(slot, known, surely_meant)
 
 
 def _meant_path(slot: Slot, known: frozenset[str], choose: Callable[[str, frozenset[str]], str]) -> str:

@@ -10,12 +10,22 @@ import msgspec
 
 from handrail.workflows.builtins.placeholders import PLACEHOLDER
 
-SlotKind: TypeAlias = Literal["name", "filter", "block", "dollar"]
+SlotKind: TypeAlias = Literal["name", "filter", "block", "dollar", "loose", "tag"]
+UNSURE: tuple[SlotKind, ...] = ("loose", "tag")
+"""They may be placeholders and tags of another language, or text that means itself."""
 
 _SLOT = re.compile(r"(?P<dollar>\$)?\{\{(?P<inner>[^{}\n]{0,200})\}\}|\$\{(?P<shell>[^{}\n]{1,100})\}")
+_DOTTED = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
+_LOOSE = re.compile(
+    rf"(?<![{{$\w\\])\{{(?P<braced>{_DOTTED})\}}"
+    rf"|%\((?P<percent>{_DOTTED})\)[a-z]"
+    rf"|(?<!\{{)\{{\{{\s*(?P<unclosed>(?>{_DOTTED}))(?![^{{}}\n]*\}}\}})(?!\s*\}}\}})\}}?"
+    rf"|\$(?P<bare>[A-Za-z_]\w*)(?![\w({{])"
+    r"|\{%(?P<tag>[^%\n]{1,200})%\}|<%(?P<mark>[^%\n]{1,200})%>"
+)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
-_LEADING_NAME = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\s*[|:?(]")
+_NAME = re.compile(_DOTTED)
+_LEADING_NAME = re.compile(rf"\s*({_DOTTED})\s*[|:?(]")
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +50,10 @@ def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
     """Every placeholder, and everything that was meant to be one.
 
     In code between backticks a dollar or a word of another template language stands for itself, unless it
-    names a value that is known here.
+    names a value that is known here. What is loose is told only where it names such a value; a tag of a
+    template language is told outside of code in any case.
     """
-    if "{" not in text:
+    if not any(sign in text for sign in _SIGNS):
         return
     code = [match.span() for match in _CODE.finditer(text)]
     for match in _SLOT.finditer(text):
@@ -52,6 +63,24 @@ def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
         is_code = any(start <= slot.start < end for start, end in code)
         if slot.kind == "name" or slot.name in known or not (is_code or _is_environment(slot)):
             yield slot
+    for match in _LOOSE.finditer(text):
+        slot = _loose_slot(match, known)
+        is_code = any(start <= slot.start < end for start, end in code)
+        is_tag, is_bare = slot.kind == "tag", match.lastgroup == "bare"
+        if (slot.name in known and not (is_bare and is_code)) or (is_tag and not is_code):
+            yield slot
+
+
+_SIGNS = ("{", "%(", "$", "<%")
+
+
+def _loose_slot(match: re.Match[str], known: Collection[str]) -> Slot:
+    """What is written in another way, with the first name in it that is known."""
+    kind = match.lastgroup or ""
+    names = [found[0] for found in _NAME.finditer(match[kind])]
+    path = next((one for one in names if one.partition(".")[0] in known), "")
+    is_tag = kind in ("tag", "mark")
+    return Slot(kind="tag" if is_tag else "loose", path=path, start=match.start(), end=match.end())
 
 
 def _slot(match: re.Match[str]) -> Slot | None:

@@ -68,5 +68,5 @@ def _read(content: bytes) -> Reading:
     else:
         told = found.problems
     problems = with_places(content.decode(), (*reading.problems, *told))
-    kept = reading.workflow if reading.is_foreign else None
+    kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)

@@ -29,10 +29,23 @@ class Findings:
     def is_full(self) -> bool:
         return len(self.problems) > MAX_PROBLEMS
 
+    @property
+    def has_errors(self) -> bool:
+        return any(problem.severity == "error" for problem in self.problems)
+
     def report(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
+        self._add(code, pointer, message, fix, self._severity, edit)
+
+    def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
+        """What may go wrong, and need not."""
+        self._add(code, pointer, message, fix, "warning", edit)
+
+    def _add(
+        self, code: ProblemCode, pointer: str, message: str, fix: str, severity: Severity, edit: Edit
+    ) -> None:
         if len(self.problems) < MAX_PROBLEMS:
             problem = Problem(
-                code=code, message=message, pointer=pointer, fix=fix, severity=self._severity, edit=edit
+                code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=edit
             )
             self.problems.append(problem)
         elif not self.is_full:

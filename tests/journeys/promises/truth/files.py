@@ -40,6 +40,45 @@ PROMISES: tuple[Promise, ...] = (
         "Validate and list read a folder alike, with what is below it, and judge an id alike.",
     ),
     Promise(
+        "truth.files.set-names",
+        "truth, R31",
+        "A value that is set under a misspelt name is told where it is set; one that is set for the record "
+        "alone is left alone.",
+    ),
+    Promise(
+        "truth.files.parameters",
+        "truth, R31",
+        "A parameter that an operation does not take is told before anyone is asked to send it.",
+    ),
+    Promise(
+        "truth.files.members",
+        "truth, R31",
+        "No condition, loop or text reads a member of what has none, or an item of a list.",
+    ),
+    Promise(
+        "truth.files.rendered",
+        "truth, R31",
+        "Every text that a run shows is looked through for placeholders that nothing fills, those of other "
+        "languages included; braces that name nothing are text.",
+    ),
+    Promise(
+        "truth.files.patterns",
+        "truth, R31",
+        "A pattern between slashes is told how it is written here, and slashes of a path mean themselves.",
+    ),
+    Promise(
+        "truth.files.asked-in-time",
+        "truth, R31",
+        "A condition that is looked at before any step can ask for its value is told, unless the value must "
+        "be there or may be missing.",
+    ),
+    Promise(
+        "truth.files.looked-for",
+        "truth, R31",
+        "A workflow or contract under a name that nobody looks for is named by validate, list and doctor, "
+        "with the name to give it.",
+    ),
+    Promise(
         "truth.fixes.literal",
         "truth, R32",
         "A fix is safe when a program applies it: the file then validates and means what was meant.",

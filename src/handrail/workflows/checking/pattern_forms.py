@@ -1,0 +1,70 @@
+"""Patterns that are written as another language writes them: between slashes, with flags behind. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from handrail.contract.outcome import Json
+from handrail.contract.wording import quoted
+from handrail.workflows.reading.findings import Findings, child
+
+_BETWEEN = re.compile(r"/(?P<inner>.+)/(?P<flags>(?!.*(.).*\3)[gimsuy]{0,4})", re.DOTALL)
+_ONLY_IN_PATTERNS = re.compile(r"[\\\[\](){}|^$*+?]")
+OUR_FLAGS = "ims"
+
+
+def delimited(pattern: str) -> tuple[str, str] | None:
+    """What stands between slashes, and the flags behind them; None where the slashes may mean themselves."""
+    whole = _BETWEEN.fullmatch(pattern)
+    if whole is None or not (whole["flags"] or _ONLY_IN_PATTERNS.search(whole["inner"])):
+        return None
+    return whole["inner"], whole["flags"]
+
+
+def never_matches(pattern: str) -> bool:
+    """Whether no text matches with the slashes: a beginning behind one, or an end before one."""
+    inner, _ = delimited(pattern) or ("", "")
+    return inner.startswith(("^", r"\A")) or (inner.endswith("$") and not inner.endswith(r"\$"))
+
+
+def delimited_in(schema: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
+    """Places and patterns of a schema that stand between slashes."""
+    if isinstance(schema, dict):
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str) and delimited(pattern):
+            yield child(pointer, "pattern"), pattern
+        for name, inner in schema.items():
+            yield from delimited_in(inner, child(pointer, name))
+    elif isinstance(schema, list):
+        for index, inner in enumerate(schema):
+            yield from delimited_in(inner, child(pointer, index))
+
+
+def check_delimiters(found: Findings, pattern: str, pointer: str) -> None:
+    """Report a rule's pattern that is looked for together with its slashes."""
+    if (parts := delimited(pattern)) is None:
+        return
+    ours = "".join(flag for flag in OUR_FLAGS if flag in parts[1])
+    beside = f' and "flags": "{ours}" beside it' if ours else ""
+    tell = found.report if never_matches(pattern) else found.warn
+    tell("bad_pattern", pointer, slashes_count(pattern), f"Write {quoted(parts[0])}{beside}.")
+
+
+def check_schema_patterns(found: Findings, schema: Json, pointer: str) -> None:
+    """The same for the patterns of a schema, which have no flags beside them."""
+    for place, pattern in delimited_in(schema, pointer):
+        tell = found.report if never_matches(pattern) else found.warn
+        tell("bad_pattern", place, slashes_count(pattern), plain_form_of(pattern))
+
+
+def slashes_count(pattern: str) -> str:
+    flags = (delimited(pattern) or ("", ""))[1]
+    return f"The slashes{' and flags' if flags else ''} of {quoted(pattern)} count as part of the pattern."
+
+
+def plain_form_of(pattern: str) -> str:
+    """What to write into a schema, where flags stand in front of the pattern."""
+    inner, flags = delimited(pattern) or (pattern, "")
+    ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
+    return f"Write {quoted(f'(?{ours}){inner}' if ours else inner)}."

@@ -1,0 +1,58 @@
+"""Names that an option or an action sets and that nothing reads, where another is nearly the same. Pure.
+
+A value may be set for the record alone, so a name that nobody reads is no trouble by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from handrail.contract.suggest import edits
+from handrail.workflows.edits import renamed, replaced
+from handrail.workflows.reading.findings import Findings, meant, shown, surely_meant
+
+_MOST_SLIPS = 2
+_LEAST_LETTERS = 4
+"""Shorter names are near to each other by chance."""
+
+
+class SetName(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where a name gets a value."""
+
+    pointer: str
+    name: str
+    beside: frozenset[str] = frozenset()
+    """What the same option sets."""
+    is_key: bool = False
+
+
+def check_set_names(
+    found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
+) -> None:
+    """Report each that nothing relies on and that is nearly one that something does rely on."""
+    for one in names:
+        if one.name in relied_on:
+            continue
+        known = relied_on - one.beside
+        sure, near = surely_meant(one.name, known), meant(one.name, known)
+        if not sure and not _is_near(one.name, near):
+            continue
+        message = f"{shown(one.name)} is set here, and nothing reads it."
+        fix = f"Did you mean {sure or near}?"
+        # What calls a routine may read what the routine sets; and one letter makes many things of one.
+        is_plural = sure in (f"{one.name}s", one.name.removesuffix("s"))
+        if not sure or is_plural or document_kind == "routine":
+            found.warn("undeclared_name", one.pointer, message, fix)
+        else:
+            edit = renamed(one.pointer, sure) if one.is_key else replaced(one.pointer, sure)
+            found.report("undeclared_name", one.pointer, message, fix, edit)
+
+
+def _is_near(name: str, near: str) -> bool:
+    return (
+        bool(near)
+        and len(name) >= _LEAST_LETTERS
+        and edits(name.lower(), near.lower(), _MOST_SLIPS) <= _MOST_SLIPS
+    )

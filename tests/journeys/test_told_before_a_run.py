@@ -1,0 +1,313 @@
+"""What only a run would find is told before one: by validate, and by whoever lists and starts the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.runtime.runtime import Runtime
+from tests.journeys.conversation import answer
+from tests.journeys.doors import command, tool_call
+from tests.journeys.given_workflows import choice, equals, give, option, step
+from tests.journeys.test_files import OnDisk, told_by_file, workflow
+
+TEST = {"test": {"type": "string", "required": True}}
+SIZE = {"severity": {"type": "string", "enum": ["low", "high"]}}
+FINDINGS = step("look", output={"contractRef": "wr.contracts.review_findings"})
+
+
+def read(field: str, artifact: str = "wr.review_findings") -> dict[str, Any]:
+    return {"kind": "compare", "artifact": artifact, "field": field, "op": "exists"}
+
+
+def loop(**fields: Any) -> dict[str, Any]:
+    return {"type": "loop", "loopId": "again", "maxIterations": 3, "body": [step("do")]} | fields
+
+
+def action(**fields: Any) -> dict[str, Any]:
+    return {"type": "action", "id": "run", "operation": "workflow.list"} | fields
+
+
+def warned(runtime: Runtime, tmp_path: Path, *steps: dict[str, Any], **fields: Any) -> list[tuple[str, ...]]:
+    """Code, place and fix of each warning that the command line gives about a file that starts."""
+    workflow_id = give(runtime, *steps, **fields)
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(workflow("project.x", *steps) | fields), encoding="utf-8")
+    status, document = command(runtime, "workflow", "validate", str(path))
+    assert status == 0, document
+    context = {"test": "a", "n": 1}
+    started = tool_call(runtime, "start_workflow", workflowId=workflow_id, context=context)
+    assert not started.is_error
+    [item] = document["data"]["items"]
+    return [
+        (one["code"], one["pointer"], one["fix"])
+        for one in item["problems"]
+        if one["code"] not in ("unused",)
+    ]
+
+
+@pytest.mark.promise("truth.files.set-names")
+@pytest.mark.parametrize(
+    ("parts", "pointer"),
+    [
+        (
+            [choice("c", option("x", severty="high"), option("y", severity="low"))],
+            "/steps/0/options/0/set/severty",
+        ),
+        ([choice("c", option("x", Severity="high"), option("y"))], "/steps/0/options/0/set/Severity"),
+        ([action(saveAs="severty")], "/steps/0/saveAs"),
+    ],
+)
+def test_a_value_under_a_misspelt_name_is_told_where_it_is_set(
+    runtime: Runtime, parts: list[dict[str, Any]], pointer: str
+) -> None:
+    told = told_by_file(runtime, *parts, step("b", when=equals("severity", "high")), inputs=SIZE)
+
+    assert told == [("undeclared_name", pointer)]
+
+
+@pytest.mark.promise("truth.files.set-names")
+def test_a_value_that_is_set_for_the_record_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
+    both = choice("c", option("x", plan_a=True, why="It is old."), option("y", plan_b=True))
+
+    told = warned(runtime, tmp_path, both, step("b", when=equals("plan_a", True)))
+
+    assert told == []
+
+
+@pytest.mark.promise("truth.files.set-names")
+def test_a_name_that_may_be_another_is_asked_about(runtime: Runtime, tmp_path: Path) -> None:
+    one = choice("c", option("x", slice="a"), option("y", slice="b"))
+
+    told = warned(runtime, tmp_path, step("a"), one, inputs={"slices": {"type": "array"}})
+
+    places = [f"/steps/1/options/{place}/set/slice" for place in (0, 1)]
+    assert told == [("undeclared_name", place, "Did you mean slices?") for place in places]
+
+
+@pytest.mark.promise("truth.files.parameters")
+def test_a_parameter_that_the_operation_does_not_take_is_refused(runtime: Runtime) -> None:
+    told = told_by_file(runtime, action(params={"qurey": "x", "sources": ["project"]}), step("b"))
+
+    assert told == [("bad_argument", "/steps/0/params/qurey")]
+
+
+@pytest.mark.promise("truth.files.parameters")
+def test_the_edit_of_a_parameter_is_the_one_the_operation_takes(runtime: Runtime) -> None:
+    inspect = action(operation="workflow.inspect", params={"workflow_id": "wr.bug_fix"})
+    text = json.dumps(workflow("project.x", inspect))
+
+    report = answer(
+        runtime, "workflow.validate", documents=[{"source": "x.json", "text": text}], reportOnly=True
+    )
+
+    [problem] = report["items"][0]["problems"]
+    assert problem["edit"] == [
+        {"op": "move", "from": "/steps/0/params/workflow_id", "path": "/steps/0/params/workflowId"}
+    ]
+
+
+@pytest.mark.promise("truth.files.members")
+@pytest.mark.parametrize(
+    ("parts", "pointer"),
+    [
+        ([step("b", when=equals("slices.0.id", "x"))], "/steps/1/when/input"),
+        ([step("b", prompt="Do {{slices.0}}.")], "/steps/1/prompt"),
+        ([loop(forEach={"input": "slices.0.parts", "as": "one"})], "/steps/1/forEach/input"),
+        ([step("b", when=read("findings.0.severity"))], "/steps/1/when/field"),
+        ([step("b", when=read("verdict.word"))], "/steps/1/when/field"),
+        ([step("b", when=read("verdit"))], "/steps/1/when/field"),
+        (
+            [loop(count={"times": 2, "indexAs": "at"}, body=[step("b", prompt="{{at.x}}")])],
+            "/steps/1/body/0/prompt",
+        ),
+    ],
+)
+def test_no_member_is_read_of_what_has_none(
+    runtime: Runtime, parts: list[dict[str, Any]], pointer: str
+) -> None:
+    told = told_by_file(runtime, FINDINGS, *parts, inputs={"slices": {"type": "array", "required": True}})
+
+    assert told == [("undeclared_name", pointer)]
+
+
+@pytest.mark.promise("truth.files.members")
+def test_what_options_set_is_known(runtime: Runtime) -> None:
+    picked = choice("c", option("x", pick="a"), option("y", pick="b"))
+
+    member = told_by_file(runtime, picked, step("b", prompt="Do {{pick.name}}."))
+    listed = told_by_file(runtime, picked, loop(forEach={"input": "pick", "as": "one"}))
+
+    assert member == [("undeclared_name", "/steps/1/prompt")]
+    assert listed == [("not_a_list", "/steps/1/forEach/input")]
+
+
+@pytest.mark.promise("truth.files.rendered")
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Fix {test}.",
+        "Fix %(test)s.",
+        "Fix {{test.",
+        "Fix {{test}.",
+        "Fix $test.",
+        "{% if test %}Fix it.{% endif %}",
+        "Fix <%= test %>.",
+    ],
+)
+def test_a_placeholder_of_another_language_is_asked_about(
+    runtime: Runtime, tmp_path: Path, written: str
+) -> None:
+    told = warned(runtime, tmp_path, step("a", prompt=written), inputs=TEST)
+
+    assert [one[:2] for one in told] == [("bad_placeholder", "/steps/0/prompt")]
+    assert "{{test}}" in told[0][2] or "promptFragment" in told[0][2]
+
+
+@pytest.mark.promise("truth.files.rendered")
+def test_braces_that_name_nothing_are_text(runtime: Runtime, tmp_path: Path) -> None:
+    prompt = 'Write {"a": {b}}, {other}, %(other)s, $5, {{ test }} and `{% raw %}`.'
+
+    assert warned(runtime, tmp_path, step("a", prompt=prompt), inputs=TEST) == []
+
+
+PLANTED = "Look at {{tset}}."
+ASSESSED = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
+
+
+@pytest.mark.promise("truth.files.rendered")
+@pytest.mark.parametrize(
+    ("part", "fields", "pointer"),
+    [
+        ({"title": PLANTED}, {}, "/steps/0/title"),
+        ({"prompt": PLANTED}, {}, "/steps/0/prompt"),
+        ({"guidance": [PLANTED]}, {}, "/steps/0/guidance/0"),
+        ({"agentRole": PLANTED}, {}, "/steps/0/agentRole"),
+        ({"output": {"hints": [PLANTED]}}, {}, "/steps/0/output/hints/0"),
+        ({"promptFragments": [{"text": PLANTED}]}, {}, "/steps/0/promptFragments/0/text"),
+        (
+            {"validation": [{"type": "contains", "value": "a", "message": PLANTED}]},
+            {},
+            "/steps/0/validation/0",
+        ),
+        (
+            {"gates": [{"assessmentId": "fit", "followups": {"low": "Read {{test}} again."}}]},
+            {"assessments": [ASSESSED]},
+            "/steps/0/gates/0/followups/low",
+        ),
+        (
+            {"gates": [{"assessmentId": "fit"}]},
+            {"assessments": [ASSESSED | {"purpose": PLANTED}]},
+            "/assessments/0/purpose",
+        ),
+        ({}, {"guidance": [PLANTED]}, "/guidance/0"),
+        ({}, {"questions": [PLANTED]}, "/questions/0"),
+        ({}, {"preconditions": [PLANTED]}, "/preconditions/0"),
+        ({}, {"agentRole": PLANTED}, "/agentRole"),
+        ({}, {"references": [{"id": "r", "title": "R", "source": PLANTED}]}, "/references/0/source"),
+        ({"output": {"contractRef": "project.contracts.t"}}, {}, "/steps/0/output/contractRef"),
+    ],
+)
+def test_every_text_that_is_shown_is_looked_through(
+    disk: OnDisk, part: dict[str, Any], fields: dict[str, Any], pointer: str
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    contract = {"id": "project.contracts.t", "guidance": PLANTED, "schema": schema}
+    disk.put(disk.contracts, "project.contracts.t.json", contract)
+    disk.put(disk.workflows, "x.json", workflow("project.x", step("a") | part) | {"inputs": TEST} | fields)
+
+    validated, listed = disk.validated(disk.workflows), disk.listed()
+
+    [problem] = [one for found in validated.values() for one in found]
+    assert problem["pointer"].startswith(pointer)
+    assert [problem] == [one for found in listed.values() for one in found]
+
+
+@pytest.mark.promise("truth.files.rendered")
+def test_a_name_for_people_is_shown_as_it_stands(runtime: Runtime, tmp_path: Path) -> None:
+    told = warned(runtime, tmp_path, step("a", prompt="Do {{test}}."), inputs=TEST, name="Fix {{test}}")
+
+    assert [one[:2] for one in told] == [("bad_placeholder", "/name")]
+
+
+def matching(pattern: str) -> dict[str, Any]:
+    return step("a", validation=[{"type": "regex", "pattern": pattern}, {"type": "length", "minimum": 40}])
+
+
+@pytest.mark.promise("truth.files.patterns")
+def test_a_pattern_between_slashes_is_told_how_it_is_written(runtime: Runtime, tmp_path: Path) -> None:
+    told = warned(runtime, tmp_path, matching("/pass/i"))
+    never = told_by_file(runtime, matching("/^passed$/"))
+
+    assert told == [
+        ("bad_pattern", "/steps/0/validation/0/pattern", 'Write "pass" and "flags": "i" beside it.')
+    ]
+    assert never == [("bad_pattern", "/steps/0/validation/0/pattern")]
+
+
+@pytest.mark.promise("truth.files.patterns")
+def test_slashes_of_a_path_mean_themselves(runtime: Runtime, tmp_path: Path) -> None:
+    assert warned(runtime, tmp_path, matching("/src/handrail/")) == []
+
+
+@pytest.mark.promise("truth.files.asked-in-time")
+@pytest.mark.parametrize(
+    ("parts", "pointer"),
+    [
+        ([step("a", when=equals("severity", "high")), step("b")], "/steps/0/when"),
+        ([loop(**{"while": equals("severity", "high")})], "/steps/0/while"),
+        ([step("a", when=equals("n", 1)), step("b", when=equals("severity", "high"))], "/steps/1/when"),
+    ],
+)
+def test_a_value_that_no_step_can_ask_for_in_time_is_told(
+    runtime: Runtime, tmp_path: Path, parts: list[dict[str, Any]], pointer: str
+) -> None:
+    inputs = SIZE | {"n": {"type": "integer", "required": True}}
+
+    told = warned(runtime, tmp_path, *parts, inputs=inputs)
+
+    fix = "Make the input required, give it a default, or read it in a later step."
+    assert told == [("read_too_early", pointer, fix)]
+
+
+@pytest.mark.promise("truth.files.asked-in-time")
+def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
+    is_there = {"kind": "compare", "input": "severity", "op": "exists"}
+    both = {"kind": "and", "of": [is_there, equals("severity", "high")]}
+    later = loop(**{"while": equals("severity", "high")})
+
+    assert warned(runtime, tmp_path, step("a", when=both), step("b"), later, inputs=SIZE) == []
+
+
+@pytest.mark.promise("truth.files.looked-for")
+def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
+    for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.yaml"):
+        disk.put(disk.workflows, name, workflow(f"project.{name.partition('.')[0]}"))
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    disk.put(disk.contracts, "t.YML", {"id": "project.contracts.t", "schema": schema})
+    for name in ("README.md", "x.json.bak", "notes.txt", ".lint.jsonc", "x.toml"):
+        disk.put(disk.workflows, name, "Something else.")
+
+    validated, listed = disk.validated(), disk.listed()
+    doctor = answer(disk.runtime, "self.doctor", checks=["workflow_library"], project=str(disk.project))
+
+    told = {one["message"]: one["fix"] for found in validated.values() for one in found}
+    assert told == {one["message"]: one["fix"] for found in listed.values() for one in found}
+    assert sorted(told.values()) == [
+        'Rename it to "noted.json", and take out comments and trailing commas.',
+        'Rename it to "other.json", and take out comments and trailing commas.',
+        'Rename it to "plain.json".',
+        'Write the same as JSON into "t.json", and remove this file.',
+        'Write the same as JSON into "written.json", and remove this file.',
+    ]
+    details = doctor["checks"][0]["details"]
+    assert details["broken"] == ["noted.jsonc", "other.json5", "plain.JSON", "written.yaml"]
+    assert details["broken_contracts"] == ["t.YML"]
+
+
+@pytest.fixture
+def disk(runtime: Runtime, tmp_path: Path) -> OnDisk:
+    return OnDisk(runtime, tmp_path)
