@@ -42,7 +42,7 @@ NOT_RUN = {
     "pip install uv": "CI takes its own commands from here",
     "uv sync": "makes the environment that runs this",
     ".ci/run": "runs this",
-    "python bench/": "measures for minutes",
+    "uv run python bench/": "measures for minutes",
     "handrail store selftest": "takes a minute; tests/store_proof/ runs its parts",
     "handrail update": "asks a package index; tests/updates/ and tests/conformance/ have one",
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",
