@@ -70,6 +70,21 @@ def trouble(files: list[WorkflowFile]) -> tuple[str, str]:
     return file.trouble, file.remedy
 
 
+def test_a_file_under_a_name_that_is_not_looked_for_is_told(repository: str, home: str) -> None:
+    put(repository, "more/plain.JSON", b"{}")
+    put(repository, "more/.lint.yaml", b"a: b")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "two")
+    commit = git(repository, "rev-parse", "HEAD")
+
+    files = git_files(GitSource(path=repository, ref=commit, directory="more"), home, ENVIRONMENT)
+
+    assert trouble(files) == (
+        '"plain.JSON" is not looked for: only names that end in .json are.',
+        'Rename it to "plain.json".',
+    )
+
+
 def test_the_files_of_a_directory_at_a_commit_are_given_by_name(repository: str, home: str) -> None:
     commit = git(repository, "rev-parse", "HEAD")
 
