@@ -262,18 +262,19 @@ def pinned_blob(number: int) -> Blob:
     return Blob(ref=blob_ref(content), content=content)
 
 
-def test_pinned_workflows_are_read_once_and_only_so_many_are_kept() -> None:
+def test_pinned_workflows_are_decoded_once_proven_each_time_and_only_so_many_are_kept() -> None:
     log = CountedBlobs()
     blobs = [pinned_blob(number) for number in range(MOST_WORKFLOWS + 1)]
     append(log, A, 0, plan("a:1"), blobs)
     hot = HotLog(log)
 
-    names = [[hot.pinned(WorkflowHash(blob.ref)).name for _ in range(2)] for blob in blobs]
+    pairs = [[hot.pinned(WorkflowHash(blob.ref)) for _ in range(2)] for blob in blobs]
 
-    assert names == [[f"Workflow {number}"] * 2 for number in range(MOST_WORKFLOWS + 1)]
-    assert len(log.asked) == len(blobs)
-    assert hot.pinned(WorkflowHash(blobs[0].ref)).name == "Workflow 0"
-    assert len(log.asked) == len(blobs) + 1
+    assert [pair[0].name for pair in pairs] == [f"Workflow {number}" for number in range(MOST_WORKFLOWS + 1)]
+    assert all(pair[0] is pair[1] for pair in pairs)
+    assert len(log.asked) == 2 * len(blobs)
+    assert hot.pinned(WorkflowHash(blobs[0].ref)) is not pairs[0][0]
+    assert hot.pinned(WorkflowHash(blobs[-1].ref)) is pairs[-1][0]
 
 
 def test_a_session_that_was_deleted_under_a_running_server_is_unknown_to_it(tmp_path: Path) -> None:

@@ -119,10 +119,10 @@ def fold_ledger(entries: Iterable[Entry], view: LedgerView | None = None) -> Led
 
     Raises: Fault E_VALIDATION when an entry is malformed, or is not the one after the version reached.
     """
-    reached = LedgerView() if view is None else view
+    folding = _Folding(LedgerView() if view is None else view)
     for entry in entries:
-        reached = _after(reached, entry if isinstance(entry, LedgerEntry) else _typed(entry))
-    return reached
+        folding.take(entry if isinstance(entry, LedgerEntry) else _typed(entry))
+    return folding.view()
 
 
 def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
@@ -137,28 +137,46 @@ def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
     return tuple(removed.values())
 
 
-def _after(view: LedgerView, entry: LedgerEntry) -> LedgerView:
-    if entry.version != view.version + 1:
-        raise Fault(
-            E_VALIDATION,
-            f"Ledger entry {entry.version} does not follow version {view.version}.",
-            details={"expected": view.version + 1, "got": entry.version},
-            hint="Fetch the entries again from the last version you have, in order and without a filter.",
+class _Folding:
+    """A view in the making: an entry costs what it changes, however much is held."""
+
+    def __init__(self, view: LedgerView) -> None:
+        self._objective, self._state, self._version = view.objective, view.state, view.version
+        self._constraints = {one.id: one for one in view.constraints}
+        self._references = {one.id: one for one in view.references}
+        self._decisions = {one.id: one for one in view.decisions}
+        self._open_issues = {one.id: one for one in view.open_issues}
+
+    def take(self, entry: LedgerEntry) -> None:
+        if entry.version != self._version + 1:
+            raise Fault(
+                E_VALIDATION,
+                f"Ledger entry {entry.version} does not follow version {self._version}.",
+                details={"expected": self._version + 1, "got": entry.version},
+                hint="Fetch the entries again from the last version you have, in order and without a filter.",
+            )
+        delta = entry.context_delta
+        self._objective = self._objective if delta.objective is UNSET else delta.objective
+        self._state = self._state if delta.state is UNSET else delta.state
+        self._version = entry.version
+        _change(self._constraints, delta.constraints)
+        _change(self._references, delta.references)
+        _change(self._decisions, delta.decisions)
+        _change(self._open_issues, delta.open_issues)
+
+    def view(self) -> LedgerView:
+        return LedgerView(
+            objective=self._objective,
+            constraints=tuple(self._constraints.values()),
+            references=tuple(self._references.values()),
+            decisions=tuple(self._decisions.values()),
+            open_issues=tuple(self._open_issues.values()),
+            state=self._state,
+            version=self._version,
         )
-    delta = entry.context_delta
-    return LedgerView(
-        objective=view.objective if delta.objective is UNSET else delta.objective,
-        constraints=_changed(view.constraints, delta.constraints),
-        references=_changed(view.references, delta.references),
-        decisions=_changed(view.decisions, delta.decisions),
-        open_issues=_changed(view.open_issues, delta.open_issues),
-        state=view.state if delta.state is UNSET else delta.state,
-        version=entry.version,
-    )
 
 
-def _changed(held: tuple[Held, ...], changes: tuple[ListChange, ...]) -> tuple[Held, ...]:
-    by_id = {one.id: one for one in held}
+def _change(by_id: dict[str, Held], changes: tuple[ListChange, ...]) -> None:
     for change in changes:
         match change.action:
             case "append":  # an id that is already held keeps its place and takes the new value
@@ -167,7 +185,6 @@ def _changed(held: tuple[Held, ...], changes: tuple[ListChange, ...]) -> tuple[H
                 by_id.pop(change.id, None)
             case never:
                 assert_never(never)
-    return tuple(by_id.values())
 
 
 def _typed(entry: dict[str, Json]) -> LedgerEntry:

@@ -6,7 +6,7 @@ coming to a step is given up by count, and the run stays where it is.
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
 import msgspec
@@ -136,13 +136,30 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
     return leaf
 
 
-def is_position(workflow: CompiledWorkflow, state: Running) -> bool:
-    """Whether the workflow has this step, inside exactly these loops, at iterations that can happen."""
-    way = _find_or_none(workflow.steps, state.step_id) or []
-    around = [part for parts, place in way if isinstance(part := parts[place], Loop)]
-    if not way or [loop.id for loop in around] != [frame.loop_id for frame in state.loops]:
+def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
+    """Every leaf by its id, for whoever looks up many."""
+    return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}
+
+
+def loops_around(workflow: CompiledWorkflow) -> dict[str, tuple[Loop, ...]]:
+    """The loops around every leaf, outermost first."""
+    return {leaf.id: around for leaf, around in _leaves(workflow.steps, ())}
+
+
+def _leaves(parts: tuple[Part, ...], around: tuple[Loop, ...]) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from _leaves(part.body, (*around, part))
+        else:
+            yield part, around
+
+
+def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:
+    """Whether there is this step, inside exactly these loops, at iterations that can happen."""
+    loops = around.get(state.step_id)
+    if loops is None or [loop.id for loop in loops] != [frame.loop_id for frame in state.loops]:
         return False
-    pairs = zip(around, state.loops, strict=True)
+    pairs = zip(loops, state.loops, strict=True)
     return all(0 <= frame.iteration < loop.max_iterations for loop, frame in pairs)
 
 

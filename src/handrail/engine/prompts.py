@@ -19,7 +19,7 @@ from handrail.contract.vocabulary import Autonomy
 from handrail.engine.asking import Ask
 from handrail.engine.history import History, Node, path_to
 from handrail.engine.mode_words import in_mode, told_once
-from handrail.engine.navigate import deciding_loop, leaf_at, loop_named, open_loops
+from handrail.engine.navigate import deciding_loop, leaf_at, leaves_of, loop_named, open_loops
 from handrail.engine.note_rules import rule_words
 from handrail.engine.reported import LOOP_CONTROL
 from handrail.engine.state import Running
@@ -230,11 +230,14 @@ def _told_at_first(
 
 def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, ...]:
     """The functions that steps before this one refer to, in their order, each once."""
-    visited: dict[str, Running] = {}
-    for earlier in path_to(history, node.node_id):
-        if isinstance(earlier.state, Running) and earlier.state != node.state:
-            visited.setdefault(earlier.state.step_id, earlier.state)
-    leaves = [leaf_at(workflow, state) for state in visited.values()]
+    if not workflow.functions:
+        return ()
+    states = (earlier.state for earlier in path_to(history, node.node_id))
+    visited = dict.fromkeys(
+        state.step_id for state in states if isinstance(state, Running) and state != node.state
+    )
+    known = leaves_of(workflow)
+    leaves = [known[step_id] for step_id in visited]
     return tuple(dict.fromkeys(name for leaf in leaves if isinstance(leaf, Step) for name in leaf.functions))
 
 

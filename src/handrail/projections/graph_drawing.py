@@ -8,6 +8,8 @@ from handrail.contract.ids import NodeId
 from handrail.engine.history import Node
 from handrail.projections.run_graph import RunGraph
 
+MOST_RAILS = 24
+"""Lines beside each other; every node repeats those it stands beside."""
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
@@ -25,7 +27,8 @@ def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
         mark = "*" if node_id == graph.preferred_tip else _MARKS[node.kind]
         lines.append(f"{rail}{turn}{mark} {label(node)}")
         below = _preferred_last(graph, node_id)
-        inner = rail + ("|  " if turn else "")  # beside a branch the straight line goes on
+        # Beside a branch the straight line goes on; branches inside branches inside branches stay there.
+        inner = rail + ("|  " if turn and len(rail) < 3 * MOST_RAILS else "")
         for place, child in enumerate(reversed(below)):
             is_straight = place == 0
             stack.append((child, inner, "" if is_straight else "|\\ "))

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.canonical import digest
+from handrail.contract.effort import Effort
 from handrail.contract.ids import NodeId, RunId, event_id
 from handrail.contract.ledger import ContextDelta, LedgerEntry, ListChange
 from handrail.contract.outcome import Json
@@ -36,6 +37,9 @@ from handrail.engine.folding import StoredRecord
 from handrail.engine.inherited import merged
 from handrail.engine.navigate import ExitedLoop
 from handrail.engine.state import Running, State, step_key
+
+MOST_LEDGER_WORK = 10_000_000
+"""What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""
 
 Listed = dict[str, Json]
 """One list of the view: id to value, in the order in which they came."""
@@ -139,6 +143,11 @@ class _Walk:
         self._decisions: list[ListChange] = []
         self._told = _View()
         self._is_closed = False
+        self._effort = Effort(
+            MOST_LEDGER_WORK,
+            f"The ledger of this run compares more than {MOST_LEDGER_WORK} facts.",
+            "Read the session with `session events`, page by page.",
+        )
 
     def observe(self, event: EventBody) -> None:
         """A fact about the session; what was known when the run began counts."""
@@ -171,6 +180,7 @@ class _Walk:
     def closed(self) -> ContextDelta:
         """What changed since the last entry."""
         before, after = self._told, self._view()
+        self._effort.spend(len(after.constraints) + len(after.references) + len(after.open_issues))
         decisions, self._decisions, self._told = tuple(self._decisions), [], after
         return ContextDelta(
             objective=UNSET if after.objective == before.objective else after.objective,
@@ -254,6 +264,7 @@ class _Walk:
         found, waiting = [], [node_id]
         while waiting:
             current = waiting.pop()
+            self._effort.spend()
             waiting += self._children.get(current, [])
             found += [] if self._is_aside(current) else [current]
         return max(found, key=lambda node: self._points[node].index, default=None)
@@ -265,6 +276,7 @@ class _Walk:
         assert self._tip is not None, "an accepted change leaves at least one node"
         tip, point = self._tip, self._points[self._tip]
         line = self._line_at(tip)
+        self._effort.spend(len(line.gaps))
         open_gaps = _open(line.gaps)
         return _View(
             objective=self._objective,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.history import History, Node, way_to
 from handrail.engine.state import Running, step_key
-from handrail.projections.run_graph import RunGraph, RunStatus, run_graph
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
 
 SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
 """The first two: no run was started; `notes_only` where something was written down all the same."""
@@ -65,17 +66,22 @@ def run_at_hand(history: History) -> RunId | None:
 
     A finished run that was begun inside another one does not hide that one.
     """
-    under_way = [run_id for run_id in history.runs if run_graph(history, run_id).status in UNDER_WAY]
+    return _at_hand(history, run_graphs(history))
+
+
+def _at_hand(history: History, graphs: Mapping[RunId, RunGraph]) -> RunId | None:
+    under_way = [run_id for run_id, graph in graphs.items() if graph.status in UNDER_WAY]
     last = _last_indexes(history)
     return max(under_way or last, key=lambda run_id: (last[run_id], run_id), default=None)
 
 
 def session_status(history: History) -> SessionStatus:
     """The status of the run at hand; a session may have no run yet."""
-    run_id = run_at_hand(history)
+    graphs = run_graphs(history)
+    run_id = _at_hand(history, graphs)
     if run_id is None:
         return "notes_only" if history.session_notes else "empty"
-    return run_graph(history, run_id).status
+    return graphs[run_id].status
 
 
 def imported_from(history: History) -> str:

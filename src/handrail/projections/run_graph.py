@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.history import History, Node, closing_of
+from handrail.engine.history import History, Node
 from handrail.engine.state import Complete
 from handrail.projections.lineage import open_gaps
 
@@ -33,7 +34,19 @@ class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_graph(history: History, run_id: RunId) -> RunGraph:
     """The graph of one run of the history."""
-    nodes = tuple(node for node in history.nodes.values() if node.run_id == run_id)
+    return _graph_of(history, run_id, [node for node in history.nodes.values() if node.run_id == run_id])
+
+
+def run_graphs(history: History) -> dict[RunId, RunGraph]:
+    """The graphs of all runs that have a node, in the order of the runs; every node is looked at once."""
+    nodes: dict[RunId, list[Node]] = {run_id: [] for run_id in history.runs}
+    for node in history.nodes.values():
+        nodes[node.run_id].append(node)
+    return {run_id: _graph_of(history, run_id, held) for run_id, held in nodes.items() if held}
+
+
+def _graph_of(history: History, run_id: RunId, held: Sequence[Node]) -> RunGraph:
+    nodes = tuple(held)
     reach: dict[NodeId, int] = {}
     for node in nodes:  # a parent is created before its children, so its reach is known
         own = history.last_index[node.node_id]
@@ -50,14 +63,22 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
         forks=frozenset(node_id for steps in followers.values() for node_id in steps[1:]),
         preferred_tip=preferred,
         preferred_path=frozenset(_ancestors(history, preferred)),
-        status=_status(history, run_id, history.nodes[preferred]),
+        status="closed"
+        if _is_closed(history, run_id, nodes)
+        else status_at(history, history.nodes[preferred]),
         reach=reach,
     )
 
 
-def _status(history: History, run_id: RunId, tip: Node) -> RunStatus:
-    """Closed until it goes on, whatever stands at its tip."""
-    return "closed" if closing_of(history, run_id) else status_at(history, tip)
+def _is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
+    """Closed until it goes on, whatever stands at its tip: `closing_of`, from the nodes of the run alone.
+
+    Only an ack goes on, and it makes a node that is no checkpoint.
+    """
+    closings = history.closings.get(run_id, ())
+    return bool(closings) and not any(
+        node.kind != "checkpoint" and node.index > closings[-1].index for node in nodes
+    )
 
 
 def status_at(history: History, node: Node) -> RunStatus:

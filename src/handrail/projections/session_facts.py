@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.history import History, closing_of, path_to
+from handrail.engine.history import History, path_to
 from handrail.engine.place import begun_at, opened_at
 from handrail.projections.overview import (
     imported_from,
@@ -16,7 +16,7 @@ from handrail.projections.overview import (
     run_overview,
     session_status,
 )
-from handrail.projections.run_graph import preferred_tip
+from handrail.projections.run_graph import run_graphs
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,7 +58,8 @@ def session_facts(history: History, health: str) -> SessionFacts:
             heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
         )
     run = run_overview(history, run_id)
-    ways = [seen_on_the_way(history, held, preferred_tip(history, held).node_id) for held in history.runs]
+    graphs = run_graphs(history)
+    ways = [seen_on_the_way(history, held, graph.preferred_tip) for held, graph in graphs.items()]
     return SessionFacts(
         status=run.status,
         health=health,
@@ -73,7 +74,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
         imported_from=imported_from(history),
         event_count=history.head,
         run_ids=tuple(history.runs),
-        closed_run_ids=tuple(held for held in history.runs if closing_of(history, held)),
+        closed_run_ids=tuple(held for held, graph in graphs.items() if graph.status == "closed"),
         branches=_once(branch for way in ways for branch in way.get("git_branch", ())),
         heads=_once(head for way in ways for head in way.get("git_head_sha", ())),
     )

@@ -64,14 +64,18 @@ class HotLog:
         return self.log.get_blob(ref)
 
     def pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-        """The workflow of a run, read once: content never changes under its hash."""
+        """The workflow of a run, decoded once: content never changes under its hash.
+
+        The log proves each time that it still has it, so a running server and a new process agree on what
+        is damaged.
+        """
+        content = self.log.get_blob(BlobRef(workflow_hash))
         with self._guard:
             kept = self._workflows.pop(workflow_hash, None)
             if kept is not None:
                 self._workflows[workflow_hash] = kept
         if kept is not None:
             return kept
-        content = self.log.get_blob(BlobRef(workflow_hash))
         workflow = decode_compiled(content)
         if len(content) <= LARGEST_WORKFLOW_BYTES:
             with self._guard:

@@ -24,7 +24,7 @@ from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged
 from handrail.engine.history import History
 from handrail.engine.plans.writing import planned
 from handrail.engine.preferences import changed, preferences_after
-from handrail.projections.run_graph import run_graph
+from handrail.projections.run_graph import run_graphs
 from handrail.runtime.find_session import find_session
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -141,7 +141,7 @@ def _set_in_session(
 def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
     """Whether every run works so already: one that went back to an older step keeps that step's own."""
     after = changed(baseline_of(history), wanted)
-    tips = (run_graph(history, run_id).preferred_tip for run_id in history.runs)
+    tips = (graph.preferred_tip for graph in run_graphs(history).values())
     return all(preferences_after(history, tip) == after for tip in tips)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from handrail.contract.shape import Shape
 from handrail.contract.wording import quoted
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, way_to
-from handrail.engine.navigate import ExitedLoop, SkippedStep, leaf_at
+from handrail.engine.navigate import ExitedLoop, SkippedStep, leaves_of
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
 from handrail.projections.graph_drawing import draw_run
@@ -41,7 +42,7 @@ from handrail.runtime.replies import pinned_workflow
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
 from handrail.runtime.soundness import banner_of
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 6_144
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
@@ -326,7 +327,7 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
     loops = newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
     notes = newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     nodes = newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
-    graph = newest_rows(draw_run(run.graph, lambda node: _label(node, workflow)), str, LIST_BYTES)
+    graph = newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
     counts = {
         "tips": max(0, len(run.graph.tips) - MOST_TIPS),
         "gaps": gaps[1],
@@ -416,12 +417,12 @@ def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
     )
 
 
-def _label(node: Node, workflow: CompiledWorkflow) -> str:
+def _label(leaves: Mapping[str, Leaf], node: Node) -> str:
     """What stands at a node: the title of the step that is pending there."""
     what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
     if not isinstance(node.state, Running):
         return f"{what}done"
-    title = leaf_at(workflow, node.state).title
+    title = leaves[node.state.step_id].title
     return what + (title if len(title) <= LABEL_CHARACTERS else title[: LABEL_CHARACTERS - 1] + "…")
 
 

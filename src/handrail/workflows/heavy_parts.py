@@ -10,6 +10,8 @@ from typing import NamedTuple, assert_never
 
 import msgspec
 
+from handrail.contract.outcome import Fault
+from handrail.workflows.check_size import schema_places
 from handrail.workflows.compiled import (
     Action,
     AllOf,
@@ -33,11 +35,13 @@ from handrail.workflows.conditions import Condition, LoopControl, comparisons
 from handrail.workflows.contract_check import rule_schema_trouble
 from handrail.workflows.limits import (
     MAX_COMPARISONS,
+    MAX_CONTRACT_PLACES,
     MAX_MATCH_WORK,
     MAX_MOVE_PLACES,
     MAX_NOTES_CHARACTERS,
     MAX_READ_COMPARISONS,
     MAX_RULES,
+    MAX_SCHEMA_PLACES,
 )
 from handrail.workflows.patterns import match_work
 
@@ -55,6 +59,7 @@ class Heavy(msgspec.Struct, frozen=True, kw_only=True):
 
 def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
     """Everything of a workflow that could keep a call busy, by its own counts."""
+    yield from heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
     yield from _long_conditions(workflow, sizes)
     measure = _Measure(workflow.conditions, sizes)
@@ -69,6 +74,26 @@ def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
         return
     for step in steps:
         yield from _heavy_rules(step)
+
+
+def heavy_contracts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+    """The sum of what each contract may have on its own; asked before any of them is tried."""
+    if contract_places(workflow) > MAX_CONTRACT_PLACES:
+        message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
+        yield Heavy(message=message, fix="Name fewer contracts, or split the workflow.")
+
+
+def contract_places(workflow: CompiledWorkflow) -> int:
+    """The places of all contracts' schemas, counted no further than one beyond the limit."""
+    places = 0
+    for contract in workflow.contracts.values():
+        try:
+            places += schema_places(contract.schema)
+        except Fault:  # too large on its own, which is told of that contract
+            places += MAX_SCHEMA_PLACES
+        if places > MAX_CONTRACT_PLACES:
+            break
+    return places
 
 
 def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Iterator[Heavy]:

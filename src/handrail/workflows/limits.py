@@ -57,6 +57,8 @@ MAX_READ_COMPARISONS = 20_000
 """Of all conditions of a workflow, each as often as something names it."""
 MAX_SCHEMA_PLACES = 5_000
 """Values inside a schema, with every reference followed."""
+MAX_CONTRACT_PLACES = 200_000
+"""The same of all contracts of one workflow together: each is made ready and tried on its own."""
 MAX_CHECK_WORK = 20_000_000
 """Places of a schema times values of the document that is held against it."""
 MAX_LISTED_WORK = 4_000_000

@@ -10,6 +10,10 @@ MOST_DEPTH = 80
 MOST_VALUES = 4_000_000
 """Commas and opening brackets outside of texts: a wide document costs memory, not bytes."""
 MOST_EVENTS = 250_000
+MOST_CONTRACT_PLACES = 500_000
+"""Places in the schemas of all contracts of all pinned workflows, each of which is tried."""
+MOST_FOLDED = 20_000_000
+"""What folding copies: the facts that a node has when it gets one more, the keys of a changed context."""
 
 # An unclosed text matches too, up to the end: a failing match would be tried again at every quote.
 _TEXTS = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'

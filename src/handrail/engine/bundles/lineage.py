@@ -21,11 +21,13 @@ from handrail.contract.ids import (
     node_tag,
 )
 from handrail.contract.outcome import Fault
-from handrail.engine.bundles.trouble import malformed, out_of_order, without_workflow
+from handrail.engine.bundles.limits import MOST_FOLDED
+from handrail.engine.bundles.trouble import malformed, out_of_order, too_large, without_workflow
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     AdvanceRecorded,
     Blocked,
+    ContextSet,
     DecisionTraceAppended,
     EdgeCreated,
     EventBody,
@@ -40,7 +42,7 @@ from handrail.engine.events import (
     SessionCreated,
     SessionImported,
 )
-from handrail.engine.navigate import is_position
+from handrail.engine.navigate import is_position, loops_around
 from handrail.engine.state import Running
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -86,13 +88,20 @@ class _Check:
 
     def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:
         self._workflows = workflows
-        self._runs: dict[RunId, CompiledWorkflow] = {}
+        self._positions = {held: loops_around(flow) for held, flow in workflows.items()}
+        self._runs: dict[RunId, str] = {}
+        """The hash of the workflow of each."""
         self._nodes: dict[NodeId, _Seen] = {}
         self._first: set[RunId] = set()
         self._tags: set[str] = set()
         self._edges: set[NodeId] = set()
         self._answers: dict[NodeId, tuple[NodeId, bool, str]] = {}
         self._outputs: set[str] = set()
+        self._facts: dict[NodeId, int] = {}
+        """How many facts a node has that its attempt brought."""
+        self._context_keys: dict[NodeId, int] = {}
+        """How many keys the context of a node may have."""
+        self._folded = 0
         self._path = ""
 
     def take(self, record: _Keyed, event: EventBody) -> None:
@@ -142,7 +151,7 @@ class _Check:
             raise self._malformed("starts a run without an id of its own")
         if workflow_hash not in self._workflows:
             raise without_workflow(workflow_hash)
-        self._runs[run_id] = self._workflows[workflow_hash]
+        self._runs[run_id] = workflow_hash
 
     def _create(self, event: EventBody, created: NodeCreated, tag: str) -> None:
         run_id, node_id = event.scope.run_id, event.scope.node_id
@@ -151,11 +160,14 @@ class _Check:
         if node_id is None or not is_node_id(node_id) or node_id in self._nodes or tag in self._tags:
             raise self._malformed("creates a node without an id of its own")
         self._check_parent(run_id, created)
-        if isinstance(created.state, Running) and not is_position(self._runs[run_id], created.state):
+        positions = self._positions[self._runs[run_id]]
+        if isinstance(created.state, Running) and not is_position(positions, created.state):
             raise self._malformed("stands at a position that its workflow does not have")
         if created.node_kind == "checkpoint" and not _is_attempt(created.attempt_id):
             raise self._malformed("is a checkpoint without its attempt")
         self._tags.add(tag)
+        parent = created.parent_node_id
+        self._context_keys[node_id] = 0 if parent is None else self._context_keys[parent]
         self._nodes[node_id] = _Seen(run_id=run_id, kind=created.node_kind, parent=created.parent_node_id)
 
     def _check_parent(self, run_id: RunId, created: NodeCreated) -> None:
@@ -193,6 +205,7 @@ class _Check:
             raise out_of_order("A fact about a node stands before the node.", self._path)
         if event.scope.run_id != seen.run_id:
             raise self._malformed("is about a node of another run")
+        self._count(node_id, event)
         match event.data:
             case AdvanceRecorded() as answered:
                 self._answer(node_id, answered)
@@ -202,6 +215,21 @@ class _Check:
                 raise self._malformed("has too long a trace")
             case _:
                 pass
+
+    def _count(self, node_id: NodeId, event: EventBody) -> None:
+        """What folding this event copies, counted before anything is folded."""
+        match event.data:
+            case ContextSet(context=delta):
+                keys = self._context_keys[node_id] + len(delta)
+                self._context_keys[node_id] = keys
+                self._folded += keys
+            case AdvanceRecorded() | PreferencesChanged() | DecisionTraceAppended():
+                pass
+            case _:
+                self._facts[node_id] = self._facts.get(node_id, 0) + 1
+                self._folded += self._facts[node_id]
+        if self._folded > MOST_FOLDED:
+            raise too_large("values that change from step to step", self._folded, MOST_FOLDED)
 
     def _keep_session_notes(self, event: EventBody, output: NodeOutputAppended, tag: str) -> None:
         """DESIGN 9: an output without a node belongs to the session itself, and is notes."""

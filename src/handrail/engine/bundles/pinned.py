@@ -11,7 +11,8 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
-from handrail.engine.bundles.trouble import malformed, newer
+from handrail.engine.bundles.limits import MOST_CONTRACT_PLACES
+from handrail.engine.bundles.trouble import malformed, newer, too_large
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
@@ -29,35 +30,49 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.project_contracts import contract_trouble
-from handrail.workflows.heavy_parts import heavy_parts
+from handrail.workflows.heavy_parts import contract_places, heavy_contracts, heavy_parts
 from handrail.workflows.patterns import pattern_trouble
 
 
 def checked_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
     """The workflows by hash.
 
-    Raises Fault BUNDLE_UNSUPPORTED_VERSION or BUNDLE_INVALID_FORMAT.
+    Raises Fault BUNDLE_UNSUPPORTED_VERSION, BUNDLE_INVALID_FORMAT or BUNDLE_TOO_LARGE.
     """
-    return {workflow_hash: _checked(workflow_hash, pinned[workflow_hash]) for workflow_hash in sorted(pinned)}
+    checked = {}
+    places = 0
+    for workflow_hash in sorted(pinned):
+        workflow = _decoded(workflow_hash, pinned[workflow_hash])
+        places += contract_places(workflow)
+        if places > MOST_CONTRACT_PLACES:
+            raise too_large("places in the schemas of its contracts", places, MOST_CONTRACT_PLACES)
+        _check(workflow_hash, workflow)
+        checked[workflow_hash] = workflow
+    return checked
 
 
-def _checked(workflow_hash: str, plain: Json) -> CompiledWorkflow:
+def _decoded(workflow_hash: str, plain: Json) -> CompiledWorkflow:
     path = f"session/pinnedWorkflows/{workflow_hash}"
     if plain.get("v") != COMPILED_VERSION:
         message = "A pinned workflow was compiled by a version that is not known here."
         raise newer(message, path, found=str(plain.get("v")), supported=COMPILED_VERSION)
     try:
-        workflow = msgspec.convert(plain, CompiledWorkflow)
+        return msgspec.convert(plain, CompiledWorkflow)
     except msgspec.ValidationError as error:
         raise malformed(f"A pinned workflow has another shape: {error}"[:512], path) from error
+
+
+def _check(workflow_hash: str, workflow: CompiledWorkflow) -> None:
     problem = next(_problems(workflow), "")
     if problem:
+        path = f"session/pinnedWorkflows/{workflow_hash}"
         raise malformed(f"A pinned workflow cannot be executed: {problem}"[:512], path)
-    return workflow
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
     """Each question is asked only while those before it had no answer: the first one ends the check."""
+    for heavy in heavy_contracts(workflow):
+        yield heavy.message
     yield from _broken_contracts(workflow)
     yield from _misplaced(workflow)
     for heavy in heavy_parts(workflow):

@@ -18,14 +18,19 @@ _TAGS = frozenset(
     }
 )
 _SCHEMES = frozenset({"http", "https", "mailto"})
+_RULE = " \t>:|-"
+"""What the line below the head of a table is made of."""
+MOST_INVENTED_CELLS = 1_000
+"""Beyond these, a table stands as it was written."""
 _HEADINGS_DOWN = 2
 """The page has its own first two levels."""
 
 
 def notes_html(markdown: str) -> Html:
     """The notes as they may stand in a page."""
-    parser, clean = _tools()
-    tokens = parser.parse(visible(markdown))
+    parser, plain, clean = _tools()
+    shown = visible(markdown)
+    tokens = (plain if _invents_cells(shown) else parser).parse(shown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1:]) + _HEADINGS_DOWN)}"
@@ -45,13 +50,29 @@ def notes_html(markdown: str) -> Html:
 
 
 @cache
-def _tools() -> tuple[Any, Any]:
+def _tools() -> tuple[Any, Any, Any]:
     """The parser costs a third of a second, and most calls show no notes."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - paid for by those who show notes
     from nh3 import clean  # noqa: PLC0415 - as above
 
+    plain = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    return parser, clean
+    return parser, plain, clean
+
+
+def _invents_cells(text: str) -> bool:
+    """Whether its tables get far more cells than it writes: a row may be one letter, and is filled up."""
+    invented = columns = 0
+    for line in text.split("\n"):
+        if "-" in line and not line.strip(_RULE):
+            columns = max(columns, line.count("|") + 1)
+        elif not line.strip():
+            columns = 0
+        else:
+            invented += max(0, columns - line.count("|") - 1)
+            if invented > MOST_INVENTED_CELLS:
+                return True
+    return False
 
 
 def _as_link(image: Any) -> list[Any]:

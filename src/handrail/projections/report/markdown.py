@@ -16,6 +16,7 @@ from handrail.projections.report.phrases import (
     delivery_words,
     is_quick,
     kind_words,
+    left_out_words,
     moment_time,
     nothing_started,
     outputs_words,
@@ -112,6 +113,8 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     for artifact in moment.artifacts:
         words, is_shown = delivery_words(artifact, moment, run)
         yield from (_inline(words), "", *(_artifact(artifact.body) if is_shown else ()))
+    if moment.branches_omitted:
+        yield from (left_out_words(moment), "")
     for branch in moment.branches:
         yield from _branch(branch)
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable
 
+from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
 from handrail.projections.html.elements import Child, Html, document, element, joined, style_sheet
@@ -19,6 +20,7 @@ from handrail.projections.report.phrases import (
     delivery_words,
     is_quick,
     kind_words,
+    left_out_words,
     moment_time,
     nothing_started,
     outputs_words,
@@ -33,16 +35,19 @@ from handrail.projections.report.story import Branch, Moment, RunStory, Story
 from handrail.projections.report.style import CSS
 
 LONG_NOTES = 3_000
+MOST_MARKUP_CHARACTERS = 1_000_000
+"""Of all notes of a page that are laid out as Markdown, the first ones; the others stand as plain text."""
 
 
 def report_page(story: Story, *, exported_at: str, producer: str) -> str:
     """The whole page."""
+    room = Effort(MOST_MARKUP_CHARACTERS, "", "")
     body = element(
         "main",
         _header(story),
         *(element("p", text, class_=f"banner {look}", role="note") for look, text in banners(story)),
-        _session_notes(story),
-        *(_run(story, run) for run in story.runs),
+        _session_notes(story, room),
+        *(_run(story, run, room) for run in story.runs),
         None if story.runs else _nothing(story),
         element(
             "footer",
@@ -92,14 +97,14 @@ def _nothing(story: Story) -> Html:
     )
 
 
-def _session_notes(story: Story) -> Child:
+def _session_notes(story: Story, room: Effort) -> Child:
     if not story.notes:
         return None
     told = [
         element(
             "li",
             element("p", moment_time(noted.at), " · ", element("code", noted.output_id), class_="small"),
-            _quoted(noted.notes, "Notes of the session"),
+            _quoted(noted.notes, "Notes of the session", room),
             _cut() if noted.is_cut else None,
             class_="moment checkpoint",
             id=noted.output_id,
@@ -115,7 +120,7 @@ def _session_notes(story: Story) -> Child:
     )
 
 
-def _run(story: Story, run: RunStory) -> Html:
+def _run(story: Story, run: RunStory, room: Effort) -> Html:
     return element(
         "section",
         element("h2", run.name),
@@ -128,7 +133,7 @@ def _run(story: Story, run: RunStory) -> Html:
         _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
         element("h3", "The way"),
         element("p", f"{run.omitted} earlier nodes are left out.", class_="small") if run.omitted else None,
-        element("ol", *_moments(run.moments, run), class_="way"),
+        element("ol", *_moments(run.moments, run, room), class_="way"),
         _outputs(run),
         element("h3", "In force at the tip"),
         _facts(
@@ -149,7 +154,7 @@ def _open_gaps(run: RunStory) -> Child:
     return joined(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
 
 
-def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
+def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterable[Html]:
     for moment in moments:
         is_last = moment.node_id == run.graph.preferred_tip
         yield element(
@@ -163,11 +168,12 @@ def _moments(moments: tuple[Moment, ...], run: RunStory) -> Iterable[Html]:
                 class_="small",
             ),
             _told(moment),
-            _notes(moment),
+            _notes(moment, room),
             _cut() if moment.is_cut else None,
             *(_delivered(artifact, moment, run) for artifact in moment.artifacts),
             _trace(moment),
-            *(_branch(branch, run) for branch in moment.branches),
+            element("p", left_out_words(moment), class_="small") if moment.branches_omitted else None,
+            *(_branch(branch, run, room) for branch in moment.branches),
             class_=f"moment {moment.kind}{' last' if is_last else ''}",
             id=moment.node_id,
         )
@@ -181,21 +187,22 @@ def _delivered(artifact: Artifact, moment: Moment, run: RunStory) -> Html:
     return element("p", words, class_="small")
 
 
-def _notes(moment: Moment) -> Child:
-    return _quoted(moment.notes, f"Notes of {moment.title}") if moment.notes else None
+def _notes(moment: Moment, room: Effort) -> Child:
+    return _quoted(moment.notes, f"Notes of {moment.title}", room) if moment.notes else None
 
 
 def _cut() -> Html:
     return element("p", "The rest of these notes is no longer in the store.", class_="stop")
 
 
-def _quoted(notes: str, label: str) -> Html:
+def _quoted(notes: str, label: str, room: Effort) -> Html:
     """Very long ones scroll in a box of their own, which the keyboard reaches too."""
+    shown = notes_html(notes) if room.affords(len(notes)) else element("pre", notes)
     if len(notes) <= LONG_NOTES:
-        return element("div", notes_html(notes), class_="notes", dir="auto")
+        return element("div", shown, class_="notes", dir="auto")
     return element(
         "div",
-        notes_html(notes),
+        shown,
         class_="notes long",
         dir="auto",
         tabindex=0,
@@ -231,7 +238,7 @@ def _trace(moment: Moment) -> Child:
     return _folded("Why it went on here", element("ul", *lines, class_="facts")) if lines else None
 
 
-def _branch(branch: Branch, run: RunStory) -> Html:
+def _branch(branch: Branch, run: RunStory, room: Effort) -> Html:
     told = [
         element(
             "div",
@@ -244,7 +251,7 @@ def _branch(branch: Branch, run: RunStory) -> Html:
                 class_="small",
             ),
             _told(moment),
-            _notes(moment),
+            _notes(moment, room),
         )
         for moment in branch.moments
     ]

@@ -94,6 +94,10 @@ def closed_words(run: RunStory) -> str:
     return f"Closed on {moment_time(run.closing.at)}, {CLOSE_WORDS[run.closing.reason]}.{note}"
 
 
+def left_out_words(moment: Moment) -> str:
+    return f"{moment.branches_omitted} earlier branches from here are left out."
+
+
 def moment_time(at: str, *, is_quick: bool = False) -> str:
     """To the minute; of a run that was over within minutes, to the second."""
     return f"{at[:10]} {at[11 : 19 if is_quick else 16]} UTC"
@@ -101,8 +105,8 @@ def moment_time(at: str, *, is_quick: bool = False) -> str:
 
 def is_quick(run: RunStory) -> bool:
     """Whether the whole run was over within minutes, which then say too little."""
-    times = sorted(moment.at for moment in run.moments)
-    return bool(times) and times[0][:13] == times[-1][:13] and _minute(times[-1]) - _minute(times[0]) < QUICK
+    first, last = run.earliest, run.latest
+    return first[:13] == last[:13] and _minute(last) - _minute(first) < QUICK
 
 
 def _minute(at: str) -> int:

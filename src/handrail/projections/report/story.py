@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from handrail.contract.ids import BlobRef, NodeId, RunId
+from handrail.contract.ids import BlobRef, NodeId
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -25,23 +25,27 @@ from handrail.engine.history import (
     Imported,
     Node,
     Notes,
+    Recorded,
     Run,
     SessionNotes,
     attached_to,
     closing_of,
     path_to,
 )
-from handrail.engine.navigate import TraceEntry, leaf_at
+from handrail.engine.navigate import TraceEntry, leaves_of
 from handrail.engine.preferences import preferences_at
 from handrail.engine.reasons import Blocker
 from handrail.engine.state import Running, State, step_key
 from handrail.projections.lineage import CurrentArtifact, capabilities_at, current_artifacts, open_gaps
 from handrail.projections.overview import SessionStatus, session_status
-from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, status_at
+from handrail.projections.run_graph import RunGraph, RunStatus, run_graphs, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
 """Of one line; the newest are told."""
+
+MOST_BRANCHES = 400
+"""Of one run; how each of them ends is worked out from its whole way."""
 
 WholeNotes = Callable[[BlobRef], str | None]
 """Long notes by their digest; None where they are gone."""
@@ -71,6 +75,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     trace: tuple[TraceEntry, ...] = ()
     branches: tuple[Branch, ...] = ()
     """What was tried from here and left."""
+    branches_omitted: int = 0
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +96,9 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     closing: Closing | None = None
     moments: tuple[Moment, ...]
     omitted: int
+    earliest: str
+    latest: str
+    """Of the moments."""
     open_gaps: tuple[GapRecorded, ...]
     artifacts: tuple[CurrentArtifact, ...]
     capabilities: tuple[CapabilityObserved, ...]
@@ -139,6 +147,8 @@ def story_of(
 ) -> Story:
     """The story of a folded session; `workflows` holds the pinned ones that the store still has."""
     noted = tuple(history.session_notes.values())
+    graphs = run_graphs(history)
+    answers = {answer.to_node_id: answer for answer in history.advances.values()}
     return Story(
         session_id=history.session_id,
         status=session_status(history),
@@ -154,9 +164,10 @@ def story_of(
         notes=tuple(_session_note(held, whole_notes) for held in noted[-MOST_MOMENTS:]),
         notes_omitted=max(0, len(noted) - MOST_MOMENTS),
         runs=tuple(
-            _Telling(history, run_id, workflows.get(run.workflow_hash), whole_notes).run_story()
-            for run_id, run in history.runs.items()
-            if run.first_node is not None
+            _Telling(
+                history, graph, answers, workflows.get(history.runs[run_id].workflow_hash), whole_notes
+            ).run_story()
+            for run_id, graph in graphs.items()
         ),
     )
 
@@ -178,14 +189,21 @@ class _Telling:
     """One run being told."""
 
     def __init__(
-        self, history: History, run_id: RunId, workflow: CompiledWorkflow | None, whole_notes: WholeNotes
+        self,
+        history: History,
+        graph: RunGraph,
+        answers: Mapping[NodeId, Recorded],
+        workflow: CompiledWorkflow | None,
+        whole_notes: WholeNotes,
     ) -> None:
         self._history = history
-        self._run = history.runs[run_id]
+        self._run = history.runs[graph.run_id]
         self._workflow = workflow
+        self._leaves = {} if workflow is None else leaves_of(workflow)
         self._whole_notes = whole_notes
-        self._graph = run_graph(history, run_id)
-        self._answers = {answer.to_node_id: answer for answer in history.advances.values()}
+        self._graph = graph
+        self._answers = answers
+        self._branches_left = MOST_BRANCHES
 
     def run_story(self) -> RunStory:
         tip = self._history.nodes[self._graph.preferred_tip]
@@ -199,6 +217,8 @@ class _Telling:
             closing=closing_of(self._history, self._run.run_id),
             moments=tuple(self._moment(node) for node in kept),
             omitted=len(path) - len(kept),
+            earliest=min(node.at for node in kept),
+            latest=max(node.at for node in kept),
             open_gaps=open_gaps(self._history, tip.node_id),
             artifacts=current_artifacts(self._history, tip.node_id),
             capabilities=tuple(capabilities_at(self._history, tip.node_id).values()),
@@ -213,6 +233,7 @@ class _Telling:
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         done = self._done(node)
+        branches, omitted = self._branches(node) if with_branches else ((), 0)
         return Moment(
             node_id=node.node_id,
             kind=node.kind,
@@ -231,15 +252,18 @@ class _Telling:
             validations=attached.validations,
             preferences=attached.preferences,
             trace=attached.trace,
-            branches=self._branches(node) if with_branches else (),
+            branches=branches,
+            branches_omitted=omitted,
         )
 
-    def _branches(self, node: Node) -> tuple[Branch, ...]:
-        """Each child that the preferred path leaves aside, with all that follows it."""
+    def _branches(self, node: Node) -> tuple[tuple[Branch, ...], int]:
+        """Each child that the preferred path leaves aside, with all that follows it; and how many more."""
         aside = [
             child for child in self._graph.children[node.node_id] if child not in self._graph.preferred_path
         ]
-        return tuple(self._branch(child) for child in aside)
+        told = aside[len(aside) - min(len(aside), self._branches_left) :]
+        self._branches_left -= len(told)
+        return tuple(self._branch(child) for child in told), len(aside) - len(told)
 
     def _branch(self, root: NodeId) -> Branch:
         nodes: list[Node] = []
@@ -261,7 +285,7 @@ class _Telling:
     def _title(self, state: State) -> str:
         if not isinstance(state, Running):
             return "Done"
-        return state.step_id if self._workflow is None else leaf_at(self._workflow, state).title
+        return state.step_id if self._workflow is None else self._leaves[state.step_id].title
 
     def _label(self, node: Node) -> str:
         """What stands at a node: the step that waits there."""
