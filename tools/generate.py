@@ -17,6 +17,7 @@ from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the lin
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from tools import cli_tables, packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
 from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
+from tools.attacks_page import attacks_page  # noqa: E402 - the line above makes `tools` importable
 from tools.cli_reference import cli_reference  # noqa: E402 - the line above makes `tools` importable
 from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
 from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
@@ -60,6 +61,7 @@ def _files() -> dict[str, str]:
         "src/handrail/surfaces/cli/_table.py": _table_module(),
         "src/handrail/surfaces/cli/_catalog.py": _catalog_module(),
         "docs/reference/answers.md": answers_page(),
+        "docs/reference/attacks.md": attacks_page(),
         "docs/reference/cli.md": reference_pages.cli_page(),
         "docs/reference/errors.md": reference_pages.errors_page(),
         "docs/reference/events.md": reference_pages.events_page(),

@@ -110,6 +110,11 @@ READING: Rows = (
     ("projections.report.markdown", "MOST_DRAWN", "Nodes of the drawing in a Markdown report."),
     ("projections.report.page", "LONG_NOTES", "Characters of notes that an HTML report shows unfolded."),
     ("projections.report.story", "MOST_MOMENTS", "Moments in a report."),
+    ("projections.report.story", "MOST_BRANCHES", "Branches of one run in a report."),
+    ("projections.report.page", "MOST_MARKUP_CHARACTERS", "Notes in an HTML report laid out as Markdown."),
+    ("projections.html.notes", "MOST_INVENTED_CELLS", "Cells that a table in notes does not write itself."),
+    ("projections.graph_drawing", "MOST_RAILS", "Branches inside branches in a drawing of a run."),
+    ("projections.ledger", "MOST_LEDGER_WORK", "Facts that a ledger compares from entry to entry."),
 )
 CHANGES: Rows = (
     ("contract.tokens.confirm", "LIFETIME_SECONDS", "How long a confirm token works."),
@@ -125,6 +130,8 @@ CHANGES: Rows = (
     ("engine.bundles.limits", "MOST_EVENTS", "Events in a bundle."),
     ("engine.bundles.limits", "MOST_DEPTH", "Objects and lists inside each other in a bundle."),
     ("engine.bundles.limits", "MOST_VALUES", "JSON values in a bundle."),
+    ("engine.bundles.limits", "MOST_CONTRACT_PLACES", "Places in the schemas of all its contracts."),
+    ("engine.bundles.limits", "MOST_FOLDED", "Values that folding its events copies."),
     ("host.settings", "MOST_BYTES", "A `config.json`."),
     ("host.workflow_sources.settings", "MOST_BYTES", "The same, where it says where workflows are."),
     ("host.workflow_sources.settings", "MOST_SOURCES", "Entries of a list of sources; more are not read."),
@@ -245,6 +252,7 @@ WORK: Rows = (
     ("workflows.limits", "MAX_COMPARISONS", "Comparisons of one condition."),
     ("workflows.limits", "MAX_READ_COMPARISONS", "Comparisons of a workflow, each as often as it is named."),
     ("workflows.limits", "MAX_SCHEMA_PLACES", "Values inside a schema, with every reference followed."),
+    ("workflows.limits", "MAX_CONTRACT_PLACES", "The same in all contracts of one workflow together."),
     ("workflows.limits", "MAX_CHECK_WORK", "Places of a schema times values of the document."),
     (
         "workflows.limits",

@@ -14,7 +14,7 @@ from handrail.event_log.disk import Disk
 from handrail.runtime import removing, sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
-from tests.conformance.planted_index import NEWER, answers, offers
+from tests.conformance.planted_index import NEWER, answers, installed_by_pip, offers
 
 LATER_SECONDS = 2 * 3600
 
@@ -67,6 +67,7 @@ def _impatient() -> None:
 
 PLANTS: dict[str, Callable[[], None]] = {
     "index": offers(),
+    "installed by pip": installed_by_pip,
     "tampered index": offers(NEWER),
     **{
         f"index says {kind.code}": answers(kind)

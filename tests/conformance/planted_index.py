@@ -26,20 +26,26 @@ def offers(version: str = __version__) -> Callable[[], None]:
         name = f"handrail-{version}-py3-none-any.whl"
         row = {"filename": name, "url": name, "hashes": {"sha256": "0" * 64}}
         page = json.dumps({"files": [row], "versions": [version]}).encode()
-        real_facts = LocalUpdates.facts
-
-        def facts(self: LocalUpdates) -> Any:
-            return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
+        installed_by_pip()
 
         def fetch(_: Any, url: str, *__: Any) -> Fetched:
             return Fetched(content=page, media_type=LISTING.partition(",")[0], url=url)
 
-        _set("facts", facts)
         _set("fetch", fetch)
-        _set("drive", lambda *_: Driven(status=1))
-        _set("installed", lambda _: Installed(version=__version__, package=PACKAGE))
 
     return plant
+
+
+def installed_by_pip() -> None:
+    """The program is one that pip put there; the manager installs nothing, and the index is a real one."""
+    real_facts = LocalUpdates.facts
+
+    def facts(self: LocalUpdates) -> Any:
+        return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
+
+    _set("facts", facts)
+    _set("drive", lambda *_: Driven(status=1))
+    _set("installed", lambda _: Installed(version=__version__, package=PACKAGE))
 
 
 def answers(kind: Kind) -> Callable[[], None]:

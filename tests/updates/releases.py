@@ -122,6 +122,8 @@ class Index:
         self.seen.append((request.path, secret))
         if "stall" in self.trouble:
             self.stalled.wait(30)
+        elif "drip" in self.trouble:
+            self._drip(request)
         elif "status" in self.trouble:
             self._send(request, self.trouble["status"], headers={"Retry-After": "7"})
         elif "redirect" in self.trouble:
@@ -133,6 +135,19 @@ class Index:
             self._send(request, 200, content, media)
         else:
             self._offer(request)
+
+    def _drip(self, request: http.server.BaseHTTPRequestHandler) -> None:
+        """A byte now and then, until the caller has enough."""
+        request.send_response(200)
+        request.send_header("Content-Type", JSON)
+        request.end_headers()
+        for _ in range(600):
+            try:
+                request.wfile.write(b" ")
+            except OSError:
+                return
+            if self.stalled.wait(0.05):
+                return
 
     def _offer(self, request: http.server.BaseHTTPRequestHandler) -> None:
         name = request.path.rstrip("/").rpartition("/")[2]

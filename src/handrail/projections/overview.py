@@ -34,8 +34,13 @@ class RunOverview(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_overview(history: History, run_id: RunId) -> RunOverview:
     """One run of the history."""
+    return overview_of(history, run_graph(history, run_id))
+
+
+def overview_of(history: History, graph: RunGraph) -> RunOverview:
+    """The run of this graph."""
+    run_id = graph.run_id
     run = history.runs[run_id]
-    graph = run_graph(history, run_id)
     return RunOverview(
         run_id=run_id,
         workflow_id=run.workflow_id,

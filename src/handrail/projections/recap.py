@@ -5,7 +5,7 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,14 +21,14 @@ from handrail.engine.history import (
     steps_after,
     way_to,
 )
-from handrail.engine.navigate import leaf_at
+from handrail.engine.navigate import leaves_of
 from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
 from handrail.engine.state import Running, step_key
 from handrail.projections.known_inputs import known_inputs
 from handrail.projections.lineage import current_artifacts, skipped_at
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, status_at
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
 RECAP_BUDGET_BYTES = 12_288
 """Of entries, children and downstream together, as they are sent, structured or as text."""
@@ -167,11 +167,12 @@ def _entries(
     history: History, workflow: CompiledWorkflow, told: Sequence[tuple[Node, str]], budget: int
 ) -> tuple[list[RecapEntry], int]:
     """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
-    made = (_entry(history, workflow, node, text) for node, text in reversed(told))
+    leaves = leaves_of(workflow)
+    made = (_entry(history, leaves, node, text) for node, text in reversed(told))
     shown, used = newest_within(made, budget, FENCE_BYTES)
     if shown or not told:
         return shown, used
-    newest = _entry(history, workflow, *told[-1])
+    newest = _entry(history, leaves, *told[-1])
     shorter = _shortened(newest, budget - FENCE_BYTES)
     return ([shorter], encoded_size(shorter) + FENCE_BYTES) if shorter is not None else ([], 0)
 
@@ -204,13 +205,13 @@ def _told(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
     return told
 
 
-def _entry(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> RecapEntry:
+def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) -> RecapEntry:
     assert node.parent is not None, "a first node has no notes"
     done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
     return RecapEntry(
         node_id=node.node_id,
         step_id=step_key(done) if isinstance(done, Running) else "",
-        title=leaf_at(workflow, done).title if isinstance(done, Running) else AFTER_THE_END,
+        title=leaves[done.step_id].title if isinstance(done, Running) else AFTER_THE_END,
         is_checkpoint=node.kind == "checkpoint",
         notes=text,
     )

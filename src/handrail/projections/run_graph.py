@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.history import History, Node
+from handrail.engine.history import Closing, History, Node
 from handrail.engine.state import Complete
 from handrail.projections.lineage import open_gaps
 
@@ -68,6 +68,11 @@ def _graph_of(history: History, run_id: RunId, held: Sequence[Node]) -> RunGraph
         else status_at(history, history.nodes[preferred]),
         reach=reach,
     )
+
+
+def closing_at(history: History, graph: RunGraph) -> Closing | None:
+    """The closing of a run that is closed."""
+    return history.closings[graph.run_id][-1] if graph.status == "closed" else None
 
 
 def _is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:

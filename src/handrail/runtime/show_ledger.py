@@ -320,6 +320,7 @@ OPERATION = Operation(
         "SESSION_NOT_HEALTHY",
         "STORE_CORRUPT",
         "BUDGET_EXCEEDED",
+        "WORK_LIMIT_EXCEEDED",
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",
         "TOKEN_SCOPE_MISMATCH",

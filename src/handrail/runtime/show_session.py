@@ -17,7 +17,7 @@ from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 from handrail.contract.wording import quoted
 from handrail.engine.events import DivergenceRecorded, GapRecorded
-from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, closing_of, way_to
+from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, way_to
 from handrail.engine.navigate import ExitedLoop, SkippedStep, leaves_of
 from handrail.engine.preferences import preferences_at
 from handrail.engine.state import Running
@@ -33,7 +33,8 @@ from handrail.projections.lineage import (
     open_gaps,
     skipped_at,
 )
-from handrail.projections.overview import RunOverview, pending_step, run_overview, session_status
+from handrail.projections.overview import RunOverview, overview_of, pending_step, session_status
+from handrail.projections.run_graph import RunGraph, closing_at, run_graph, run_graphs
 from handrail.projections.session_facts import session_project
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.find_session import find_session
@@ -265,11 +266,12 @@ def _runs(rt: Runtime, history: History, asked: str | UnsetType) -> list[RunRow]
         if asked not in history.runs:
             message = f"Session {history.session_id} has no run {quoted(asked)}."
             raise Fault(RUN_NOT_FOUND, message, details={"run_id": asked})
-        return [_run_row(rt, history, RunId(asked))]
-    newest = sorted(history.runs, key=lambda run_id: history.runs[run_id].index, reverse=True)
-    rows = (_run_row(rt, history, run_id) for run_id in newest)
+        return [_run_row(rt, history, run_graph(history, RunId(asked)))]
+    graphs = run_graphs(history)
+    newest = sorted(graphs.values(), key=lambda graph: history.runs[graph.run_id].index, reverse=True)
+    rows = (_run_row(rt, history, graph) for graph in newest)
     shown, _ = newest_within(rows, RUNS_BYTES)
-    return shown or [_run_row(rt, history, run_id) for run_id in newest[:1]]
+    return shown or [_run_row(rt, history, graph) for graph in newest[:1]]
 
 
 def _timeline_row(entry: TimelineEntry) -> TimelineRow:
@@ -315,9 +317,9 @@ def _is_cut(notes: Notes) -> bool:
     return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
 
 
-def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
-    run = run_overview(history, run_id)
-    workflow = pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
+def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
+    run = overview_of(history, drawn)
+    workflow = pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
     noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
     gaps = newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
@@ -338,13 +340,13 @@ def _run_row(rt: Runtime, history: History, run_id: RunId) -> RunRow:
         "graph": graph[1],
     }
     return RunRow(
-        id=run_id,
+        id=run.run_id,
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         workflow_hash=run.workflow_hash,
         status=run.status,
         pending_step=pending_step(run.tip),
-        closed=_closed_row(history, run_id),
+        closed=_closed_row(history, drawn),
         ledger_version=run.ledger_version,
         node_count=len(run.graph.nodes),
         fork_count=run.fork_count,
@@ -384,8 +386,8 @@ def _loop_row(entry: ExitedLoop) -> LoopRow:
     return LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
 
 
-def _closed_row(history: History, run_id: RunId) -> ClosedRow | None:
-    closing = closing_of(history, run_id)
+def _closed_row(history: History, drawn: RunGraph) -> ClosedRow | None:
+    closing = closing_at(history, drawn)
     return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
 
 

@@ -13,7 +13,7 @@ from tests.journeys.promises import (
     response_contract,
     resumption_pack,
 )
-from tests.journeys.promises.hardening import bundles, door, limits, programs, store
+from tests.journeys.promises.hardening import attacks, bundles, door, limits, programs, store
 from tests.journeys.promises.promise import Promise
 from tests.journeys.promises.truth import branches, commits, files, finding, judging, telling, terminals
 
@@ -39,6 +39,7 @@ HARDENING: tuple[Promise, ...] = (
     *limits.PROMISES,
     *bundles.PROMISES,
     *door.PROMISES,
+    *attacks.PROMISES,
 )
 PROMISES: tuple[Promise, ...] = (
     *execution.PROMISES,

@@ -96,6 +96,7 @@ def started(adapter: Adapter, workflow: str = WORKFLOW) -> str:
     return token
 
 
+@pytest.mark.promise("attacks.client")
 @pytest.mark.promise("door.ping-while-hanging")
 def test_a_ping_is_answered_while_all_workers_hang(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)

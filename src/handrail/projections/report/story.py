@@ -29,7 +29,6 @@ from handrail.engine.history import (
     Run,
     SessionNotes,
     attached_to,
-    closing_of,
     path_to,
 )
 from handrail.engine.navigate import TraceEntry, leaves_of
@@ -38,7 +37,7 @@ from handrail.engine.reasons import Blocker
 from handrail.engine.state import Running, State, step_key
 from handrail.projections.lineage import CurrentArtifact, capabilities_at, current_artifacts, open_gaps
 from handrail.projections.overview import SessionStatus, session_status
-from handrail.projections.run_graph import RunGraph, RunStatus, run_graphs, status_at
+from handrail.projections.run_graph import RunGraph, RunStatus, closing_at, run_graphs, status_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
@@ -214,7 +213,7 @@ class _Telling:
             name=self._run.workflow_id if self._workflow is None else self._workflow.name,
             status=self._graph.status,
             pending=self._title(tip.state) if isinstance(tip.state, Running) else "",
-            closing=closing_of(self._history, self._run.run_id),
+            closing=closing_at(self._history, self._graph),
             moments=tuple(self._moment(node) for node in kept),
             omitted=len(path) - len(kept),
             earliest=min(node.at for node in kept),

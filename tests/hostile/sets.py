@@ -1,0 +1,134 @@
+"""The five hostile sets, each with its attacks, the doors they are tried at, and the tests that try them.
+
+The reference page of attacks is made from this; the cases are those of the tests themselves.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.conformance.hostile import GIT_TRICKS, MODULES, PROGRAMS, SINGLE_MODULES
+from tests.conformance.test_hostile_home import COMMANDS, PIECES, PLACES, PLANTS, TRAPS
+from tests.hostile.client import client_attacks
+from tests.hostile.index import index_attacks
+from tests.journeys.hostile_bundles import exploding_bundle, hostile_bundles
+
+REFUSED = "refused, nothing stored"
+_PLANTED = {
+    "link": "a link to a file of somebody else",
+    "pipe": "a pipe that nobody writes to",
+    "folder": "a folder where a file belongs",
+    "huge": "a file of a size that does not exist",
+}
+
+
+class Attack(NamedTuple):
+    """What is tried, and what comes of it."""
+
+    name: str
+    tries: str
+    comes_to: str
+
+
+class HostileSet(NamedTuple):
+    """Everything that one kind of stranger tries."""
+
+    name: str
+    fixture: str
+    doors: str
+    promise: str
+    """What the tests that try it are marked with."""
+    attacks: list[Attack]
+
+
+def hostile_sets() -> list[HostileSet]:
+    """All five."""
+    return [_repository(), _home(), _bundles(), _index(), _client()]
+
+
+def _repository() -> HostileSet:
+    modules = [
+        Attack(f"module `{name}`", "a module of that name in the working directory", "never imported")
+        for name in (*MODULES, *SINGLE_MODULES)
+    ]
+    programs = [
+        Attack(
+            f"program `{name}`", "a program of that name, first on PATH by a relative place", "never started"
+        )
+        for name in PROGRAMS
+    ]
+    tricks = [Attack(trick.name, "a configuration of git", "starts nothing") for trick in GIT_TRICKS]
+    return HostileSet(
+        "A hostile repository",
+        "tests/conformance/hostile.py",
+        "every command, every hook event, the server",
+        "programs.nothing-of-the-checkout-runs",
+        [*modules, *programs, *tricks],
+    )
+
+
+def _home() -> HostileSet:
+    planted = [
+        Attack(
+            f"{kind} for `{piece}`", _PLANTED[kind], "answered or refused by name, nothing read or waited for"
+        )
+        for piece in PIECES
+        for kind in PLANTS
+        if not (kind == "link" and piece in PLACES)
+    ]
+    traps = [Attack(name, "an index of sessions that is a trap", "thrown away") for name in TRAPS]
+    return HostileSet(
+        "A hostile home",
+        "tests/conformance/test_hostile_home.py",
+        ", ".join(f"`{command}`" for command in COMMANDS),
+        "limits.hostile-home",
+        [*planted, *traps],
+    )
+
+
+def _bundles() -> HostileSet:
+    attacks = [
+        Attack(
+            one.name, one.tries, f"{REFUSED} (`{one.code}`)" if one.code else "taken and marked as imported"
+        )
+        for one in hostile_bundles()
+    ]
+    exploding = exploding_bundle()
+    return HostileSet(
+        "A hostile set of bundles",
+        "tests/journeys/hostile_bundles.py",
+        "`session import` and its previews, every reading command, two tools, a later start",
+        "bundles.hostile",
+        [*attacks, Attack(exploding.name, exploding.tries, REFUSED)],
+    )
+
+
+def _index() -> HostileSet:
+    return HostileSet(
+        "A hostile index",
+        "tests/hostile/index.py",
+        "`update --check`, `update --dry-run`, `update`, `doctor`",
+        "attacks.index",
+        [
+            Attack(one.name, one.tries, "known trouble or a plain answer; told nowhere")
+            for one in index_attacks()
+        ],
+    )
+
+
+def _client() -> HostileSet:
+    attacks = [
+        Attack(one.name, one.tries, "the server goes on, nothing is written") for one in client_attacks()
+    ]
+    attacks += [
+        Attack("closes-in-a-message", "to leave half a call", "the server ends, nothing is written"),
+        Attack("never-reads", "to have answers pile up", "the server waits, and ends with the client"),
+        Attack("stuck-calls", "to keep every worker busy", "a ping is answered"),
+    ]
+    return HostileSet(
+        "A hostile client",
+        "tests/hostile/client.py",
+        "the server on stdin and stdout",
+        "attacks.client",
+        attacks,
+    )

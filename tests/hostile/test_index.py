@@ -1,0 +1,78 @@
+"""Every answer of the hostile index, to every command that asks one: known trouble at most."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.forked import ForkedTool
+from tests.conformance.seeded import Seeded
+from tests.hostile.index import SECRET, IndexAttack, index_attacks
+from tests.updates.releases import Index
+
+ATTACKS = index_attacks()
+PLANT = "installed by pip"
+DOORS: tuple[tuple[str, ...], ...] = (
+    ("update", "--check"),
+    ("update", "--dry-run"),
+    ("update", "--check", "--human"),
+    ("update",),
+    ("doctor", "--checks", "update"),
+)
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+PLAIN = re.compile(r"-?[\w./=@:+-]+")
+"""A word of the manager's command line; none of them is an option that the index chose."""
+IMPATIENT = ("--timeout", "1")
+PATIENT_ATTACKS = ("stall", "drip")
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    made = Index(tmp_path_factory.mktemp("index"), versions=())
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def tool(seeded: Seeded, index: Index, tmp_path_factory: pytest.TempPathFactory) -> ForkedTool:
+    made = seeded.copy(tmp_path_factory.mktemp("asks"))
+    settings = {"update": {"index": index.url}}
+    Path(made.home, "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    return made
+
+
+def work_of(tool: ForkedTool) -> dict[str, bytes]:
+    """Whatever an index has no business with: sessions, keys, workflows, the project."""
+    folders = (Path(tool.home, "data"), Path(tool.home, "workflows"), Path(tool.project))
+    files = (file for folder in folders for file in sorted(folder.rglob("*")) if file.is_file())
+    return {str(file): file.read_bytes() for file in files if "cache" not in file.parts}
+
+
+@pytest.mark.promise("attacks.index")
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: str(attack.name))
+def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
+    tool: ForkedTool, index: Index, attack: IndexAttack
+) -> None:
+    index.healthy()
+    index.trouble = attack.trouble
+    before = work_of(tool)
+
+    for door in DOORS:
+        in_time = IMPATIENT if attack.name in PATIENT_ATTACKS else ()
+        ran = tool.run(*door, *in_time, plant=PLANT)
+        assert SECRET.encode() not in ran.out + ran.err, door
+        assert ran.status in range(12), (door, ran)
+        if "--human" in door:
+            assert not STEERS.search(ran.out.decode()), door
+        else:
+            told = json.loads(ran.out)
+            assert told["ok"] or told["error"]["code"] != "E_UNKNOWN", (door, ran.out)
+            assert b"\x1b" not in ran.out
+            assert all(PLAIN.fullmatch(word) for word in told.get("data", {}).get("command", ())), told
+
+    assert index.seen, "nobody asked"
+    assert work_of(tool) == before

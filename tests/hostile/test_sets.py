@@ -1,0 +1,57 @@
+"""The table of attacks holds all five sets, names what exists, and knows of no success."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.sets import hostile_sets
+from tests.house.promise_marks import marks
+from tests.house.tree import ROOT, python_files
+from tests.journeys.promises.manifest import PROMISES
+from tools.attacks_page import attacks_page
+
+SETS = hostile_sets()
+HARMLESS = (
+    "never imported",
+    "never started",
+    "starts nothing",
+    "answered or refused",
+    "thrown away",
+    "refused",
+    "taken and marked",
+    "known trouble",
+    "the server",
+    "a ping",
+)
+LEAST = {"repository": 50, "home": 60, "bundles": 45, "index": 45, "client": 75}
+
+
+@pytest.mark.promise("attacks.five-sets")
+def test_every_set_is_there_with_a_fixture_and_tests_that_try_it() -> None:
+    marked = {name for source in python_files("tests/") for name, _, test in marks(source) if test}
+    known = {promise.id for promise in PROMISES}
+
+    assert [one.name.rpartition(" ")[2] for one in SETS] == [
+        "repository",
+        "home",
+        "bundles",
+        "index",
+        "client",
+    ]
+    for one in SETS:
+        assert Path(ROOT, one.fixture).is_file()
+        assert one.promise in marked & known
+        assert len(one.attacks) >= LEAST[one.name.rpartition(" ")[2]]
+
+
+@pytest.mark.promise("attacks.five-sets")
+def test_the_page_shows_every_attack_once_and_none_succeeds() -> None:
+    page = attacks_page()
+
+    for one in SETS:
+        names = [attack.name for attack in one.attacks]
+        assert len(set(names)) == len(names)
+        assert all(attack.comes_to.startswith(HARMLESS) for attack in one.attacks)
+        assert all(f"| {attack.name} | {attack.tries} |" in page for attack in one.attacks)
