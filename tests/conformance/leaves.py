@@ -346,6 +346,7 @@ LEAVES: dict[str, Leaf] = {
             "LEDGER_VERSION_AHEAD": says("ledger show RUN_ID --mode delta --since-version 99"),
             "SESSION_NOT_HEALTHY": wrong(damage.changed_notes),
             "STORE_CORRUPT": wrong(damage.changed_blobs),
+            "WORK_LIMIT_EXCEEDED": says("ledger show RUN_ID", plant="small ledgers"),
             **paged(DELTA),
         },
         page=words(DELTA),

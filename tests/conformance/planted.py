@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.contract.store_facts import ProofPart
 from handrail.event_log.disk import Disk
+from handrail.projections import ledger
 from handrail.runtime import removing, sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
@@ -59,6 +60,11 @@ def _proof(*problems: str) -> Callable[[], None]:
     return plant
 
 
+def _small_ledgers() -> None:
+    """A ledger of any run compares more than it may."""
+    ledger.MOST_LEDGER_WORK = 1
+
+
 def _impatient() -> None:
     """Nobody waits for a lock."""
     sessions.LOCK_WAIT_MS = 0
@@ -78,6 +84,7 @@ PLANTS: dict[str, Callable[[], None]] = {
     "disk error": _refusing(errno.EIO),
     "impatient": _impatient,
     "later": _later,
+    "small ledgers": _small_ledgers,
     "sound proof": _proof(),
     "unsound proof": _proof("A byte that was acknowledged is gone."),
 }
