@@ -74,6 +74,12 @@ REPLIES: Rows = (
     ("contract.outcome", "MESSAGE_LIMIT", "Characters of an error message."),
     ("contract.outcome", "HINT_LIMIT", "Characters of a hint."),
     ("runtime.operation", "OFFERED_CALL_BYTES", "A corrected call that is offered in an error."),
+    ("runtime.source_drift", "MOST_FILES", "Changed workflow and contract files that a reply names."),
+    (
+        "engine.skeleton",
+        "INNER_BYTES",
+        "Nested members in the frame of an artifact; a mark replaces the rest.",
+    ),
 )
 READING: Rows = (
     ("runtime.paging", "DEFAULT_LIMIT", "Items on a page without `--limit`."),
