@@ -165,7 +165,7 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
         ],
         "global_flags": list(command["globals"]),
         "expand": [] if called is None else list(called.shape.on_demand),
-        "paging": _paging(command),
+        "paging": _paging(command, called),
         "default_sort": helped["sort"] or None,
         "batch": _batch(command),
         "dangerous": effect == "dangerous",
@@ -186,8 +186,13 @@ def _command(row: Row, helped: CommandHelp, schemas: _Schemas) -> dict[str, Any]
     }
 
 
-def _paging(command: Command) -> str:
-    """How its list goes on; a list with two ways says both, the usual one first."""
+def _paging(command: Command, called: Operation | None) -> str:
+    """How its list goes on; a list with two ways says both, the usual one first.
+
+    What has no order of its own is no list: the texts inside a preview go on too, but are not its result.
+    """
+    if called is None or not called.default_sort:
+        return "none"
     names = {param["name"] for param in command["params"]}
     return " or ".join(way for way in ("offset", "cursor") if way in names) or "none"
 

@@ -193,10 +193,6 @@ def test_pages_in_a_budget_joined_are_the_whole_list(called: Called) -> None:
             assert joined == whole[key], line
 
 
-PAGES_INSIDE = ("session import",)
-"""The pages are a part of a preview, which is no list."""
-
-
 @pytest.mark.promise("declared.paging")
 @every_leaf
 def test_a_list_goes_on_in_the_way_that_is_declared(called: Called) -> None:
@@ -208,5 +204,5 @@ def test_a_list_goes_on_in_the_way_that_is_declared(called: Called) -> None:
             seen.add(document["page"]["mode"])
 
     assert seen <= set(declared)
-    if declared != ["none"] and called.path not in PAGES_INSIDE:
+    if declared != ["none"]:
         assert seen, "no list was shown"
