@@ -179,3 +179,66 @@ def test_no_public_workflow_ends_with_steps_skipped_in_silence(
     if mode == "full_auto_never_stop":
         reasons = {warning["code"] for warning in driven.end.get("warnings", ())}
         assert "GAP_RECORDED" not in reasons, "what was asked for was sent"
+
+
+def counted(**loop: Any) -> dict[str, Any]:
+    """A file from elsewhere whose loop runs as often as a value says."""
+    body = [{"id": "work", "title": "Work", "prompt": "Round {{currentIteration}}."}]
+    return {
+        "id": "project.counted",
+        "name": "Counted",
+        "version": "1.0.0",
+        "description": "For a journey.",
+        "steps": [
+            {"id": "look", "title": "Look", "prompt": "Look."},
+            {"id": "again", "type": "loop", "title": "Again", "loop": {"type": "for"} | loop, "body": body},
+            {"id": "end", "title": "End", "prompt": "End."},
+        ],
+    }
+
+
+@pytest.mark.promise("truth.loops.counted-by-a-value")
+@pytest.mark.parametrize(
+    ("value", "rounds", "told"),
+    [
+        (0, [], ["STEPS_SKIPPED"]),
+        (3, ["Round 1 of 3", "Round 2 of 3", "Round 3 of 3"], []),
+        (9, [f"Round {number} of 5" for number in range(1, 6)], ["LOOP_LIMIT_REACHED"]),
+    ],
+)
+def test_a_loop_that_is_counted_by_a_value_tells_its_own_rounds(
+    runtime: Runtime, value: int, rounds: list[str], told: list[str]
+) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
+    params: dict[str, Any] = {"workflowId": "project.counted", "context": {"howMany": value}}
+
+    replies = [tool_call(runtime, "start_workflow", **params).structured]
+    while replies[-1]["pending"] is not None:
+        ack = replies[-1]["ackToken"]
+        following = tool_call(runtime, "continue_workflow", ackToken=ack, output={"notesMarkdown": "Done."})
+        replies.append(following.structured)
+
+    shown = [reply["pending"]["prompt"] for reply in replies if reply["pending"] is not None]
+    codes = [one["code"] for reply in replies[1:] for one in reply.get("warnings", ())]
+    assert [text.partition(" (loop")[0] for text in shown[1:-1]] == rounds
+    assert [text.rpartition("\n")[2] for text in shown[1:-1]] == [
+        f"Round {number}." for number in range(1, len(rounds) + 1)
+    ]
+    assert codes == told
+    assert replies[-1]["progress"] == {"done": 2 + len(rounds), "atLeast": 2 + len(rounds)}
+
+
+@pytest.mark.promise("truth.loops.counted-by-a-value")
+@pytest.mark.parametrize("mode", MODES)
+def test_an_agent_that_answers_only_what_is_asked_ends_a_loop_counted_by_a_value(
+    runtime: Runtime, mode: str
+) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
+
+    driven = drive(runtime, "project.counted", mode)
+
+    assert "- howMany (a number)" in driven.prompts[0]
+    assert driven.end["isComplete"] is True
+    assert unseen(runtime, "project.counted", driven) == set()

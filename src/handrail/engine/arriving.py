@@ -69,7 +69,9 @@ def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
         assert isinstance(repeat, ForEach), "only a loop over items misses them"
         names.setdefault(repeat.input, loop_id)
     return tuple(
-        Reason(
+        _uncounted(loop_id, workflow.inputs[name].counted_by)
+        if name in workflow.inputs and workflow.inputs[name].counted_by
+        else Reason(
             name="user_only_dependency:needs_user_artifact",
             pointer=ContextKey(key=name),
             message=fitting(f"The loop {loop_id} goes through {name}, and no list of that name was sent."),
@@ -100,4 +102,15 @@ def not_asked(
         gaps.append(("user_only_dependency:needs_user_artifact", summary))
     return tuple(
         GapRecorded(gap_id="", severity="warning", reason=reason, summary=summary) for reason, summary in gaps
+    )
+
+
+def _uncounted(loop_id: str, name: str) -> Reason:
+    return Reason(
+        name="user_only_dependency:needs_user_artifact",
+        pointer=ContextKey(key=name.partition(".")[0]),
+        message=fitting(
+            f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
+        ),
+        fix=fitting(f"Send context.{name} as a number, 0 if the loop is not needed."),
     )

@@ -160,6 +160,7 @@ class _Search:
     def __init__(self, workflow: CompiledWorkflow) -> None:
         self._conditions = workflow.conditions
         self._inside = frozenset(set_inside(workflow.steps))
+        self._counters = {name: spec.counted_by for name, spec in workflow.inputs.items() if spec.counted_by}
         self.found: dict[str, _Found] = {}
 
     def walk(
@@ -191,7 +192,11 @@ class _Search:
         is_entered = not loop.when
         match loop.repeat:
             case ForEach(input=name):
-                self._use(name.partition(".")[0], [], recent, loops, counted, is_list="." not in name)
+                counter = self._counters.get(name, "")
+                if counter:
+                    self._use(counter.partition(".")[0], [1], recent, loops, counted)
+                else:
+                    self._use(name.partition(".")[0], [], recent, loops, counted, is_list="." not in name)
                 is_entered = False
             case While(condition=one):
                 self._read(one, recent, loops, counted)

@@ -6,6 +6,7 @@ A fork never sees its sibling's facts: context, artifacts and loop decisions are
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 from msgspec import UNSET
@@ -17,7 +18,8 @@ from handrail.engine.navigate import deciding_loop, loop_values
 from handrail.engine.reported import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.state import LoopFrame, Running, State, frames_of
 from handrail.workflows.compiled import CompiledWorkflow
-from handrail.workflows.conditions import Facts
+from handrail.workflows.conditions import Facts, named_value
+from handrail.workflows.limits import MAX_ITERATIONS
 
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
@@ -109,6 +111,11 @@ def _decide(
         decisions[loop_id] = decision
 
 
+def _is_counted(value: Any) -> bool:
+    """Whether a list is one that was made of a number, and follows it."""
+    return isinstance(value, list) and value == list(range(1, len(value) + 1))
+
+
 class _Gathered:
     """Facts under way, seen from a position."""
 
@@ -118,6 +125,11 @@ class _Gathered:
         self._values = dict(begun.values)
         self._artifacts = dict(begun.artifacts)
         self._decisions = dict(begun.loop_decisions)
+        self._counted = {
+            name
+            for name, spec in workflow.inputs.items()
+            if spec.counted_by and _is_counted(begun.values.get(name))
+        }
 
     def take_context(self, delta: dict[str, Any]) -> None:
         defaults = _defaults(self._workflow)
@@ -141,4 +153,12 @@ class _Gathered:
                 _decide(self._decisions, self._workflow, self._frames, told.loop_id, told.decision, made_in)
 
     def facts(self) -> Facts:
+        for name, spec in self._workflow.inputs.items():
+            if spec.counted_by and (name not in self._values or name in self._counted):
+                self._count(name, named_value(self._values, spec.counted_by))
         return Facts(values=self._values, artifacts=self._artifacts, loop_decisions=self._decisions)
+
+    def _count(self, name: str, most: Any) -> None:
+        """The numbers up to a value; there is no list while that is no number."""
+        if isinstance(most, int | float) and not isinstance(most, bool) and isfinite(most):
+            self._values[name] = list(range(1, min(int(most), MAX_ITERATIONS + 1) + 1))

@@ -80,17 +80,25 @@ def loops_cut_short(
         CutShort(
             loop_id=entry.loop_id,
             rounds=entry.iterations,
-            left=_left(loop_named(workflow, entry.loop_id), entry.iterations, facts),
+            left=_left(workflow, loop_named(workflow, entry.loop_id), entry.iterations, facts),
         )
         for entry in left.values()
     )
 
 
-def _left(loop: Loop, rounds: int, facts: Facts) -> str:
+def _counter(workflow: CompiledWorkflow, name: str) -> str:
+    """The value that says how long a list of numbers is; empty for any other list."""
+    spec = workflow.inputs.get(name)
+    return spec.counted_by if spec is not None else ""
+
+
+def _left(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
     match loop.repeat:
         case ForEach(input=name):
             items = named_value(facts.values, name)
             more = len(items) - rounds if isinstance(items, list) else 0
+            if _counter(workflow, name):
+                return f"{more} rounds were not made"
             return f"{more} items of {name} were not worked on" if more > 0 else f"items of {name} are left"
         case Count(count=count):
             return f"{count - rounds} rounds were not made"
@@ -106,6 +114,10 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
     match loop.repeat:
         case ForEach(input=name):
             items = named_value(facts.values, name)
+            counter = _counter(workflow, name)
+            if counter:
+                value = named_value(facts.values, counter)
+                return f"{counter} was not sent" if value is MISSING else f"{counter} is {_shown(value)}"
             if items is MISSING or items is None:
                 return f"{name} was not sent"
             return f"{name} is empty" if isinstance(items, list) else f"{name} is no list"

@@ -176,6 +176,10 @@ def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
             case ForEach(input=name):
                 items = named_value(facts.values, name)
                 total = len(items) if isinstance(items, list) else number
+                spec = workflow.inputs.get(name)
+                if spec is not None and spec.counted_by:
+                    lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
+                    continue
                 cut = (
                     f", of which {loop.max_iterations} at most are taken"
                     if total > loop.max_iterations

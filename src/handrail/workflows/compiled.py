@@ -58,6 +58,8 @@ class InputSpec(Compiled, frozen=True, kw_only=True):
     required: bool = False
     description: str = ""
     implicit: bool = False
+    counted_by: str = ""
+    """Another value: while nobody sends this list, it is the numbers from 1 up to that one."""
 
 
 class Fragment(Compiled, frozen=True, kw_only=True):

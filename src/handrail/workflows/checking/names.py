@@ -94,6 +94,10 @@ class _Names:
         self._plain_texts(document, "", ("name", "description"))
         for name, spec in document.get("inputs", {}).items():
             self._plain_texts(spec, child("/inputs", name), ("description",))
+            if "countedBy" in spec:
+                self._name(
+                    spec["countedBy"], f"{child('/inputs', name)}/countedBy", frozenset(), {"type": "integer"}
+                )
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:
@@ -384,7 +388,9 @@ def _given(document: Object, *, is_foreign: bool) -> Given:
     inputs = document.get("inputs", {})
     if is_foreign:
         inputs = {
-            name: spec for name, spec in inputs.items() if not spec.get("implicit") or "default" in spec
+            name: spec
+            for name, spec in inputs.items()
+            if not spec.get("implicit") or "default" in spec or "countedBy" in spec
         }
     return Given(inputs=inputs, set_inside=set_inside, saved=frozenset(saved))
 

@@ -60,6 +60,7 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
     used |= {
         name for one in set(_condition_ids(workflow.steps)) for name in names_of(workflow.conditions[one])
     }
+    used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
     for part in _all(workflow.steps):
         if isinstance(part, Loop) and isinstance(part.repeat, ForEach):
             used.add(part.repeat.input.partition(".")[0])

@@ -12,7 +12,7 @@ from handrail.workflows.dialect.identifiers import native_name, native_path
 from handrail.workflows.dialect.part_context import Source, loop_settings
 from handrail.workflows.dialect.plain_text import as_json
 from handrail.workflows.dialect.pointers import child
-from handrail.workflows.limits import MAX_ITERATIONS, MAX_LIST_ITEMS
+from handrail.workflows.limits import MAX_ITERATIONS
 
 DEFAULT_ITERATIONS = 100
 ITERATION = "currentIteration"
@@ -152,31 +152,14 @@ def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, pa
 
 
 def _counted_by_variable(crossing: Crossing, variable: str, name: str, place: str, part: Object) -> None:
-    """As often as a variable says: numbers up to the limit, each used while the variable reaches it."""
-    times = part["maxIterations"]
-    if times > MAX_LIST_ITEMS:
-        times = part["maxIterations"] = MAX_LIST_ITEMS
-        message = f"A loop that is counted by a variable runs at most {MAX_LIST_ITEMS} times."
-        crossing.changed(place, message, "Lower maxIterations.")
-    source = _own_list(crossing, part, list(range(1, times + 1)), "numbers")
+    """As often as a variable says: through the numbers up to its value."""
+    source = _own_list(crossing, part, [], "numbers")
+    numbers: Object = crossing.inputs[source]
+    del numbers["default"]
+    numbers["countedBy"] = variable
+    crossing.came_from(f"/inputs/{source}/countedBy", place)
+    crossing.inputs.setdefault(variable.partition(".")[0], {"type": "any", "implicit": True})
     part["forEach"] = {"input": source, "as": name}
-    reached: Object = {
-        "kind": "or",
-        "of": [
-            {
-                "kind": "and",
-                "of": [
-                    {"kind": "compare", "input": name, "op": "equals", "value": number},
-                    {"kind": "compare", "input": variable, "op": "gte", "value": number},
-                ],
-            }
-            for number in range(1, times + 1)
-        ],
-    }
-    for inner in part["body"]:
-        if isinstance(inner, dict):
-            own = inner.get("when")
-            inner["when"] = reached if own is None else {"kind": "and", "of": [reached, own]}
 
 
 def _own_list(crossing: Crossing, part: Object, items: list[Json], what: str) -> str:

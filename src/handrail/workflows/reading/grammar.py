@@ -39,6 +39,7 @@ from handrail.workflows.reading.words import (
     FREE_OBJECT,
     ID,
     NAME,
+    PATH,
     PROSE,
     PROSE_LIST,
     REMARK,
@@ -113,6 +114,7 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
             "required": key(Flag(), "Whether a run cannot start without it."),
             "description": key(REMARK, "What it means; shown when it is missing."),
             "implicit": key(Flag(), "Used by a condition or a prompt, but not asked for."),
+            "countedBy": key(PATH, "Of a list: another value; the list is the numbers from 1 up to it."),
         },
     ),
     "recommended": Record(

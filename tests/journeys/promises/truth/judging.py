@@ -141,6 +141,12 @@ PROMISES: tuple[Promise, ...] = (
         "workflow's, a contract's or a routine's.",
     ),
     Promise(
+        "truth.loops.counted-by-a-value",
+        "truth, R6, R7",
+        "A loop that runs as often as a value says tells its own rounds, skips nothing falsely, and asks for "
+        "the value.",
+    ),
+    Promise(
         "truth.gone.nothing-made",
         "truth, R33; hardening, H4",
         "A call for a session that is not there, or not there any more, is refused as such, and nothing of "
