@@ -7,6 +7,7 @@ its releases, and they repeat whole documents.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -43,6 +44,8 @@ MAX_VIOLATIONS = 50
 MAX_VARIANTS = 200
 MAX_SPOILED = 2_000
 """Documents that are tried for them."""
+MAX_KEPT_SCHEMAS = 64
+"""Schemas whose validators are kept for the next document."""
 MAX_SUGGESTIONS = 10
 """Names of one document for which a nearer one is looked for."""
 
@@ -104,11 +107,12 @@ def _errors(schema: Schema, document: Json) -> list[ValidationError]:
 
     Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
     """
-    places = schema_places(schema)
+    content = _content_of(schema)
+    places = _places_of(content) if content else schema_places(schema)
     if not is_light(places, document):
         message = f"It is too large for a schema of {places} places; send less in it."
         raise Fault(WORK_LIMIT_EXCEEDED, message, details={"limit": MAX_CHECK_WORK, "where": ""})
-    validator = _validator(schema)
+    validator = _validator_of(content) if content else _validator(schema)
     if validator.is_valid(document):
         return []
     if is_light(places, document, MAX_LISTED_WORK):
@@ -118,6 +122,25 @@ def _errors(schema: Schema, document: Json) -> list[ValidationError]:
     except ValueError as error:
         return [cast("ValidationError", error)]
     return []
+
+
+def _content_of(schema: Schema) -> bytes:
+    """A schema as a name for what is made from it; empty when it is not plain JSON."""
+    try:
+        return msgspec.json.encode(schema)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return b""
+
+
+@lru_cache(maxsize=MAX_KEPT_SCHEMAS)
+def _places_of(content: bytes) -> int:
+    return schema_places(msgspec.json.decode(content))
+
+
+@lru_cache(maxsize=MAX_KEPT_SCHEMAS)
+def _validator_of(content: bytes) -> Draft202012Validator:
+    """A run checks many documents against few contracts, and making a validator costs more than a check."""
+    return _validator(msgspec.json.decode(content))
 
 
 def allowed_schema(schema: Json) -> list[Trouble]:

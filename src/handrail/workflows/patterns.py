@@ -89,6 +89,7 @@ def match_work(pattern: str, characters: int) -> int:
     return (characters + _START_CHARACTERS) * _tries(pattern)
 
 
+@lru_cache(maxsize=256)
 def longest_way(pattern: str) -> int:
     """Characters and classes that a pattern stands for when its counted repetitions are written out."""
     return int(min(_measured(pattern).length, MAX_MATCH_WORK))
