@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -90,15 +90,14 @@ def attributes(files: Iterable[str]) -> str:
     return head + "".join(f"{path} linguist-generated=true\n" for path in sorted(files))
 
 
-def stale_files(root: str = ROOT) -> list[str]:
+def stale_files(contents: Mapping[str, str], root: str = ROOT) -> list[str]:
     """The generated files whose content on disk is not what their sources say."""
-    return [path for path, content in generated_files().items() if _on_disk(root, path) != content]
+    return [path for path, content in contents.items() if _on_disk(root, path) != content]
 
 
-def write_files(root: str = ROOT) -> list[str]:
+def write_files(contents: Mapping[str, str], root: str = ROOT) -> list[str]:
     """Bring every generated file up to date; those that changed."""
-    stale = stale_files(root)
-    contents = generated_files()
+    stale = stale_files(contents, root)
     for path in stale:
         full = os.path.join(root, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -113,10 +112,10 @@ def main(arguments: Sequence[str]) -> int:
         print("Usage: python tools/generate.py [--check]", file=sys.stderr)
         return 2
     if not arguments:
-        for path in write_files():
+        for path in write_files(generated_files()):
             print(f"written: {path}")
         return 0
-    stale = stale_files()
+    stale = stale_files(generated_files())
     for path in stale:
         print(f"stale: {path}; run python tools/generate.py", file=sys.stderr)
     return 1 if stale else 0

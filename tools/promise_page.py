@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
-from tests.house.promise_marks import marks
-from tests.house.tree import python_files
+from tests.house.promise_marks import shown_by_tests
 from tests.journeys.promises import design, execution, response_contract, resumption_pack
 from tests.journeys.promises.manifest import COMMAND_LINE
 from tests.journeys.promises.promise import Promise
@@ -21,7 +18,7 @@ _CHAPTERS: tuple[tuple[str, tuple[Promise, ...]], ...] = (
 
 def promises_page() -> str:
     """Every promise with the tests that show it."""
-    shown = _shown()
+    shown = shown_by_tests()
     lines = [
         "# Promises",
         "",
@@ -35,17 +32,8 @@ def promises_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def _shown() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for source in python_files("tests/"):
-        for name, _, test in marks(source):
-            if test:
-                found[name].append(f"`{source.path.removeprefix('tests/')}::{test}`")
-    return found
-
-
 def _row(promise: Promise, tests: list[str]) -> str:
     place = promise.source.partition(", ")[2] or promise.source
     more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-    shown = (tests[0] if tests else "") + more
+    shown = (f"`{tests[0].removeprefix('tests/')}`" if tests else "") + more
     return f"| {promise.says} | {place.replace('|', chr(92) + '|')} | {shown} |"

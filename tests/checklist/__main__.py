@@ -1,55 +1,45 @@
-"""Every rule of the command line, checked by its tests, as one table.
+"""Every promise, judged by what came of the tests that show it.
 
-    python -m tests.checklist               run the tests that show the rules
-    python -m tests.checklist REPORT.xml    judge a run of the whole suite by its JUnit report
+    python -m tests.checklist .fcc/report.xml
 
-Exit 1 when a rule is broken or nothing showed it. A rule that waits for a later part is told and not counted.
+reads the JUnit report of a run of the whole suite. The table is the manifest of tests/journeys/promises/ with
+the marks of the tests, and there is no other. Exit 1 when a promise is broken or nothing showed it.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
+from typing import Literal
 
-from tests.checklist.rows import RULES, Rule
+from tests.house.promise_marks import shown_by_tests
+from tests.journeys.promises.manifest import PROMISES
 from tools.test_report import Results, outcomes_below, read_report
 
-DEADLINE_SECONDS = 600
-LINE = "{:>2}  {:<8} {:>5}  {}"
+Verdict = Literal["kept", "broken", "not shown"]
 
 
-def run_tests(nodes: Sequence[str]) -> Results:
-    """What came of every test, by its node without parameters."""
-    with tempfile.TemporaryDirectory() as folder:
-        report = os.path.join(folder, "report.xml")
-        line = [sys.executable, "-m", "pytest", "-q", "-n", "auto", f"--junitxml={report}", *nodes]
-        subprocess.run(line, stdout=subprocess.DEVNULL, timeout=DEADLINE_SECONDS, check=False)
-        return read_report(report)
-
-
-def verdict(rule: Rule, results: Results) -> tuple[str, int]:
-    """`pass`, `FAIL` or `not yet`, and how many tests passed. A test that did not run shows nothing."""
-    seen = [outcomes_below(results, test) for test in rule.tests]
-    passed = sum(outcomes.count("passed") for outcomes in seen)
-    if any("failed" in outcomes or "passed" not in outcomes for outcomes in seen):
-        return "FAIL", passed
-    return ("not yet" if rule.later or not seen else "pass"), passed
+def verdict(tests: Sequence[str], results: Results) -> Verdict:
+    """A test that was skipped shows nothing, and breaks nothing."""
+    seen = [outcome for test in tests for outcome in outcomes_below(results, test)]
+    if "failed" in seen:
+        return "broken"
+    return "kept" if "passed" in seen else "not shown"
 
 
 def main(arguments: Sequence[str]) -> int:
-    nodes = sorted({test for rule in RULES for test in rule.tests})
-    results = read_report(arguments[0]) if arguments else run_tests(nodes)
-    verdicts = {rule.number: verdict(rule, results) for rule in RULES}
-    print(LINE.format("#", "verdict", "tests", "rule"))
-    for rule in RULES:
-        told, passed = verdicts[rule.number]
-        print(LINE.format(rule.number, told, passed, rule.says + (f" ({rule.later})" if rule.later else "")))
-    counts = [told for told, _ in verdicts.values()]
-    print(f"{counts.count('pass')} kept, {counts.count('not yet')} not yet, {counts.count('FAIL')} broken.")
-    return 1 if "FAIL" in counts else 0
+    """The exit status: 1 for a promise that is not kept, 2 for a wrong call."""
+    if len(arguments) != 1:
+        print("Usage: python -m tests.checklist REPORT.xml", file=sys.stderr)
+        return 2
+    results, tests = read_report(arguments[0]), shown_by_tests()
+    verdicts = {promise: verdict(tests[promise.id], results) for promise in PROMISES}
+    for promise, told in verdicts.items():
+        if told != "kept":
+            print(f"{told}: {promise.id}: {promise.says} ({', '.join(tests[promise.id])})")
+    counts = [list(verdicts.values()).count(told) for told in ("kept", "broken", "not shown")]
+    print("{} promises kept, {} broken, {} not shown.".format(*counts))
+    return 1 if counts[1:] != [0, 0] else 0
 
 
 if __name__ == "__main__":

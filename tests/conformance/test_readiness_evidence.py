@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.checklist.__main__ import verdict
 from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
 from tools.readiness import UPSTREAMS, gaps, main, read_evidence, record_of
+from tools.test_report import Outcome, Results, read_report, slowest
 
 COMMAND: dict[str, Any] = {
     "path": "session list",
@@ -228,3 +230,37 @@ def test_a_wrong_call_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert main(["/nowhere"]) == 2
     assert "Usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        (["passed", "passed"], "kept"),
+        (["passed", "skipped"], "kept"),
+        (["passed", "failed"], "broken"),
+        (["skipped"], "not shown"),
+        ([], "not shown"),
+    ],
+)
+def test_a_promise_is_kept_when_a_test_showed_it_and_none_failed(
+    outcomes: list[Outcome], expected: str
+) -> None:
+    results: Results = {"tests/a.py::test_it": outcomes, "tests/a.py::test_other": ["failed"]}
+
+    assert verdict(["tests/a.py::test_it"], results) == expected
+
+
+def test_a_report_tells_where_the_time_went(tmp_path: Path) -> None:
+    cases = [("a", "test_slow[1]", 2.5), ("a", "test_slow[2]", 2.0), ("b", "test_quick", 0.25)]
+    rows = [f'<testcase classname="tests.{file}" name="{name}" time="{time}"/>' for file, name, time in cases]
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuite>{''.join(rows)}</testsuite>", encoding="utf-8")
+
+    assert [line.split() for line in slowest(str(report))] == [
+        ["4.8", "s", "in", "3", "tests"],
+        ["4.5", "s", "2", "tests/a.py::test_slow"],
+        ["0.2", "s", "1", "tests/b.py::test_quick"],
+        ["4.5", "s", "2", "tests/a.py"],
+        ["0.2", "s", "1", "tests/b.py"],
+    ]
+    assert read_report(str(report))["tests/a.py::test_slow"] == ["passed", "passed"]

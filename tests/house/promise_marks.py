@@ -1,13 +1,24 @@
-"""Which tests name which promises, read from their marks. Pure."""
+"""Which tests show which promises, read from their marks: with the manifest, the one table of that."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
-from tests.house.tree import Source, syntax
+from tests.house.tree import Source, python_files, syntax
 
 _MARK = "pytest.mark.promise"
+
+
+def shown_by_tests() -> Mapping[str, list[str]]:
+    """The tests that name each promise, as `file::test` without parameters, in the order of the tree."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for source in python_files("tests/"):
+        for name, _, test in marks(source):
+            if test:
+                found[name].append(f"{source.path}::{test}")
+    return found
 
 
 def marks(source: Source) -> Iterator[tuple[str, ast.AST, str]]:

@@ -73,7 +73,6 @@ def _confirmed(tool: Tool, *line: str) -> None:
 def copied(worked: Worked, tmp_path: Path) -> Worked:
     """The same on a copy that may be damaged."""
     tool = Tool(str(tmp_path))
-    tool.environment["PYTHONPYCACHEPREFIX"] = worked.tool.environment["PYTHONPYCACHEPREFIX"]
     shutil.copytree(worked.tool.home, tool.home)
     return msgspec.structs.replace(worked, tool=tool)
 

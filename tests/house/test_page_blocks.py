@@ -31,7 +31,7 @@ from tests.house.test_told_commands import trouble_of as refused_by_the_parser
 from tests.house.tree import Source, check, check_planted, is_generated, markdown_files, page, plant
 
 RUN_ELSEWHERE = {
-    "docs/reference/cli.md": "examples of the commands: tests/surfaces/cli/test_help.py",
+    "docs/reference/cli.md": "examples of the commands: tests/conformance/test_every_declaration.py",
     "skills/": "lines of the skill: tests/surfaces/cli/test_skill_lines.py",
     "src/handrail/packed/": "a copy of the skill and the changelog",
 }

@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.house.normative_sentences import binding_sentences, command_line_sentences, headings
-from tests.house.promise_marks import marks
+from tests.house.promise_marks import marks, shown_by_tests
 from tests.house.tree import ROOT, Source, check_planted, plant, python_files
 from tests.journeys.promises import command_line_later_sentences, execution, resumption_pack, sentences
 from tests.journeys.promises.manifest import COMMAND_LINE, PROMISES
 
 PROMISED = {promise.id for promise in PROMISES}
-
-
-def shown_promises() -> set[str]:
-    """The ids that tests name."""
-    return {name for source in python_files("tests/") for name, _, test in marks(source) if test}
 
 
 def unknown_marks(sources: Sequence[Source]) -> list[str]:
@@ -34,7 +29,7 @@ def unknown_marks(sources: Sequence[Source]) -> list[str]:
 
 
 def test_every_promise_is_shown_by_a_test() -> None:
-    assert PROMISED - shown_promises() == set(), "no journey shows these: write one or drop the promise"
+    assert PROMISED - set(shown_by_tests()) == set(), "no journey shows these: write one or drop the promise"
 
 
 def test_every_journey_names_a_promise_that_exists() -> None:
