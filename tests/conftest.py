@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +27,7 @@ from handrail.host.installation import LocalInstallation
 from handrail.ports import AuditLine, Claim, KeyringFacts, SettingProblem, Settings, WorkflowFile
 from handrail.runtime.release_readiness import RECORD_NAME
 from handrail.runtime.runtime import Runtime
+from tests.conformance.forked import ForkServer
 
 
 class CountingRandomness:
@@ -279,9 +282,24 @@ def memory_runtime() -> Runtime:
     )
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay: looking through them for garbage, again and again, finds none."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def runtime() -> Runtime:
     return memory_runtime()
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Processes of the tool without their start-up, for every test of this worker."""
+    with tempfile.TemporaryDirectory() as folder:  # a socket's path must be short
+        server = ForkServer(folder)
+        yield server
+        server.close()
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ SHARED: dict[str, Way] = {
     "E_FORBIDDEN": Way(more=("--input", f"@{NOT_READABLE}")),
     "E_CONFIG": Way(environment={"HANDRAIL_FORMAT": "xml"}),
     "E_IO": Way(more=("--input", f"@{READ_FAILS}")),
-    "E_TIMEOUT": Way(more=("--input", "-", "--timeout", "1"), ending="silence"),
+    "E_TIMEOUT": Way(more=("--input", "-", "--timeout", "1"), ending="silence", plant="hasty"),
     "E_INTERRUPTED": Way(more=("--input", "-"), stdin=b"{", ending="signal"),
     "INTERNAL_ERROR": Way(plant="defect"),
     "STORE_IO_ERROR": Way(plant="disk error"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,14 +14,6 @@ from tests.surfaces.cli.tool import Tool
 @pytest.fixture(scope="session")
 def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     return Tool(str(tmp_path_factory.mktemp("conformance")))
-
-
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[ForkServer]:
-    with tempfile.TemporaryDirectory() as folder:  # a socket's path must be short
-        server = ForkServer(folder)
-        yield server
-        server.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,17 +2,15 @@
 
     python -m tests.conformance.fork_server SOCKET PARENT_PID
 
-A request is one JSON line: argv, environment, directory, stdin, what to plant and how to end. The child goes
-through the real entry with descriptors, environment and working directory of its own, and its exit status is
-the kernel's. A request that comes with three descriptors is not waited for: the child lives on them.
+A request is one JSON line (argv, environment, directory, what to plant) with three descriptors. The child
+goes through the real entry on these descriptors, with an environment and a working directory of its own. The
+answer is two lines: the number of the child, and later its exit status, which is the kernel's.
 What depends on the start itself (locale, imports, closed descriptors) is tested elsewhere.
 """
 
 from __future__ import annotations
 
-import array
 import base64
-import fcntl
 import gc
 import importlib
 import json
@@ -22,12 +20,15 @@ import select
 import signal
 import socket
 import sys
-import termios
-import time
+import tempfile
 import traceback
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import handrail
+from handrail.contract.outcome import Success
+from handrail.runtime.hub import perform
+from handrail.wiring import build_runtime
 from tests.conformance.planted import PLANTS
 
 LEFT_OUT = (
@@ -38,79 +39,91 @@ LEFT_OUT = (
 )
 """Heavy, and needed by one command each."""
 NOT_ENTERED = 99
-LOOK_SECONDS = 0.002
 
 
 def main(path: str, parent: int) -> NoReturn:
     for module in pkgutil.walk_packages(handrail.__path__, "handrail.", onerror=_unimportable):
         if not module.name.startswith(LEFT_OUT):
             importlib.import_module(module.name)
+    _warm_up()
     gc.freeze()  # children share the pages
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, wakes = os.pipe()
+    for descriptor in (ended, wakes):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     door.bind(path)
     door.listen(64)
     print("ready", flush=True)
+    callers: dict[int, socket.socket] = {}
     while os.getppid() == parent:
-        ready, _, _ = select.select([door], [], [], 1)
-        if not ready:
-            continue
-        caller, _ = door.accept()
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            door.close()
-            _answer(caller)
-        caller.close()
+        ready, _, _ = select.select([door.fileno(), ended], [], [], 1)
+        if ended in ready:
+            os.read(ended, 65_536)
+            _tell_ends(callers)
+        if door.fileno() in ready:
+            caller, _ = door.accept()
+            callers[_fork(caller)] = caller
     os._exit(0)
+
+
+def _warm_up() -> None:
+    """One run, so that patterns are compiled and tables are built: each child would do that anew."""
+    with tempfile.TemporaryDirectory() as place:
+        runtime = build_runtime({"HANDRAIL_PROJECT": place}, home=f"{place}/home")
+        started: Any = perform(runtime, "run.start", {"workflowId": "wr.small_change", "requestId": "warm"})
+        session = {"sessionId": started.data["session"]["sessionId"]}
+        calls: dict[str, dict[str, Any]] = {
+            "workflow.list": {},
+            "workflow.inspect": {"workflowId": "wr.small_change"},
+            "run.continue": {"ackToken": started.data["ackToken"], "output": {"notesMarkdown": "Warm."}},
+            "session.list": {},
+            "session.show": session,
+            "session.resume": {"query": "warm"},
+            "session.export": session,
+            "store.verify": {},
+        }
+        for name, params in calls.items():
+            outcome = perform(runtime, name, params)
+            assert isinstance(outcome, Success), outcome
 
 
 def _unimportable(name: str) -> None:
     assert name.startswith(LEFT_OUT), name
 
 
-def _answer(caller: socket.socket) -> NoReturn:
-    """One call, in a process that serves nothing else."""
+def _tell_ends(callers: dict[int, socket.socket]) -> None:
+    """Every child that has ended, to the caller that asked for it, if it still listens."""
+    while callers:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        caller = callers.pop(child)
+        with caller, suppress(OSError):  # it may not wait for this
+            caller.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def _fork(caller: socket.socket) -> int:
+    """A child for this request; its number."""
     line, descriptors = b"", list[int]()
     while not line.endswith(b"\n"):
         part, found, _, _ = socket.recv_fds(caller, 65_536, 3)
+        assert part, "the caller left in the middle of its request"
         line, descriptors = line + part, descriptors + found
-    asked = json.loads(line)
-    if descriptors:
-        caller.sendall(b"%d\n" % os.getpid())
-        _enter(asked, descriptors)
-    told = _lines(asked) if "lines" in asked else _call(asked)
-    caller.sendall(json.dumps(told).encode() + b"\n")
-    os._exit(0)
-
-
-def _lines(asked: dict[str, Any]) -> dict[str, Any]:
-    """Many lines in this one process, which ends afterwards."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.environ.clear()
-    os.environ.update(asked["environment"])
-    os.chdir(asked["directory"])
-    for plant in ("sound proof", "index"):
-        PLANTS[plant]()
-    from tests.conformance.fuzzed import run_lines
-
-    return run_lines(asked["seed"], asked["lines"], asked["names"])
-
-
-def _call(asked: dict[str, Any]) -> dict[str, Any]:
-    pipes = [os.pipe() for _ in range(3)]
     child = os.fork()
     if child == 0:
-        _enter(asked, [pipes[0][0], pipes[1][1], pipes[2][1]])
-    for descriptor in (pipes[0][0], pipes[1][1], pipes[2][1]):
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _enter(json.loads(line), descriptors)
+    for descriptor in descriptors:
         os.close(descriptor)
-    outputs = _pumped(asked, child, pipes[0][1], pipes[1][0], pipes[2][0])
-    _, status = os.waitpid(child, 0)
-    out, err = (base64.b64encode(content).decode() for content in outputs)
-    return {"status": os.waitstatus_to_exitcode(status), "out": out, "err": err}
+    caller.sendall(b"%d\n" % child)
+    return child
 
 
 def _enter(asked: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Become the tool."""
+    """Become the tool, on these descriptors."""
     try:
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
@@ -118,59 +131,30 @@ def _enter(asked: dict[str, Any], descriptors: list[int]) -> NoReturn:
         os.environ.clear()
         os.environ.update(asked["environment"])
         os.chdir(asked["directory"])
+        if "lines" in asked:
+            _run_lines(asked)
         sys.argv = ["handrail", *(os.fsdecode(base64.b64decode(word)) for word in asked["arguments"])]
         if asked["plant"]:
             PLANTS[asked["plant"]]()
         from handrail.main import console
 
         console()
-    except BaseException:  # noqa: BLE001 - whatever it is, the parent must hear of it
+    except BaseException:  # noqa: BLE001 - whatever it is, the caller must hear of it
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
         os._exit(NOT_ENTERED)
 
 
-def _pumped(asked: dict[str, Any], child: int, into: int, out: int, err: int) -> list[bytes]:
-    """Feed stdin and read both outputs to their ends; a child that takes too long is killed."""
-    rest = base64.b64decode(asked["stdin"])
-    is_silent, is_interrupted = asked["ending"] != "", asked["ending"] == "signal"
-    ends_at = time.monotonic() + asked["seconds"]
-    held = {out: bytearray(), err: bytearray()}
-    reading = [out, err]
-    while reading:
-        if time.monotonic() > ends_at:
-            os.kill(child, signal.SIGKILL)
-        ready, _, _ = select.select(reading, [], [], LOOK_SECONDS if is_interrupted or rest else 1)
-        for descriptor in ready:
-            if chunk := os.read(descriptor, 65_536):
-                held[descriptor] += chunk
-            else:
-                reading.remove(descriptor)
-        if rest:
-            rest = _fed(into, rest)
-        elif not is_silent:
-            os.close(into)
-            is_silent = True
-        elif is_interrupted and _unread(into) == 0:
-            os.kill(child, signal.SIGINT)  # it has read what there was, so it waits for more
-            is_interrupted = False
-    return [bytes(held[out]), bytes(held[err])]
+def _run_lines(asked: dict[str, Any]) -> NoReturn:
+    """Many lines in this one process; what came of them is the one answer."""
+    out = os.dup(1)
+    for plant in ("sound proof", "index"):
+        PLANTS[plant]()
+    from tests.conformance.fuzzed import run_lines
 
-
-def _fed(into: int, rest: bytes) -> bytes:
-    _, writable, _ = select.select([], [into], [], 0)
-    if not writable:
-        return rest
-    try:
-        return rest[os.write(into, rest[:4096]) :]
-    except BrokenPipeError:
-        return b""
-
-
-def _unread(pipe: int) -> int:
-    """Bytes that stand in the pipe and nobody took yet."""
-    held = array.array("i", [0])
-    fcntl.ioctl(pipe, termios.FIONREAD, held)
-    return held[0]
+    told = run_lines(asked["seed"], asked["lines"], asked["names"])
+    with open(out, "wb") as file:
+        file.write(json.dumps(told).encode())
+    os._exit(0)
 
 
 if __name__ == "__main__":

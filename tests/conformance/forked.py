@@ -1,15 +1,21 @@
-"""The tests' one runner over the fork server: the same interface, a tenth of the time, calls side by side."""
+"""The tests' one runner over the fork server: the same interface, in a fraction of the time."""
 
 from __future__ import annotations
 
+import array
 import base64
+import fcntl
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from tests.conformance.recorder import record
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran
@@ -17,6 +23,9 @@ from tests.surfaces.cli.tool import Tool as StartedTool
 
 Ending = Literal["", "silence", "signal"]
 """How stdin ends: at once, never (the call has to give up), or never and a signal comes instead."""
+AT_THE_START = ("PYTHON", "LC_", "LANG", "TZ")
+"""Variables that an interpreter reads once, when it starts: they need a process that is started."""
+LOOK_SECONDS = 0.002
 
 
 class ForkServer:
@@ -32,21 +41,31 @@ class ForkServer:
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n", "the fork server did not start"
 
-    def ask(self, request: Mapping[str, Any]) -> Any:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-            door.connect(self.path)
-            with door.makefile("rwb") as stream:
-                stream.write(json.dumps(request).encode() + b"\n")
-                stream.flush()
-                return json.loads(stream.readline())
+    def run(self, request: Mapping[str, Any], stdin: bytes = b"", ending: Ending = "") -> Ran:
+        """What a process of its own wrote, and how it ended."""
+        pipes = [os.pipe() for _ in range(3)]
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door, door.makefile("rb") as stream:
+            child = self._asked(door, stream, request, theirs)
+            for descriptor in theirs:
+                os.close(descriptor)
+            outputs = _pumped(child, stdin, ending, pipes[0][1], pipes[1][0], pipes[2][0])
+            return Ran(status=int(stream.readline()), out=outputs[0], err=outputs[1])
 
     def spawn(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> int:
         """A process that lives on these three descriptors; its number."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-            door.connect(self.path)
-            socket.send_fds(door, [json.dumps(request).encode() + b"\n"], list(descriptors))
-            with door.makefile("rb") as stream:
-                return int(stream.readline())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door, door.makefile("rb") as stream:
+            return self._asked(door, stream, request, descriptors)
+
+    def _asked(
+        self, door: socket.socket, stream: IO[bytes], request: Mapping[str, Any], descriptors: Sequence[int]
+    ) -> int:
+        door.connect(self.path)
+        line = memoryview(json.dumps(request).encode() + b"\n")
+        sent = socket.send_fds(door, [line], list(descriptors))
+        if sent < len(line):  # the child may have ended by now, and the server have hung up
+            door.sendall(line[sent:])
+        return int(stream.readline())
 
     def close(self) -> None:
         self._process.terminate()
@@ -70,17 +89,60 @@ class ForkedTool(StartedTool):
         plant: str = "",
         ending: Ending = "",
     ) -> Ran:
-        told = self.server.ask(
-            {
-                "arguments": [base64.b64encode(os.fsencode(word)).decode() for word in arguments],
-                "environment": {**self.environment, **(environment or {})},
-                "directory": self.project,
-                "stdin": base64.b64encode(stdin).decode(),
-                "plant": plant,
-                "ending": ending,
-                "seconds": DEADLINE_SECONDS,
-            }
-        )
-        ran = Ran(status=told["status"], out=base64.b64decode(told["out"]), err=base64.b64decode(told["err"]))
+        if any(name.startswith(AT_THE_START) for name in environment or ()):
+            assert not plant
+            assert not ending
+            return super().run(*arguments, stdin=stdin, environment=environment)
+        request = {
+            "arguments": [base64.b64encode(os.fsencode(word)).decode() for word in arguments],
+            "environment": {**self.environment, **(environment or {})},
+            "directory": self.project,
+            "plant": plant,
+        }
+        ran = self.server.run(request, stdin, ending)
         record(arguments, ran.status, ran.out, ran.err)
         return ran
+
+
+def _pumped(child: int, rest: bytes, ending: Ending, into: int, out: int, err: int) -> list[bytes]:
+    """Feed stdin and read both outputs to their ends; a child that takes too long is killed."""
+    is_fed, is_interrupted = False, ending == "signal"
+    ends_at = time.monotonic() + DEADLINE_SECONDS
+    held = {out: bytearray(), err: bytearray()}
+    reading = [out, err]
+    os.set_blocking(into, False)
+    while reading:
+        if not is_fed and not rest and not ending:
+            os.close(into)
+            is_fed = True
+        if time.monotonic() > ends_at:
+            os.kill(child, signal.SIGKILL)
+        looks = LOOK_SECONDS if is_interrupted and not rest else 1
+        ready, writable, _ = select.select(reading, [into] if rest else [], [], looks)
+        for descriptor in ready:
+            if chunk := os.read(descriptor, 65_536):
+                held[descriptor] += chunk
+            else:
+                reading.remove(descriptor)
+        if writable:
+            rest = _fed(into, rest)
+        elif is_interrupted and not rest and _unread(into) == 0:
+            os.kill(child, signal.SIGINT)  # it has read what there was, so it waits for more
+            is_interrupted = False
+    for descriptor in (out, err, *([] if is_fed else [into])):
+        os.close(descriptor)
+    return [bytes(held[out]), bytes(held[err])]
+
+
+def _fed(into: int, rest: bytes) -> bytes:
+    try:
+        return rest[os.write(into, rest[:65_536]) :]
+    except BrokenPipeError:
+        return b""
+
+
+def _unread(pipe: int) -> int:
+    """Bytes that stand in the pipe and nobody took yet."""
+    held = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, held)
+    return held[0]

@@ -15,6 +15,7 @@ from handrail.projections import ledger
 from handrail.runtime import removing, sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
+from handrail.surfaces.cli.process import Process
 from tests.conformance.planted_index import NEWER, answers, installed_by_pip, offers
 
 LATER_SECONDS = 2 * 3600
@@ -71,6 +72,16 @@ def _impatient() -> None:
     vars(removing)["LOCK_WAIT_MS"] = 0
 
 
+def _hasty() -> None:
+    """A second of the time that a call is given is over in a moment."""
+    start: Any = Process.start_deadline
+
+    def sooner(process: Process, seconds: float) -> None:
+        start(process, seconds / 50)
+
+    setattr(Process, "start_deadline", sooner)  # noqa: B010 - mypy refuses the plain form
+
+
 PLANTS: dict[str, Callable[[], None]] = {
     "index": offers(),
     "installed by pip": installed_by_pip,
@@ -82,6 +93,7 @@ PLANTS: dict[str, Callable[[], None]] = {
     "defect": _defect,
     "disk denied": _refusing(errno.EACCES),
     "disk error": _refusing(errno.EIO),
+    "hasty": _hasty,
     "impatient": _impatient,
     "later": _later,
     "small ledgers": _small_ledgers,

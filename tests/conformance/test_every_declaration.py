@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.contract.fields import MARKS
 from handrail.contract.lafs_check import check
 from handrail.contract.selection import PAGING_KEYS
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli import _catalog, _table
 from handrail.surfaces.cli.columns import width_of
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
-from tests.conformance.seeded import Seeded, state_of
+from tests.conformance.seeded import Seeded, spelt, state_of
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 SIDE_BY_SIDE = 8
@@ -266,6 +267,7 @@ def test_the_protocol_server_ends_with_its_stdin(tool: Tool) -> None:
     assert (refused.status, code_of(refused)) == (2, "E_USAGE")
 
 
+@pytest.mark.promise("continue.replay.same-bytes")
 @pytest.mark.parametrize("called", ["run continue", "run checkpoint"], indirect=True)
 def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
     replies = [called.tool.data(*called.safe())]
@@ -276,8 +278,33 @@ def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
     assert state_of(called.tool) == after
 
 
-@pytest.mark.parametrize("called", ["update"], indirect=True)
-def test_the_examples_of_an_update_run_beside_an_index(called: Called) -> None:
-    for example in called.declared["examples"]:
-        ran = called.tool.run(*example.split()[1:], plant=called.leaf.plant)
-        assert checked_document(ran)["ok"], example
+EXAMPLES = [
+    (path, example)
+    for path, entry in _catalog.COMMANDS.items()
+    for example in entry["examples"]
+    if path not in ("mcp", "demo")
+]
+
+
+@pytest.mark.promise("cli.examples")
+@pytest.mark.parametrize(("path", "example"), EXAMPLES)
+def test_an_example_runs(seeded: Seeded, tmp_path: Path, path: str, example: str) -> None:
+    """Words in capitals stand for what the caller brings along; a confirm token comes from a dry run."""
+    tool = seeded.copy(tmp_path)
+    plant = LEAVES[path].plant if path in LEAVES else ""
+    answer = Path(tool.project, "answer.json").read_bytes()
+    work = Path(tool.project, "work.handrail.json")
+    work.unlink()  # an export replaces nothing
+    if path == "session import":  # the work of another home
+        work.write_bytes(Path(tool.project, "bundle.json").read_bytes())
+    words = spelt([word for word in shlex.split(example) if word != "CONFIRM_TOKEN"], seeded.names)
+    if "--confirm" in words:
+        place = words.index("--confirm") + 1
+        shown = tool.data(*words[1 : place - 1], "--dry-run", *words[place:])
+        words.insert(place, shown["confirm_token"])
+
+    ran = tool.run(*words[1:], stdin=answer, plant=plant)
+
+    assert words[0] == "handrail"
+    assert " ".join(words[1:]).startswith(path)
+    assert (ran.status, ran.err) == (0, b""), ran.out

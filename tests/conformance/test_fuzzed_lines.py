@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,7 @@ def test_any_line_gets_one_document_and_an_exit_of_the_table(
 ) -> None:
     tool = seeded.copy(tmp_path)
 
-    told = fork_server.ask(
+    ran = fork_server.run(
         {
             "lines": LINES,
             "seed": SEED + lot,
@@ -36,11 +37,14 @@ def test_any_line_gets_one_document_and_an_exit_of_the_table(
         }
     )
 
+    assert ran.status == 0, ran.err
+    told = json.loads(ran.out)
     assert not told["wrong"], "\n".join([f"seed {SEED + lot}", *told["wrong"]])
     assert sum(told["exits"].values()) == LINES
     assert set(told["exits"]) >= {"0", "2", "3"}
 
 
+@pytest.mark.promise("cli.never-waits")
 def test_any_line_does_as_a_process_of_its_own(seeded: Seeded, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     copy = seeded.copy(tmp_path)

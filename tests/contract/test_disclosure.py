@@ -274,6 +274,7 @@ def test_one_unknown_name_is_counted_in_the_singular() -> None:
     assert outcome.notices[0].extra["valid"] == ["id", "status", "title", "owner", "body"]
 
 
+@pytest.mark.promise("cli.fields")
 def test_only_unknown_names_are_refused_with_the_valid_set() -> None:
     refusal = check_refused(listing(row(1)), LISTING, Ask(fields=("colour", "y" * 99)), FIELD_UNKNOWN)
 

@@ -20,7 +20,7 @@ from handrail.ports import Appended, Blob, Committed, Conflict, Draft, EventLog,
 
 WAIT_MS = 10_000
 """Long enough that a test which must get a hold gets it."""
-THREAD_SECONDS = 30
+THREAD_SECONDS = 120
 A = SessionId("ses_000000000001")
 B = SessionId("ses_000000000002")
 C = SessionId("ses_000000000003")

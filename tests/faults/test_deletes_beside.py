@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -89,12 +90,12 @@ MINE: dict[str, Callable[[FileKeeper, SessionId], Any]] = {
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("mine", MINE)
 def test_work_of_others_between_any_two_calls_disturbs_nothing(tmp_path: Path, mine: str, other: str) -> None:
+    prepared = World(str(tmp_path / "prepared"))
+    first, second, stays = sessions(prepared, "first", "second", "stays")
     place, is_over = 1, False
     while not is_over:
-        (tmp_path / str(place)).mkdir()
-        world = World(str(tmp_path / str(place)))
-        first, second, stays = sessions(world, "first", "second", "stays")
-        data = f"{world.home}/data"
+        data = str(tmp_path / str(place))
+        shutil.copytree(f"{prepared.home}/data", data)
         theirs = FileKeeper(data)
         disk = Elsewhere(place, partial(OTHERS[other], theirs, second))
 

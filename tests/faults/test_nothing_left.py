@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import failure_of_defect
+from tests.conformance.forked import ForkedTool, ForkServer
 
 SCARCE = [
     *((resource.RLIMIT_NOFILE, count) for count in (4, 5, 6, 7, 9)),
@@ -46,7 +47,7 @@ def document(ran: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
 @pytest.mark.promise("limits.resources-run-out")
 @pytest.mark.parametrize(("kind", "most"), SCARCE)
 def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
-    tmp_path: Path, kind: int, most: int
+    fork_server: ForkServer, tmp_path: Path, kind: int, most: int
 ) -> None:
     home = tmp_path / "home"
     start = ["run", "start", "wr.small_change", "--goal", "scarce", "--request-id", "scarce"]
@@ -61,11 +62,12 @@ def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
     else:
         assert ran.returncode != 0
         assert ran.stderr
-    again = document(run(home, start))
-    assert again["ok"] is True
-    sessions = document(run(home, ["session", "list"]))["data"]["items"]
-    assert [session["id"] for session in sessions] == [again["data"]["session"]["sessionId"]]
-    assert run(home, ["store", "verify"]).returncode == 0
+    with_enough = ForkedTool(str(tmp_path), fork_server)
+    with_enough.project = str(tmp_path)
+    again = with_enough.data(*start)
+    sessions = with_enough.data("session", "list")["items"]
+    assert [session["id"] for session in sessions] == [again["session"]["sessionId"]]
+    assert with_enough.run("store", "verify").status == 0
 
 
 @pytest.mark.promise("limits.resources-run-out")

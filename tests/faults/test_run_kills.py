@@ -17,7 +17,7 @@ from handrail.wiring import build_runtime
 from tests.faults import walker
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 210
+KILLS = 105
 SECONDS = 240
 
 

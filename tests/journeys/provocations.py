@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,8 @@ from tests.journeys.conversation import advance, answer, start
 from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
 from tests.surfaces.cli.here import run_here
-from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
+from tests.surfaces.cli.test_signals_while_waiting import begun, ended, is_waiting, wait_until
+from tests.surfaces.cli.tool import Tool
 
 
 class Stage:
@@ -284,27 +283,15 @@ def _timeout(stage: Stage) -> str:
 
 
 def _interrupted(stage: Stage) -> str:
-    """The same wait, ended by a signal; a process too slow to have begun gets more time at the next try."""
+    """The same wait, ended by a signal."""
     tool = Tool(str(stage.folder))
     reply = tool.data("run", "start", "wr.small_change", "--request-id", "t")
     runtime = build_runtime({}, home=tool.home)
     with runtime.log.hold(reply["session"]["sessionId"], 0):
-        for seconds in (1, 2, 4):
-            out = _signalled(tool, seconds, "run", "continue", "--ack", reply["ackToken"])
-            if out:
-                return code_in(out)
-    raise AssertionError("the process never came as far as waiting for the lock")
-
-
-def _signalled(tool: Tool, seconds: float, *arguments: str) -> bytes:
-    line = [*tool.command, *arguments]
-    running = subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tool.project, env=tool.environment
-    )
-    with suppress(subprocess.TimeoutExpired):
-        running.wait(seconds)
-    running.send_signal(signal.SIGINT)
-    return running.communicate(timeout=DEADLINE_SECONDS)[0]
+        running = begun(tool, ["run", "continue", "--ack", reply["ackToken"]])
+        wait_until(lambda: is_waiting(running))
+        running.send_signal(signal.SIGINT)
+        return code_in(ended(running).out)
 
 
 def _not_conformant(stage: Stage) -> str:

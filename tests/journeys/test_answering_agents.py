@@ -22,7 +22,7 @@ from tests.conftest import GivenFiles
 from tests.filled_in import PLACEHOLDER
 from tests.journeys.conversation import answer
 from tests.journeys.doors import tool_call
-from tests.surfaces.mcp.test_scripted_agents import BUNDLED, IDS, MODES, answered, given
+from tests.surfaces.mcp.test_scripted_agents import IDS, MODES, answered, given, needed_by
 from tests.workflows.test_corpus import FILES
 
 MOST_CALLS = 200
@@ -141,7 +141,7 @@ def around(part_id: str, loops: dict[str, str]) -> Iterator[str]:
 def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
     runtime: Runtime, workflow_id: str, mode: str
 ) -> None:
-    runtime = msgspec.structs.replace(runtime, library=GivenFiles(BUNDLED))
+    runtime = msgspec.structs.replace(runtime, library=needed_by(workflow_id))
 
     driven = drive(runtime, workflow_id, mode)
 
@@ -152,7 +152,7 @@ def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
 @pytest.mark.promise("truth.mode-words")
 @pytest.mark.parametrize("workflow_id", IDS)
 def test_no_bundled_prompt_asks_the_user_where_nobody_is_asked(runtime: Runtime, workflow_id: str) -> None:
-    runtime = msgspec.structs.replace(runtime, library=GivenFiles(BUNDLED))
+    runtime = msgspec.structs.replace(runtime, library=needed_by(workflow_id))
 
     prompts = drive(runtime, workflow_id, "full_auto_never_stop").prompts
 

@@ -17,6 +17,7 @@ from handrail.contract.ids import SessionId
 from handrail.engine.history import Node, path_to
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.handles import state_token
+from handrail.runtime.hot_sessions import HotLog
 from handrail.runtime.sessions import read_session
 from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.prompts import list_prompts
@@ -41,7 +42,10 @@ HOOK = KB
 
 @pytest.fixture(scope="module")
 def held() -> Monster:
-    return monster()
+    """In a log that remembers what it has folded, as a server has it: the answers are the same."""
+    made = monster()
+    hot = HotLog(made.runtime.log)
+    return msgspec.structs.replace(made, runtime=msgspec.structs.replace(made.runtime, log=hot))
 
 
 def session_of(held: Monster) -> SessionId:

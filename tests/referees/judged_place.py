@@ -91,7 +91,7 @@ def served_over_http(place: Place, *, tap: str = "") -> Iterator[str]:
             watchdog.cancel()
             server.stdin.close()
             try:
-                server.wait(timeout=10)
+                server.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 server.kill()
 

@@ -25,7 +25,7 @@ from handrail.surfaces.mcp.tools import tool_definitions
 COMMAND = [sys.executable, "-m", "handrail.main", "mcp"]
 ERAS = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 """How the client opens → the protocol that is spoken then."""
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 120
 
 THREE_STEPS = {
     "id": "project.three_steps",

@@ -21,7 +21,7 @@ def command_line(place: Path, *arguments: str) -> dict[str, Any]:
         env=environment(place),
         capture_output=True,
         check=True,
-        timeout=30,
+        timeout=120,
     )
     document: dict[str, Any] = json.loads(finished.stdout)
     return document

@@ -46,7 +46,7 @@ class AttestedIndex(Index):
             return
         self.asked.set()
         if self.is_stalling:
-            self.stalled.wait(30)
+            self.stalled.wait(120)
             return
         content = self.provenance or b""
         request.send_response(self.status)

@@ -121,7 +121,7 @@ class Index:
         secret = base64.b64decode(held).decode()
         self.seen.append((request.path, secret))
         if "stall" in self.trouble:
-            self.stalled.wait(30)
+            self.stalled.wait(120)
         elif "drip" in self.trouble:
             self._drip(request)
         elif "status" in self.trouble:

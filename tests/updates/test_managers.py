@@ -36,6 +36,7 @@ def check_named(installed: Installation, *command: str) -> None:
     assert told["command"][-1] == f"handrail=={OLD}"
 
 
+@pytest.mark.promise("cli.update-manager")
 def test_pipx_brings_the_newest_release_and_the_one_that_is_named(tmp_path: Path, index: Index) -> None:
     installed = Installation(tmp_path, index).by_pipx("uv")
 
@@ -43,6 +44,7 @@ def test_pipx_brings_the_newest_release_and_the_one_that_is_named(tmp_path: Path
     check_named(installed, "install", "--force")
 
 
+@pytest.mark.promise("cli.update-manager")
 def test_pipx_does_so_by_pip_as_well(tmp_path: Path, index: Index) -> None:
     installed = Installation(tmp_path, index).by_pipx("pip")
     del installed.environment["UV_DEFAULT_INDEX"]
@@ -50,6 +52,7 @@ def test_pipx_does_so_by_pip_as_well(tmp_path: Path, index: Index) -> None:
     check_updated(installed, "pipx", "upgrade", "handrail")
 
 
+@pytest.mark.promise("cli.update-manager")
 def test_pip_brings_the_newest_release_and_the_one_that_is_named(pip: Installation, index: Index) -> None:
     pip.environment["PIP_INDEX_URL"] = index.url
 
@@ -57,6 +60,7 @@ def test_pip_brings_the_newest_release_and_the_one_that_is_named(pip: Installati
     check_named(pip, "-P", "-m", "pip", "install", "--upgrade")
 
 
+@pytest.mark.promise("cli.update-manager")
 def test_an_environment_without_pip_is_brought_there_by_uv(venv: Installation) -> None:
     check_updated(venv, "pip", "pip", "install", "--python", str(venv.python), "--upgrade")
     check_named(venv, "pip", "install", "--python", str(venv.python))

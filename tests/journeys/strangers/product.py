@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.conformance.forked import ForkServer
+from tests.conformance.forked import AT_THE_START, ForkServer
 from tests.surfaces.cli.tool import DEADLINE_SECONDS
 
 PROGRAM = str(Path(sys.executable).parent / "handrail")
@@ -54,13 +54,10 @@ class Product:
 
     def run(self, *line: str, stdin: str = "", **environment: str) -> Ran:
         """What `handrail LINE` prints and exits with, in the project folder."""
-        if any(name.startswith(("PYTHON", "LC_")) for name in environment):  # the start itself matters
+        if any(name.startswith(AT_THE_START) for name in environment):  # the start itself matters
             return self._start(line, stdin, environment)
-        rest = {"stdin": base64.b64encode(stdin.encode()).decode(), "ending": ""}
-        asked = self.request(line, **environment) | rest | {"seconds": DEADLINE_SECONDS}
-        ran = self.programs.ask(asked)
-        out, err = (base64.b64decode(ran[name]).decode() for name in ("out", "err"))
-        return Ran(ran["status"], out, err)
+        ran = self.programs.run(self.request(line, **environment), stdin.encode())
+        return Ran(ran.status, ran.out.decode(), ran.err.decode())
 
     def _start(self, line: Sequence[str], stdin: str, environment: dict[str, str]) -> Ran:
         ran = subprocess.run(

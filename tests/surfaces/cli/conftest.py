@@ -1,4 +1,4 @@
-"""A tool in a scratch home, and one that has already started a run."""
+"""A tool in a scratch home, and one that has already started a run; a call is a forked process of its own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.tool import Tool
 
 
 @pytest.fixture(scope="session")
-def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+def tool(tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer) -> Tool:
     """One home for every test that changes nothing or uses names of its own."""
-    return Tool(str(tmp_path_factory.mktemp("cli")))
+    return ForkedTool(str(tmp_path_factory.mktemp("cli")), fork_server)
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +24,6 @@ def started(tool: Tool) -> Any:
 
 
 @pytest.fixture
-def fresh_tool(tmp_path: Path, tool: Tool) -> Tool:
-    """A home of its own; the compiled bytecode is shared."""
-    own = Tool(str(tmp_path))
-    own.environment["PYTHONPYCACHEPREFIX"] = tool.environment["PYTHONPYCACHEPREFIX"]
-    return own
+def fresh_tool(tmp_path: Path, fork_server: ForkServer) -> Tool:
+    """A home of its own."""
+    return ForkedTool(str(tmp_path), fork_server)

@@ -207,6 +207,7 @@ def test_a_secret_in_the_context_of_a_refused_start_is_not_told_back(place: Plac
     assert b"[redacted]" in outputs[0]
 
 
+@pytest.mark.promise("cli.untrusted")
 def test_notes_come_out_as_untrusted_data_only_and_never_in_the_audit(place: Place) -> None:
     place.call(["run", "continue", "--ack", "ak1nonsense", "--notes-file", "-"])
     audit = b"".join(path.read_bytes() for path in Path(place.home, "audit").iterdir())

@@ -134,6 +134,7 @@ def test_the_environment_lowers_the_ceiling_and_never_raises_it(fresh_tool: Tool
     assert listed.status == 0
 
 
+@pytest.mark.promise("cli.flags-everywhere")
 @pytest.mark.parametrize(
     "line",
     [

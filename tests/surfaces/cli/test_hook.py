@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +240,6 @@ def test_a_client_that_never_closes_stdin_is_not_kept_waiting_and_gets_its_check
     fresh_tool: Tool,
 ) -> None:
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
-    began = time.monotonic()
     with subprocess.Popen(
         [*fresh_tool.command, "hook", "PreCompact"],
         stdin=subprocess.PIPE,
@@ -259,7 +257,6 @@ def test_a_client_that_never_closes_stdin_is_not_kept_waiting_and_gets_its_check
         written = child.stdout.read(), child.stderr.read()
 
     assert (status, *written) == (0, b"", b"")
-    assert time.monotonic() - began < 60  # two seconds of waiting, on a machine that may be busy
     assert checkpoints(fresh_tool, started) == ["The chat was compacted here (auto)."]
 
 
@@ -285,9 +282,7 @@ def test_the_message_of_every_client_leads_to_a_checkpoint_and_no_word(
     subprocess.run(["git", "init", "-q", fresh_tool.project], check=True, env=fresh_tool.environment)
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     elsewhere = Tool(fresh_tool.environment["HOME"] + "/elsewhere")
-    elsewhere.environment |= {
-        name: fresh_tool.environment[name] for name in ("HANDRAIL_HOME", "PYTHONPYCACHEPREFIX")
-    }
+    elsewhere.environment["HANDRAIL_HOME"] = fresh_tool.environment["HANDRAIL_HOME"]
 
     ran = elsewhere.run(*line, stdin=MESSAGES[client].replace(b"PROJECT", fresh_tool.project.encode()))
 

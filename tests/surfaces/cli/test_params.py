@@ -166,6 +166,7 @@ def test_stdin_is_read_when_it_is_named(process: Process, stdin: int) -> None:
     assert params(process, "run", "continue", "--input", "-") == {"ackToken": "a"}
 
 
+@pytest.mark.promise("cli.never-waits")
 def test_stdin_is_left_alone_when_it_is_not_named(process: Process, stdin: int) -> None:
     os.write(stdin, b"not for us")
     os.close(stdin)

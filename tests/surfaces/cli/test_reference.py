@@ -201,6 +201,7 @@ def test_the_risk_tier_is_that_of_security_md() -> None:
     assert f"Risk tier: **{RISK_TIER}**" in page("SECURITY.md").text
 
 
+@pytest.mark.promise("cli.reference")
 @pytest.mark.parametrize("path", ["run continue", "workflow list", "doctor", "reference"])
 def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference: Any, path: str) -> None:
     ran = tool.run("reference", "--command", path, "--compact")

@@ -56,7 +56,6 @@ class Tool:
             "HOME": folder,
             "HANDRAIL_HOME": self.home,
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-            "PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"),
         }
         self.command = [sys.executable, "-c", "from handrail.main import console; console()"]
 

@@ -14,7 +14,7 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve
 from handrail.surfaces.mcp.under_way import LIMITS, Door, Limits
 
-BOUND_SECONDS = 20
+BOUND_SECONDS = 120
 
 
 class Client:

@@ -25,7 +25,7 @@ async def talking_to(runtime: Runtime, era: str, **options: Any) -> AsyncIterato
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             await test()
 
     anyio.run(bounded)

@@ -78,7 +78,7 @@ async def asked(
 def with_door(runtime: Runtime, test: Callable[[HttpDoor], Awaitable[None]]) -> None:
     async def bounded() -> None:
         door = HttpDoor(build_server(runtime), loopback_authorities(PORT))
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             async with door.running():
                 await test(door)
 

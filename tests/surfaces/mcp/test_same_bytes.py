@@ -34,7 +34,7 @@ from tests.surfaces.mcp.pipes import connected
 from tests.surfaces.mcp.test_ask import REGION, give
 from tests.surfaces.mcp.test_over_http import ACCEPT, HOST, JSON, Headers, asked, with_door
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 120
 SETTLING_STEPS = 20
 """Turns of the event loop after which the library has taken a notification in."""
 TALKS = conversations()

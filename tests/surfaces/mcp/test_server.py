@@ -35,7 +35,7 @@ async def connected(server: Server[Any], era: str) -> AsyncIterator[Client]:
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             await test()
 
     anyio.run(bounded)

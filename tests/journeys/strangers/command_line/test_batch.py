@@ -318,7 +318,7 @@ def test_a_signal_while_the_second_target_is_held_tells_that_the_first_is_done(
             with suppress(subprocess.TimeoutExpired):
                 child.wait(timeout=0.02)
         child.send_signal(how)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=120)
 
     ran = Ran(child.returncode, out.decode(), err.decode())
     assert ran.status == 130, ran

@@ -48,7 +48,7 @@ def on_a_terminal(product: Product, *line: str, **environment: str) -> tuple[int
             break
         came += part
     os.close(ours)
-    return child.wait(timeout=30), came
+    return child.wait(timeout=120), came
 
 
 @pytest.mark.promise("cli.one-document")

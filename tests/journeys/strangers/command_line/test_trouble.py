@@ -121,7 +121,7 @@ def test_an_answer_that_cannot_be_printed_does_not_unmake_the_change(product: Pr
             env=product.environment,
             stdout=full,
             stderr=subprocess.PIPE,
-            timeout=30,
+            timeout=120,
         )
 
     assert ran.returncode == 0

@@ -96,7 +96,7 @@ class Index:
         class Answer(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 index.asked.append(self.path)
-                index.hangs.wait(timeout=15)
+                index.hangs.wait(timeout=120)
                 status, body = index.answer(self.path)
                 self.send_response(status)
                 self.send_header("Content-Type", LISTING)
