@@ -1,7 +1,7 @@
-"""The home with work in it and the forked tool, as the conformance tests have them."""
+"""The home with work in it, as the conformance tests have it."""
 
 from __future__ import annotations
 
-from tests.conformance.conftest import fork_server, seeded
+from tests.conformance.conftest import seeded
 
-__all__ = ["fork_server", "seeded"]
+__all__ = ["seeded"]
