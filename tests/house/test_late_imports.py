@@ -23,7 +23,7 @@ ALLOWED = {
     "src/handrail/runtime/hub.py": "only a defect needs a traceback, only a cut list a cursor",
     "src/handrail/runtime/continue_run.py": "an advance pays neither for reading again nor for dry runs",
     "src/handrail/runtime/source_drift.py": "runs of bundled workflows do not pay for the compiler",
-    "src/handrail/runtime/misplaced_token.py": "only a refused call looks at workflow files",
+    "src/handrail/surfaces/mcp/calls.py": "only a refused call looks at workflow files",
     "src/handrail/runtime/replies.py": "only a fork or other content needs to know what lies beside",
     "src/handrail/runtime/token_pairs.py": "only a refusal names the work of each token",
     "src/handrail/runtime/work.py": "only a refused value pays for saying where the trouble is",

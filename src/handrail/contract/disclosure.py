@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED, EXPAND_UNKNOWN, FIELD_CONFLICT
-from handrail.contract.fields import UNTRUSTED, Object, path_of, project, stamped, tree_of, without
-from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.fields import Object, path_of, project, stamped, tree_of, without
+from handrail.contract.outcome import UNTRUSTED, Failure, Json, Outcome, Success
 from handrail.contract.selection import over_selected
 from handrail.contract.shape import LONGEST_NAME, Ask, Shape
 from handrail.contract.wording import quoted

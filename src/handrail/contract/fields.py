@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from handrail.contract.outcome import Json
+from handrail.contract.outcome import UNTRUSTED, Json
 
-UNTRUSTED = "_untrusted"
 TRUNCATED = "truncated"
 TRUNCATED_FIELDS = "truncated_fields"
 MARKS = (TRUNCATED, TRUNCATED_FIELDS, UNTRUSTED)

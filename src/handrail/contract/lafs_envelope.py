@@ -16,8 +16,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.cli_envelope import PLACE_KEYS, payload_of
 from handrail.contract.deprecations import DEPRECATED, deprecation_warning
 from handrail.contract.failure_facts import domain_code_of, hint_of, operation_call, wait_ms_of
-from handrail.contract.fields import UNTRUSTED
-from handrail.contract.outcome import Call, Failure, Json, Notice, Outcome, Page, Success
+from handrail.contract.outcome import UNTRUSTED, Call, Failure, Json, Notice, Outcome, Page, Success
 
 Document: TypeAlias = dict[str, Json]
 Mvi: TypeAlias = Literal["minimal", "standard", "full"]

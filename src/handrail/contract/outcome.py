@@ -11,6 +11,8 @@ from handrail.contract.catalogue import INTERNAL_ERROR, Kind
 Json: TypeAlias = Any
 """A decoded JSON value: dict, list, str, int, float, bool or None."""
 
+UNTRUSTED = "_untrusted"
+"""The key of a payload that lists its fields with text from outside."""
 MESSAGE_LIMIT = 1024
 HINT_LIMIT = 512
 

@@ -13,10 +13,10 @@ from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node, is_session_point
 from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
-from handrail.runtime.foretold import AckVerdict, foretold
+from handrail.runtime.foretold import foretold
 from handrail.runtime.handles import SentAgain, read_checkpoint, session_of
 from handrail.runtime.observations import observed_here
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_notes import foretold_session_notes, keep_session_notes

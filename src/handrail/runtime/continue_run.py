@@ -3,7 +3,7 @@
 # ruff: noqa: PLC0415 - reading again and dry runs load their own: an advance pays for neither
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -17,15 +17,12 @@ from handrail.engine.reply import Reply
 from handrail.runtime.attempts import answer_attempt
 from handrail.runtime.handles import SentAgain, read_ack
 from handrail.runtime.observations import observed_here
-from handrail.runtime.operation import Input, Operation
+from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session
 from handrail.runtime.token_pairs import require_one_reply
 from handrail.runtime.work import Output, blobs_of, check_change, check_merged, whole_kept_notes, work_done
-
-if TYPE_CHECKING:
-    from handrail.runtime.foretold import AckVerdict
 
 
 class ContinueRun(Input, frozen=True, kw_only=True):
@@ -49,7 +46,7 @@ class ContinueRun(Input, frozen=True, kw_only=True):
     ) = UNSET
 
 
-def continue_run(rt: Runtime, request: ContinueRun) -> "Success | AckVerdict":
+def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
     """Advance, replay or rehydrate; or say what an ack would do."""
     if request.ack_token is not UNSET:
         return advance(rt, request, request.ack_token)
@@ -64,7 +61,7 @@ def continue_run(rt: Runtime, request: ContinueRun) -> "Success | AckVerdict":
     return rehydrate(rt.reading(), request)
 
 
-def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> "Success | AckVerdict":
+def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckVerdict:
     """Acknowledge the pending step once; the same ack again gets the recorded reply."""
     handle = read_ack(rt.keys, ack_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)

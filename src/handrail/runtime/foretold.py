@@ -6,11 +6,9 @@ It is no preview with a token: the ack itself is the token. And no next prompt: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.payload import Answer
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
 from handrail.engine.gate import AttemptUse
 from handrail.engine.history import Node
@@ -18,26 +16,9 @@ from handrail.engine.reasons import Blocker
 from handrail.engine.state import Running, step_key
 from handrail.runtime.attempts import recorded_answer
 from handrail.runtime.handles import AttemptClaims, node_of, session_of
+from handrail.runtime.operation import AckVerdict, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, require_healthy
-
-Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]
-
-
-class AckVerdict(Answer, frozen=True, kw_only=True):
-    """What the same call without the dry run would do."""
-
-    verdict: Verdict
-    step_id: str
-    """The pending step that the token belongs to."""
-    blockers: list[dict[str, Any]]
-    """Why it would block, as the reply would name it."""
-    issues: list[dict[str, Any]]
-    """Every fault, as the reply would list it."""
-    gaps: list[str]
-    """What would be recorded as missing while the run goes on."""
-    example: dict[str, Any] | None
-    """An artifact that would be accepted."""
 
 
 def foretold(

@@ -43,7 +43,7 @@ from handrail.contract.wording import make_readable_json, make_safe_json
 from handrail.runtime.accounting import account_for, settings_or_defaults
 from handrail.runtime.inputs import decode_input
 from handrail.runtime.misplaced_token import with_call_corrected
-from handrail.runtime.operation import Operation, StreamItem, effect_of, shape_of
+from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, shape_of
 from handrail.runtime.permission import Caller, keyed, require_key, require_permission
 from handrail.runtime.registry import operation
 from handrail.runtime.runtime import Runtime
@@ -140,8 +140,6 @@ def declared_of(called: Operation) -> Declared:
 
     types = [called.output, *called.variants]
     if called.effect == "ack":
-        from handrail.runtime.foretold import AckVerdict
-
         types.append(AckVerdict)
     elif called.effect in ("create", "gated", "dangerous"):
         from handrail.runtime.write_gate import DryRun

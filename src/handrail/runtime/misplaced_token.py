@@ -8,12 +8,10 @@ advances is offered to a caller who asked to read: copied as it stands, it would
 from __future__ import annotations
 
 import msgspec
-from msgspec import UNSET
 
 from handrail.contract.catalogue import TOKEN_SCOPE_MISMATCH, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Failure, Fault, Json, NextCall
+from handrail.contract.outcome import Failure, Json, NextCall
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.runtime.runtime import Runtime
 
 _TOKEN_FIELDS = ("ackToken", "stateToken", "checkpointToken")
 _FIELD_BY_PREFIX = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
@@ -26,51 +24,12 @@ def with_call_corrected(failure: Failure, operation: str, params: dict[str, Json
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
-        return _offering(failure, call)
+        return offering(failure, call)
     return _with_token_moved(failure, operation, params)
 
 
-def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
-    """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
-
-    Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
-    """
-    call = failure.next_call
-    if call is None or not isinstance(call.params.get("workflowId"), str):
-        return failure
-    from handrail.runtime.workflow_catalog import (  # noqa: PLC0415 - only a refusal reads workflow files here
-        catalog_of,
-        find_workflow,
-        project_or_root,
-    )
-
-    asked: str = call.params["workflowId"]
-    named = call.params.get("project")
-    try:
-        project, _ = project_or_root(rt, named if isinstance(named, str) else UNSET)
-        find_workflow(catalog_of(rt, project), asked)
-    except Fault as fault:
-        if fault.kind is not WORKFLOW_NOT_FOUND:
-            return failure
-        near = fault.details["did_you_mean"]
-        problem = {
-            "param": "workflowId",
-            "problem": fault.message,
-            "fix": f"use {' or '.join(near)}" if near else "list_workflows has the ids",
-        }
-        told = failure.details | {"problems": [*failure.details.get("problems", []), problem]}
-        refused = msgspec.structs.replace(
-            failure, message=f"{failure.message} {fault.message}", details=told, next_call=None
-        )
-        if len(near) != 1:
-            return msgspec.structs.replace(refused, hint="Correct what the problems name.")
-        return _offering(
-            refused, NextCall(operation=call.operation, params=call.params | {"workflowId": near[0]})
-        )
-    return failure
-
-
-def _offering(failure: Failure, call: NextCall) -> Failure:
+def offering(failure: Failure, call: NextCall) -> Failure:
+    """The failure with this call to copy, unless it is too long to send back."""
     is_short = len(msgspec.json.encode(call.params)) <= OFFERED_CALL_BYTES
     return msgspec.structs.replace(failure, next_call=call) if is_short else failure
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json, Success
+from handrail.contract.payload import Answer
 from handrail.contract.shape import Shape
 
 Effect: TypeAlias = Literal["read", "record", "create", "ack", "gated", "dangerous", "update"]
@@ -85,6 +86,25 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of a creation: `(runtime, input)`, raises what it would be refused for. Changes nothing."""
     errors: tuple[str, ...] = ()
     """Catalogue codes it can answer with, beside those every operation shares."""
+
+
+Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "already_answered"]
+
+
+class AckVerdict(Answer, frozen=True, kw_only=True):
+    """What the same call without the dry run would do."""
+
+    verdict: Verdict
+    step_id: str
+    """The pending step that the token belongs to."""
+    blockers: list[dict[str, Any]]
+    """Why it would block, as the reply would name it."""
+    issues: list[dict[str, Any]]
+    """Every fault, as the reply would list it."""
+    gaps: list[str]
+    """What would be recorded as missing while the run goes on."""
+    example: dict[str, Any] | None
+    """An artifact that would be accepted."""
 
 
 _DRY_RUN_SHAPE = Shape(

@@ -13,8 +13,8 @@ from handrail.engine.history import SessionNotes
 from handrail.engine.plans.session import plan_session_notes
 from handrail.engine.reply import ReplyWarning
 from handrail.engine.work import WorkDone
-from handrail.runtime.foretold import AckVerdict, Verdict
 from handrail.runtime.handles import SentAgain
+from handrail.runtime.operation import AckVerdict, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.session_replies import noted_reply
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session

@@ -8,10 +8,11 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
-from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.outcome import Failure, Fault, NextCall
 from handrail.contract.strict_json import decode_json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
+from handrail.runtime.misplaced_token import offering
 from handrail.runtime.registry import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
@@ -71,6 +72,38 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
         details={"workflow_id": workflow_id[:128], "did_you_mean": near},
         next_call=NextCall(operation="workflow.list", params={}),
     )
+
+
+def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
+    """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
+
+    Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
+    """
+    call = failure.next_call
+    if call is None or not isinstance(call.params.get("workflowId"), str):
+        return failure
+    asked: str = call.params["workflowId"]
+    named = call.params.get("project")
+    try:
+        project, _ = project_or_root(rt, named if isinstance(named, str) else UNSET)
+        find_workflow(catalog_of(rt, project), asked)
+    except Fault as fault:
+        if fault.kind is not WORKFLOW_NOT_FOUND:
+            return failure
+        near = fault.details["did_you_mean"]
+        problem = {
+            "param": "workflowId",
+            "problem": fault.message,
+            "fix": f"use {' or '.join(near)}" if near else "list_workflows has the ids",
+        }
+        told = failure.details | {"problems": [*failure.details.get("problems", []), problem]}
+        refused = replace(failure, message=f"{failure.message} {fault.message}", details=told, next_call=None)
+        if len(near) != 1:
+            return replace(refused, hint="Correct what the problems name.")
+        return offering(
+            refused, NextCall(operation=call.operation, params=call.params | {"workflowId": near[0]})
+        )
+    return failure
 
 
 def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:

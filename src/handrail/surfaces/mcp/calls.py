@@ -12,7 +12,6 @@ from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.shape import Ask, Budget, Level
 from handrail.runtime.hub import perform
-from handrail.runtime.misplaced_token import with_known_workflow
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
@@ -76,6 +75,10 @@ def _answer(
 ) -> Rendered:
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
+        from handrail.runtime.workflow_catalog import (  # noqa: PLC0415 - only a refusal reads workflow files
+            with_known_workflow,
+        )
+
         return render(tools, tool, {}, with_known_workflow(runtime, read))
     match _performed(runtime, tool, read.params, mvi, commits):
         case Failure() as failure:
