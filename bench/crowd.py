@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.files import FileLog
-from handrail.ports import Draft
+from handrail.event_log.files.log import FileLog
+from handrail.ports.log import Draft
 from handrail.runtime.sessions import LOCK_WAIT_MS
 
 SESSION = SessionId("ses_000000000001")

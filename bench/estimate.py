@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable
 
-from handrail.contract.estimate import estimate_tokens
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.outcome import Json
 
 REPEATS = 15

@@ -11,7 +11,7 @@ import os
 import anyio
 from mcp.server.stdio import stdio_server
 
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import build_server
 from handrail.wiring import build_runtime
 
 

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from msgspec.structs import replace
 
 from bench.walks import grown
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime

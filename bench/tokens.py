@@ -18,8 +18,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from handrail.contract.estimate import estimate_tokens
-from handrail.contract.shape import Level
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.contract.disclosure.fields import Level
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import offered_tools

@@ -6,15 +6,15 @@ import json
 import os
 from typing import Any
 
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
-from handrail.ports import Draft
-from handrail.runtime.hot_sessions import HotLog
+from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.log import FileLog
+from handrail.ports.log import Draft
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import HotLog
 from handrail.wiring import build_runtime
 
 NOTES = "Looked at the parser, moved the check for empty input to the front, ran the tests. " * 6

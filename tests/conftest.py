@@ -12,20 +12,14 @@ from typing import Literal
 import msgspec
 import pytest
 
-from handrail.contract.authored_facts import FilePlace
-from handrail.contract.installation_facts import (
-    ClientServer,
-    Handshake,
-    InstalledSkill,
-    PlaceFacts,
-    ProgramFacts,
-)
-from handrail.contract.tokens.purpose_keys import purpose_key
-from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy
+from handrail.contract.ids import Autonomy, ObservationKey, RiskPolicy
+from handrail.contract.tokens.workflow import purpose_key
 from handrail.event_log.memory import MemoryLog
-from handrail.host.installation import LocalInstallation
-from handrail.ports import AuditLine, Claim, KeyringFacts, SettingProblem, Settings, WorkflowFile
-from handrail.runtime.release_readiness import RECORD_NAME
+from handrail.host.program.installation import LocalInstallation
+from handrail.ports.process import AuditLine, Claim, KeyringFacts
+from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
+from handrail.ports.workspace import FilePlace, SettingProblem, Settings, WorkflowFile
+from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from tests.conformance.forked import ForkServer
 

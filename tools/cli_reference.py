@@ -7,16 +7,15 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.cli_envelope import PLACE_KEYS
+from handrail.contract.envelopes.cli import PLACE_KEYS
 from handrail.contract.ledger import LedgerDocument
-from handrail.contract.payload import Payload
-from handrail.runtime.foretold import AckVerdict
-from handrail.runtime.operation import Operation
+from handrail.contract.outcome import Payload
+from handrail.runtime.operation import AckVerdict, Operation
 from handrail.runtime.write_gate import DryRun
-from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
-from handrail.surfaces.cli.command_rows.row import Row
-from handrail.surfaces.cli.commands import ROWS
-from handrail.surfaces.cli.rows import Command, CommandHelp, Param
+from handrail.surfaces.cli.commands.all import ROWS
+from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands.row import Row
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
 from tools import cli_tables
 
 DEEPEST_FIELD = 3

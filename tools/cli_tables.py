@@ -1,4 +1,4 @@
-"""Rows of `surfaces/cli/command_rows/` merged with the operation registry, for parser, help and docs."""
+"""Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and docs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, cast
 import msgspec
 
 from handrail.runtime.operation import Operation
-from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
-from handrail.surfaces.cli.command_rows.row import GlobalFlag, Row, Spelling
-from handrail.surfaces.cli.commands import ROWS
-from handrail.surfaces.cli.own_operations import operation_of
-from handrail.surfaces.cli.rows import Command, CommandHelp, Kind, Param, ParamHelp
+from handrail.surfaces.cli.call import operation_of
+from handrail.surfaces.cli.commands.all import ROWS
+from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.commands.row import GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param, ParamHelp
 
 SHARED_ERRORS = (
     "E_USAGE",

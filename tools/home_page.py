@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.ports import AuditLine
+from handrail.ports.process import AuditLine
 from tools.page_parts import page, table
 
 Loss: TypeAlias = Literal["nothing", "record", "yours", "tokens", "history"]

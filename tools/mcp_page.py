@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from handrail.contract.catalogue import E_TIMEOUT
-from handrail.engine.intents import INTENTS
+from handrail.engine.standing import INTENTS
 from handrail.surfaces.mcp.ask import MOST_ENUM
-from handrail.surfaces.mcp.completion import MOST_VALUES
-from handrail.surfaces.mcp.introduction import INSTRUCTIONS, LISTING_LIFETIME_MS
-from handrail.surfaces.mcp.messages import FRAME_BYTES, RESOURCE_NOT_FOUND
-from handrail.surfaces.mcp.prompts import LONGEST_ARGUMENT
+from handrail.surfaces.mcp.messages import FRAME_BYTES, INSTRUCTIONS, LISTING_LIFETIME_MS, RESOURCE_NOT_FOUND
+from handrail.surfaces.mcp.prompts import LONGEST_ARGUMENT, MOST_VALUES
 from handrail.surfaces.mcp.resources import LISTED_SESSIONS, TEMPLATES, WORKFLOWS
 from handrail.surfaces.mcp.under_way import CALL_SECONDS
 

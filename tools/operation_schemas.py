@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.runtime.registry import all_operations
+from handrail.runtime.operation import all_operations
 from handrail.runtime.write_gate import DryRun
 
 

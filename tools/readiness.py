@@ -22,13 +22,8 @@ if ROOT not in sys.path:
 
 import msgspec  # noqa: E402 - the line above makes `tools` importable
 
-from handrail.host.installation import LocalInstallation  # noqa: E402 - as above
-from handrail.runtime.release_readiness import (  # noqa: E402 - as above
-    RECORD_NAME,
-    ReadinessRecord,
-    Status,
-    judged,
-)
+from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
+from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judged  # noqa: E402 - as above
 from tools.test_report import outcomes_below, read_report  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import msgspec
 
 from handrail.contract.catalogue import KINDS, Kind
-from handrail.contract.kinds.exits import EXITS
+from handrail.contract.conformance.cli_contract import EXITS
 from handrail.engine.events import Event, Fact
-from handrail.surfaces.cli.rows import CommandHelp, ParamHelp
+from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
 from tools import cli_tables
 from tools.cli_reference import cli_reference
 from tools.page_parts import page, table, type_text

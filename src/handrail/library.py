@@ -13,11 +13,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Outcome, Success
-from handrail.contract.shape import Ask
 from handrail.runtime.hub import DEFAULT_ASK, perform
-from handrail.runtime.registry import OPERATION_NAMES
+from handrail.runtime.operation import OPERATION_NAMES
 from handrail.wiring import build_runtime
 
 

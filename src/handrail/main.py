@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any, NoReturn
 
+    from handrail.contract.disclosure.fields import Ask
     from handrail.contract.outcome import Notice, Outcome, Success
     from handrail.contract.redaction import Secrets
-    from handrail.contract.shape import Ask
-    from handrail.ports import Settings
+    from handrail.ports.workspace import Settings
     from handrail.runtime.operation import StreamItem
     from handrail.runtime.runtime import Runtime
-    from handrail.surfaces.cli.parse import Parsed
     from handrail.surfaces.cli.process import Process
+    from handrail.surfaces.cli.reading.parse import Parsed, Problem
     from handrail.surfaces.cli.run import Doors
-    from handrail.surfaces.cli.values import Problem
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
@@ -136,13 +135,13 @@ def _doors(secrets: "Secrets") -> "Doors":
 
 
 def _help_text(words: str, width: int) -> str:
-    from handrail.surfaces.cli.help import help_text
+    from handrail.surfaces.cli.self_description.help import help_text
 
     return help_text(words, width)
 
 
 def _help_document(runtime: "Callable[[], Runtime]", words: str) -> "Success":
-    from handrail.surfaces.cli.reference import help_slice
+    from handrail.surfaces.cli.self_description.reference import help_slice
 
     return help_slice(runtime(), words)
 
@@ -169,14 +168,6 @@ def _answer(
 
 def _load_the_rest() -> None:
     """An update replaces the files of this program: what any answer may still need is loaded before that."""
-    import handrail.contract.budget
-    import handrail.contract.estimate
-    import handrail.contract.lafs_envelope
-    import handrail.contract.named_fields
-    import handrail.host.incidents
-    import handrail.host.notices
-    import handrail.surfaces.cli.human
-    import handrail.surfaces.cli.looks.failures  # noqa: F401 - loaded for later, all of them
 
 
 def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":
@@ -250,7 +241,7 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
 def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
     """What goes to stdout and what goes to stderr; neither holds a secret that this process read."""
     from handrail.contract.redaction import Secrets
-    from handrail.host.changed_files import count_changed_files
+    from handrail.host.git import count_changed_files
     from handrail.surfaces.cli.hook import MOST_INPUT_BYTES, answer_hook, directory_of
     from handrail.wiring import build_runtime
 
@@ -297,8 +288,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
     import gc
 
-    from handrail.runtime.accounting import account_for_start
-    from handrail.runtime.permission import Caller
+    from handrail.runtime.permission import Caller, account_for_start
     from handrail.surfaces.mcp.stdio import serve_stdio
     from handrail.surfaces.mcp.under_way import Door
     from handrail.wiring import build_runtime, give_back_memory, home_directory

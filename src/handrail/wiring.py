@@ -10,29 +10,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from handrail.contract.outcome import Notice
 from handrail.contract.redaction import Secrets
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.host.audit import AuditFiles
 from handrail.host.clock import SystemClock, SystemRandomness
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
-from handrail.ports import (
-    AuthoredFiles,
-    ClientFiles,
-    ConfirmedTokens,
-    Incidents,
-    Installation,
-    Provenance,
-    StoreKeeper,
-    StoreProof,
-    Updates,
-    WorkflowLibrary,
-)
-from handrail.runtime.hot_sessions import HotLog
+from handrail.ports.process import ConfirmedTokens, Incidents
+from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+from handrail.ports.store import StoreKeeper, StoreProof
+from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import HotLog
 
 if TYPE_CHECKING:
-    from handrail.runtime.session_index import SessionIndex
+    from handrail.ports.store import SessionIndex
 
 
 def home_directory(environment: Mapping[str, str]) -> str:
@@ -89,7 +81,7 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
 
 def give_back_memory() -> None:
     """What a burst left behind; a server that never had one loads nothing for it."""
-    from handrail.host.memory import give_back_memory as give_back
+    from handrail.host.clock import give_back_memory as give_back
 
     give_back()
 
@@ -132,31 +124,31 @@ def _authored() -> AuthoredFiles:
 
 
 def _installation(place: str, environment: Mapping[str, str]) -> Installation:
-    from handrail.host.installation import LocalInstallation
+    from handrail.host.program.installation import LocalInstallation
 
     return LocalInstallation(place, environment)
 
 
 def _clients(place: str, environment: Mapping[str, str]) -> ClientFiles:
-    from handrail.host.client_files import LocalClientFiles
+    from handrail.host.program.client_files import LocalClientFiles
 
     return LocalClientFiles(place, environment)
 
 
 def _updates(place: str, environment: Mapping[str, str], known: Secrets) -> Updates:
-    from handrail.host.updates import LocalUpdates
+    from handrail.host.program.updates import LocalUpdates
 
     return LocalUpdates(place, environment, known)
 
 
 def _provenance(environment: Mapping[str, str]) -> Provenance:
-    from handrail.host.provenance import LocalProvenance
+    from handrail.host.program.provenance import LocalProvenance
 
     return LocalProvenance(environment)
 
 
 def _keeper(place: str) -> StoreKeeper:
-    from handrail.event_log.keeping import FileKeeper
+    from handrail.event_log.files.upkeep.keeping import FileKeeper
 
     return FileKeeper(os.path.join(place, "data"))
 
@@ -164,7 +156,7 @@ def _keeper(place: str) -> StoreKeeper:
 def _index(place: str) -> SessionIndex | None:
     """None where the library is missing: then lists and searches take longer."""
     try:
-        from handrail.event_log.session_index import FileSessionIndex
+        from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:
         return None
     return FileSessionIndex(FileLog(os.path.join(place, "data")))

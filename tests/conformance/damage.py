@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from handrail.contract.ids import SessionId
-from handrail.ports import Draft
+from handrail.ports.log import Draft
 from handrail.wiring import build_runtime
 from tests.conformance.forked import ForkedTool
 from tests.conftest import THREE_STEPS

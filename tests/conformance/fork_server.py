@@ -32,7 +32,7 @@ from handrail.wiring import build_runtime
 from tests.conformance.planted import PLANTS
 
 LEFT_OUT = (
-    "handrail.surfaces.mcp.server",
+    "handrail.surfaces.mcp.over_http",
     "handrail.surfaces.mcp.http",
     "handrail.demo",
     "handrail.__main__",

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from handrail.main import main
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.conformance.leaves import LEAVES
 from tests.surfaces.cli.tool import CORE_CODES, Ran, checked_document, strict_json
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
-from handrail.contract.store_facts import ProofPart
-from handrail.event_log.disk import Disk
+from handrail.event_log.files.disk import Disk
+from handrail.operations import removing
+from handrail.ports.store import ProofPart
 from handrail.projections import ledger
-from handrail.runtime import removing, sessions
+from handrail.runtime import sessions
 from handrail.store_proof.selftest import ScratchProof
 from handrail.surfaces.cli import call
 from handrail.surfaces.cli.process import Process

@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import msgspec
 
 from handrail import __version__
-from handrail.contract.kinds.kind import Kind
+from handrail.contract.catalogue import Kind
 from handrail.contract.outcome import Fault
-from handrail.contract.update_facts import Driven, Fetched, Installed
-from handrail.host.installation import PACKAGE
-from handrail.host.updates import LocalUpdates
-from handrail.runtime.find_release import LISTING
+from handrail.host.program.installation import PACKAGE
+from handrail.host.program.updates import LocalUpdates
+from handrail.ports.program import Driven, Fetched, Installed
+from handrail.program.update.find_release import LISTING
 
 NEWER = "99.0.0"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.conformance.calls import Called
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded, state_of

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
-from handrail.contract.fields import MARKS
-from handrail.contract.lafs_check import check
-from handrail.contract.selection import PAGING_KEYS
-from handrail.surfaces.cli import _catalog, _table
-from handrail.surfaces.cli.columns import width_of
+from handrail.contract.conformance.check import check
+from handrail.contract.disclosure.fields import MARKS, PAGING_KEYS
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.rendering.text import width_of
+from handrail.surfaces.cli.self_description import _catalog
 from tests.conformance.calls import Called, code_of, way_to
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
 from tests.conformance.seeded import Seeded, spelt, state_of

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from handrail.host.programs import own_command
-from handrail.surfaces.cli import _table
 from handrail.surfaces.cli.hook import EVENTS
+from handrail.surfaces.cli.reading import _table
 from tests.conformance.hostile import (
     FILTERS,
     RELATIVE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.attestations import bundles_of, is_about
+from handrail.program.update.verify_release import bundles_of, is_about
 
 NAME, DIGEST = "handrail-7.1.0-py3-none-any.whl", "ab" * 32
 ATTESTATION: dict[str, Any] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.budget import cursor_width, fit
 from handrail.contract.catalogue import BUDGET_EXCEEDED
-from handrail.contract.cli_envelope import encode_document, payload_of, to_cli
-from handrail.contract.disclosure import disclose
-from handrail.contract.estimate import estimate_tokens
+from handrail.contract.disclosure.budget import cursor_width, fit
+from handrail.contract.disclosure.disclose import disclose
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.contract.disclosure.fields import Ask, Budget, Shape
+from handrail.contract.envelopes.cli import encode_document, payload_of, to_cli
 from handrail.contract.outcome import Call, Failure, Json, Outcome, Page, Success
-from handrail.contract.shape import Ask, Budget, Shape
 from handrail.contract.tokens.cursor import CursorClaims, cursor_scope, mint_cursor
 
 CALL = Call(operation="session.list", request_id="req_1", at="2026-11-15T09:30:00.123Z", duration_ms=999_999)

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from handrail.contract.canonical import canonical_bytes, digest
+from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json
 
 # RFC 8785, appendix B: the bits of a double and its text.

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from handrail.contract import catalogue
-from handrail.contract.catalogue import KINDS, REGISTRY, Kind, type_uri
+from handrail.contract.catalogue import KINDS, Kind
+from handrail.contract.registered import REGISTRY, type_uri
 
 # CLI section 6: code, exit status, retryable. Frozen for every tool that follows CLI.
 CORE = {

@@ -17,7 +17,7 @@ from handrail.contract.catalogue import (
     VALIDATION_ERROR,
     Kind,
 )
-from handrail.contract.cli_envelope import (
+from handrail.contract.envelopes.cli import (
     encode_document,
     encode_line,
     payload_of,

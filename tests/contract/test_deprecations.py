@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from handrail.contract.deprecations import (
+from handrail.contract.envelopes.lafs import (
     DEPRECATIONS,
     Deprecation,
     deprecation_warning,

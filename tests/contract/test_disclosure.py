@@ -13,11 +13,11 @@ from handrail.contract.catalogue import (
     RUN_NOT_FOUND,
     Kind,
 )
-from handrail.contract.cli_envelope import payload_of
-from handrail.contract.disclosure import disclose
-from handrail.contract.named_fields import select_field
+from handrail.contract.disclosure.disclose import disclose
+from handrail.contract.disclosure.fields import Ask, Shape
+from handrail.contract.disclosure.named_fields import select_field
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Page, Success
-from handrail.contract.shape import Ask, Shape
 
 LISTING = Shape(
     levels={

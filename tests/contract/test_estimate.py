@@ -12,8 +12,8 @@ import regex  # type: ignore[import-untyped]  # the package ships no stubs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handrail.contract import estimate
-from handrail.contract.estimate import estimate_tokens
+from handrail.contract.disclosure import estimate
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.outcome import Json
 
 AWKWARD = "ab 1\r\n\t\x00é" + "".join(
@@ -201,7 +201,7 @@ def test_every_code_point_that_is_taken_to_join_always_joins() -> None:
 )
 def test_the_unicode_library_is_loaded_only_for_text_that_needs_it(text: str, is_loaded: bool) -> None:
     program = (
-        "import sys; from handrail.contract.estimate import estimate_tokens; "
+        "import sys; from handrail.contract.disclosure.estimate import estimate_tokens; "
         f"estimate_tokens({text!a}); print('regex' in sys.modules)"
     )
 

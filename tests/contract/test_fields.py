@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.fields import (
+from handrail.contract.disclosure.fields import (
     Object,
     Presence,
     path_of,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
 
 CANARY = "s3cr3t-canary-4711"
 

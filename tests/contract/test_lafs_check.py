@@ -6,12 +6,19 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.cli_envelope import to_cli
+from handrail.contract.conformance.check import (
+    FlagInput,
+    NotConformant,
+    Report,
+    assert_conformant,
+    check,
+    kind_of,
+)
 from handrail.contract.conformance.report import Tier
-from handrail.contract.lafs_check import FlagInput, NotConformant, Report, assert_conformant, check, kind_of
-from handrail.contract.lafs_envelope import expand_minimal, to_lafs
+from handrail.contract.envelopes.cli import to_cli
+from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Call, Failure, Fault, Json, LedgerRef, Notice, Outcome, Page, Success
-from handrail.contract.strict_json import decode_json
 from tests.contract.conformance.documents import (
     CARD,
     CLI_LINE,

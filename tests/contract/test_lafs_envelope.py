@@ -17,10 +17,9 @@ from handrail.contract.catalogue import (
     UPSTREAM_OPEN,
     Kind,
 )
-from handrail.contract.cli_envelope import encode_document, payload_of
-from handrail.contract.deprecations import Deprecation, notice_of
-from handrail.contract.lafs_check import check
-from handrail.contract.lafs_envelope import expand_minimal, to_lafs
+from handrail.contract.conformance.check import check
+from handrail.contract.envelopes.cli import encode_document, payload_of
+from handrail.contract.envelopes.lafs import Deprecation, expand_minimal, notice_of, to_lafs
 from handrail.contract.outcome import Call, Failure, Json, LedgerRef, NextCall, Notice, Outcome, Page, Success
 from tests.contract.worked_examples import EXAMPLES, Example, call_of
 

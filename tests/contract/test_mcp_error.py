@@ -16,7 +16,7 @@ from handrail.contract.catalogue import (
     VALIDATION_ERROR,
     Kind,
 )
-from handrail.contract.mcp_error import retry_of, to_mcp_error
+from handrail.contract.envelopes.mcp_and_http import retry_of, to_mcp_error
 from handrail.contract.outcome import Failure, Json, NextCall
 from tests.contract.worked_examples import C_MCP_LINES, C_OUTCOME
 

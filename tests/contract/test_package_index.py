@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 
-from handrail.contract.package_index import (
+from handrail.program.update.package_index import (
     OfferedFile,
     best,
     exactly,

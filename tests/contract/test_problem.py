@@ -8,8 +8,8 @@ import re
 import pytest
 
 from handrail.contract.catalogue import E_FORBIDDEN, E_NOT_FOUND, KINDS, TOKEN_SESSION_LOCKED, Kind
+from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
 from handrail.contract.outcome import Failure, Json, NextCall
-from handrail.contract.problem import MEDIA_TYPE, retry_after_seconds, to_problem
 
 MEMBERS = [
     "type",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.release_identity import ISSUER, REPOSITORY, WORKFLOW, ReleaseIdentity, identity_of
+from handrail.ports.program import ISSUER, REPOSITORY, WORKFLOW, ReleaseIdentity, identity_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.catalogue import E_USAGE
+from handrail.contract.disclosure.fields import Budget, parse_budget, parse_fields
 from handrail.contract.outcome import Fault
-from handrail.contract.shape import Budget, parse_budget, parse_fields
 
 
 @pytest.mark.parametrize(

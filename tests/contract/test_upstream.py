@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.outcome import failure_of
-from handrail.contract.upstream import kind_of_upstream, wait_ms_of_header
-from handrail.runtime.update_failure import update_failed
+from handrail.program.update.find_release import update_failed
+from handrail.program.update.upstream import kind_of_upstream, wait_ms_of_header
 
 # CLI section 6; the last two are answers that no rule covers.
 KIND_OF = {

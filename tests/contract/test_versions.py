@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from handrail.contract.versions import version_key
+from handrail.program.update.package_index import version_key
 
 
 def test_versions_are_ordered_by_number_with_pre_releases_before_the_final_one() -> None:

@@ -9,12 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.canonical import digest
-from handrail.demo.evidence import LogSeen
+from handrail.contract.json.canonical import digest
 from handrail.demo.orders import Moment, Report
-from handrail.demo.reports import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE, VERIFIED, VERIFY
-from handrail.demo.scene import Answer, Broken, Scene
+from handrail.demo.scene import Answer, Broken, LogSeen, Scene, Teller
 from handrail.demo.story import (
+    CHANGED,
+    EXPLAIN,
+    FIX,
+    LOCATE,
+    REPRODUCE,
+    VERIFIED,
+    VERIFY,
     a_new_agent_takes_over,
     an_agent_is_killed,
     an_artifact_is_forgotten,
@@ -26,7 +31,6 @@ from handrail.demo.story import (
     tokens_are_miscopied,
     with_typos,
 )
-from handrail.demo.teller import Teller
 
 ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
 SESSION = "ses_000000000001"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.canonical import digest
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json
-from handrail.demo.evidence import LogSeen, look
-from handrail.demo.reports import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE
+from handrail.demo.scene import LogSeen, look
+from handrail.demo.story import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE
 from handrail.library import Handrail
 
 

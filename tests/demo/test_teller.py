@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.demo.teller import Check, Teller
+from handrail.demo.scene import Check, Teller
 
 TOKEN = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz0123456789abcdefghjkm"
 

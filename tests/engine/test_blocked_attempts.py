@@ -18,10 +18,10 @@ from handrail.engine.events import (
     PreferencesDelta,
     ValidationPerformed,
 )
+from handrail.engine.facts import Kept, kept_after, kept_before
 from handrail.engine.history import Node, steps_after
-from handrail.engine.judged import Place, subject_of
-from handrail.engine.state import Running
-from handrail.engine.work import Kept, kept_after, kept_before
+from handrail.engine.judge.artifacts import Place, subject_of
+from handrail.engine.navigate import Running
 from handrail.workflows.compiled import Choice, ContainsRule, Option
 from handrail.workflows.conditions import AlwaysFalse
 from tests.engine.contracts import CONTRACTS, FINDING, PROBE, finding, seen

@@ -22,10 +22,10 @@ from handrail.engine.events import (
     RunStarted,
     Scope,
 )
+from handrail.engine.facts import excerpt
 from handrail.engine.folding import fold
 from handrail.engine.history import Node
-from handrail.engine.state import Complete, Running
-from handrail.engine.work import excerpt
+from handrail.engine.navigate import Complete, Running
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, attempt, compiled, start_facts, work
 
 KEY = re.compile(r"[a-z0-9_:>-]{1,256}", re.ASCII)

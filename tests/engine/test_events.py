@@ -50,15 +50,17 @@ from handrail.engine.events import (
     encode_event,
 )
 from handrail.engine.navigate import (
+    Complete,
     DetectedNonTipAdvance,
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
+    LoopFrame,
+    Running,
     SelectedStep,
     SkippedStep,
 )
 from handrail.engine.reasons import Blocker, OutputContract
-from handrail.engine.state import Complete, LoopFrame, Running
 
 AT = "2027-01-15T08:00:00.000Z"
 RUN = RunId("run_1")

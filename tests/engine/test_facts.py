@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.engine.facts import carried_to, facts_at, first_facts, inside_loops, with_report
-from handrail.engine.state import LoopFrame, Running
+from handrail.engine.navigate import LoopFrame, Running
 from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, InputSpec, Loop, Part, While
 from handrail.workflows.conditions import Facts, LoopControl
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, decision, finding

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.answering import place_of
-from handrail.engine.assess import Verdict, assess
-from handrail.engine.gates import assessment_example
-from handrail.engine.state import Running
+from handrail.engine.judge.asking import assessment_example
+from handrail.engine.judge.assess import Verdict, assess, place_of
+from handrail.engine.navigate import Running
 from handrail.workflows.compiled import Gate
 from handrail.workflows.conditions import Facts
 from tests.engine.written_log import step, workflow_of

@@ -7,8 +7,8 @@ import copy
 import msgspec
 import pytest
 
-from handrail.contract.chain import genesis
 from handrail.contract.ids import BlobRef, NodeId, RunId, node_tag
+from handrail.contract.json.canonical import genesis
 from handrail.engine.decide import decide_advance, decide_start
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import (
@@ -21,7 +21,7 @@ from handrail.engine.history import (
     path_to,
     steps_after,
 )
-from handrail.engine.state import Complete, Running
+from handrail.engine.navigate import Complete, Running
 from tests.engine.written_log import AT, RUN_ID, SESSION_ID, WrittenLog, attempt, start_facts, work
 
 

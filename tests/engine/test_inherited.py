@@ -8,17 +8,17 @@ import pytest
 
 from handrail.engine.events import Artifact, ContextSet, Preferences, Scope
 from handrail.engine.facts import facts_at
-from handrail.engine.history import context_at
-from handrail.engine.inherited import (
+from handrail.engine.history import (
     NOTHING_INHERITED,
     Decided,
+    context_at,
     merged,
     with_artifact,
     with_context,
     with_preferences,
 )
-from handrail.engine.plans.writing import planned
-from handrail.engine.state import LoopFrame
+from handrail.engine.navigate import LoopFrame
+from handrail.engine.plans import planned
 from tests.engine.contracts import FINDING, LOOP, decision, finding
 from tests.engine.written_log import RUN_ID, WrittenLog
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.inputs import (
+from handrail.engine.judge.artifacts import (
     corrected,
     described,
     fits,

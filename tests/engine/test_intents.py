@@ -7,12 +7,10 @@ from typing import get_args
 
 import pytest
 
-from handrail.contract.ids import NodeId
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy, NodeId
 from handrail.engine.events import Blocked, Preferences
-from handrail.engine.intents import INTENTS, Situation
 from handrail.engine.reasons import Blocker, BlockerCode, WorkflowStep
-from handrail.engine.standing import Standing, situation_of
+from handrail.engine.standing import INTENTS, Situation, Standing, situation_of
 from handrail.workflows.compiled import Choice, ChoiceKind, Leaf, Option
 from tests.engine.written_log import WrittenLog, step
 

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from handrail.engine.navigate import (
+    Complete,
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
+    LoopFrame,
     Move,
+    Running,
     SelectedStep,
     SkippedStep,
     deciding_loop,
@@ -18,8 +21,8 @@ from handrail.engine.navigate import (
     leaf_at,
     loop_values,
     next_move,
+    step_key,
 )
-from handrail.engine.state import Complete, LoopFrame, Running, step_key
 from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, Loop, Part, Repeat, Until, While
 from handrail.workflows.conditions import And, Compare, Condition, Facts, LoopControl
 from tests.engine.written_log import step, workflow_of

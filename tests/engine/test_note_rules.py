@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.engine.note_rules import broken_rules
-from handrail.workflows.compiled import (
-    AllOf,
-    AnyOf,
-    ContainsRule,
-    LengthRule,
-    PatternRule,
-    Rule,
-    SchemaRule,
-)
+from handrail.engine.judge.requirements import broken_rules
+from handrail.workflows.compiled import AllOf, AnyOf, ContainsRule, LengthRule, PatternRule, Rule, SchemaRule
 
 HAS_X = ContainsRule(value="x", message="no x")
 HAS_Y = ContainsRule(value="y", message="no y")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
+from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta, Scope
-from handrail.engine.plans.writing import planned
-from handrail.engine.preferences import preferences_at, safest_highest
+from handrail.engine.facts import preferences_at, safest_highest
+from handrail.engine.plans import planned
 from handrail.workflows.compiled import Recommended
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, workflow_of
 

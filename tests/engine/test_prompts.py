@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.engine.history import Node
-from handrail.engine.prompts import LONGEST_VALUE_BYTES, Occasion, filled, step_text
-from handrail.engine.standing import standing_at
+from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, filled, standing_at, step_text
 from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, InputSpec, Part, Reference
 from handrail.workflows.conditions import Compare, Facts
 from tests.engine.written_log import WrittenLog, step, workflow_of

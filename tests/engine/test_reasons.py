@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
 from handrail.engine.reasons import (
     BLOCKER_CODES,
     Block,

@@ -7,11 +7,10 @@ import pytest
 
 from handrail.contract.ids import NodeId, RunId, SessionId
 from handrail.engine.folding import extend, fold
-from handrail.engine.history import History, Node
-from handrail.engine.inherited import NOTHING_INHERITED, Inherited, with_context
+from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node, with_context
+from handrail.engine.navigate import Complete
 from handrail.engine.remembering import decode_history, encode_history, form
-from handrail.engine.state import Complete
-from handrail.ports import Record
+from handrail.ports.log import Record
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, start
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.engine.state import Complete, LoopFrame, Running, State, step_key
+from handrail.engine.navigate import Complete, LoopFrame, Running, State, step_key
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from handrail.contract.chain import chain_digest
-from handrail.contract.ids import AttemptId, BlobRef, RunId, SessionId, WorkflowHash, WorkflowId
-from handrail.contract.vocabulary import ObservationKey
+from handrail.contract.ids import (
+    AttemptId,
+    BlobRef,
+    ObservationKey,
+    RunId,
+    SessionId,
+    WorkflowHash,
+    WorkflowId,
+)
+from handrail.contract.json.canonical import chain_digest
 from handrail.engine.decide import StartFacts, decide_advance, decide_checkpoint, decide_start
 from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, encode_event
+from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node
-from handrail.engine.work import WorkDone
-from handrail.ports import Record
+from handrail.ports.log import Record
 from handrail.workflows.compiled import CompiledWorkflow, Part, Step
 
 SESSION_ID = SessionId("ses_000000000001")

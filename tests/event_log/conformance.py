@@ -1,4 +1,4 @@
-"""The promises of `handrail.ports.EventLog` as tests that any adapter can run.
+"""The promises of `handrail.ports.log.EventLog` as tests that any adapter can run.
 
 Subclass `EventLogPromises` in a test module, name the class `Test…` and give it a `log` fixture with
 an empty store. Nothing here looks behind the port.
@@ -16,7 +16,17 @@ import pytest
 
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import Fault
-from handrail.ports import Appended, Blob, Committed, Conflict, Draft, EventLog, Loaded, Remembered, Replayed
+from handrail.ports.log import (
+    Appended,
+    Blob,
+    Committed,
+    Conflict,
+    Draft,
+    EventLog,
+    Loaded,
+    Remembered,
+    Replayed,
+)
 
 WAIT_MS = 10_000
 """Long enough that a test which must get a hold gets it."""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.disk import Disk, both_at_once
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.disk import Disk, both_at_once
+from handrail.event_log.files.log import FileLog
 from tests.event_log.conformance import THREAD_SECONDS, A, append, code_of, keys, plan
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Committed
+from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.ports.log import Committed
 from tests.event_log.conformance import A, B, append, blob, code_of, draft, keys, load, plan
 
 EVENTS = "events-000001.jsonl"

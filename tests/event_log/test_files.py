@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SessionId, blob_ref
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.event_log.verify import check_store
-from handrail.ports import EventLog
+from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.files.upkeep.verify import check_store
+from handrail.ports.log import EventLog
 from tests.event_log.conformance import A, B, EventLogPromises, append, blob, code_of, draft, keys, load, plan
 
 

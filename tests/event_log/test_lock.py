@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.log import FileLog
 from tests.event_log.conformance import A, append, keys, plan
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import EventLog
+from handrail.ports.log import EventLog
 from tests.event_log.conformance import A, B, EventLogPromises, append, plan
 
 

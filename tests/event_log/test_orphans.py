@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.files import FileLog
-from handrail.ports import Committed, Draft
+from handrail.event_log.files.log import FileLog
+from handrail.ports.log import Committed, Draft
 from tests.event_log.conformance import A, append, code_of, draft, plan
 from tests.event_log.test_file_damage import EVENTS, MANIFEST, check_health, left_by_a_crash
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime

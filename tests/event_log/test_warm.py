@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.event_log.warm import Recent
-from handrail.ports import Committed, Conflict, Replayed
+from handrail.event_log.files.cache import Recent
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.ports.log import Committed, Conflict, Replayed
 from handrail.store_proof.disks import CountingDisk
 from tests.event_log.conformance import A, B, append, blob, code_of, keys, load, plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from handrail.event_log.disk import Disk
+from handrail.event_log.files.disk import Disk
 from handrail.store_proof.disks import Death, OneByOneDisk
 
 

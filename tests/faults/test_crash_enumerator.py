@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.retention import RemovingDisk
+from handrail.event_log.files.upkeep.retention import RemovingDisk
 from handrail.store_proof.disks import CALLS, PASSIVE_CALLS
 from handrail.store_proof.power_failures import Count, check_recording, power_failures, recorded
 from handrail.store_proof.recording import PowerDisk

@@ -21,7 +21,7 @@ PROCESSES = 8
 SECONDS = 120
 
 WITHOUT_LOCK = """
-from handrail.event_log.disk import Disk
+from handrail.event_log.files.disk import Disk
 Disk.lock_now = lambda self, descriptor: True
 """
 WITHOUT_DEDUPE = """

@@ -16,11 +16,11 @@ import pytest
 from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Success
-from handrail.contract.store_facts import RemovalPlan, SessionToRemove
-from handrail.event_log import retention
-from handrail.event_log.files import FileLog
-from handrail.event_log.keeping import FileKeeper
-from handrail.event_log.retention import RemovingDisk
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.upkeep import retention
+from handrail.event_log.files.upkeep.keeping import FileKeeper
+from handrail.event_log.files.upkeep.retention import RemovingDisk
+from handrail.ports.store import RemovalPlan, SessionToRemove
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer, start
@@ -156,7 +156,7 @@ def test_a_lock_that_stays_busy_leaves_the_confirm_token_usable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
     monkeypatch.setattr("handrail.runtime.sessions.LOCK_WAIT_MS", 0)
-    monkeypatch.setattr("handrail.runtime.removing.LOCK_WAIT_MS", 0)
+    monkeypatch.setattr("handrail.operations.removing.LOCK_WAIT_MS", 0)
     world = World(str(tmp_path))
     (busy,) = sessions(world, "busy")
     params: dict[str, dict[str, Any]] = {

@@ -13,9 +13,9 @@ import pytest
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Committed, Replayed
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.ports.log import Committed, Replayed
 from handrail.store_proof.disks import CountingDisk, RefusingDisk
 from tests.event_log.conformance import A, append, append_with_retry, blob, code_of, keys, load, plan
 from tests.faults.disks import StingyDisk

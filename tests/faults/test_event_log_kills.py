@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.event_log.files import FileLog
-from handrail.store_proof.nursery import NurseryOrder, NurseryReport
+from handrail.event_log.files.log import FileLog
+from handrail.store_proof.kills import NurseryOrder, NurseryReport
 from tests.event_log.conformance import A, append_with_retry, keys, load, plan
 
 KILLS = 300
@@ -21,7 +21,7 @@ SECONDS = 120
 
 def report_of(order: NurseryOrder) -> NurseryReport:
     text = msgspec.json.encode(order).decode()
-    command = [sys.executable, "-m", "handrail.store_proof.nursery", text]
+    command = [sys.executable, "-m", "handrail.store_proof.kills", text]
     done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return msgspec.json.decode(done.stdout, type=NurseryReport)

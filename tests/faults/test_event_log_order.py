@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
 from handrail.store_proof.disks import Death
 from tests.event_log.conformance import A, B, append, blob, keys, plan
 from tests.faults.disks import RecordingDisk

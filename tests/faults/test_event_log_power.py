@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
-from handrail.event_log.files import FileLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Blob, Draft
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.ports.log import Blob, Draft
 from handrail.store_proof.crash_states import Tree, states_after
 from handrail.store_proof.disk_model import Snapshot
 from handrail.store_proof.disks import Death

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
 from handrail.store_proof.disks import CountingDisk, Death
 from tests.conftest import memory_runtime

@@ -22,7 +22,7 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success
 from handrail.engine.events import AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
-from handrail.ports import Loaded
+from handrail.ports.log import Loaded
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime

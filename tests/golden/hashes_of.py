@@ -11,7 +11,7 @@ import tempfile
 from typing import Any
 
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.runtime.workflow_catalog import compile_entry, find_workflow
+from handrail.operations.workflow_catalog import compile_entry, find_workflow
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.reading.reader import read_workflow

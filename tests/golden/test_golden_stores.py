@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.event_log.files import FileLog
-from handrail.event_log.verify import check_store
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.upkeep.verify import check_store
 from handrail.runtime.hub import perform
 from tests.golden.write_store import STORES, runtime_on
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.host.keyring import FileKeyring
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime

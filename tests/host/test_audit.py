@@ -14,7 +14,7 @@ import pytest
 
 from handrail.contract.redaction import Secrets
 from handrail.host.audit import MOST_LINE_BYTES, AuditFiles
-from handrail.ports import AuditLine
+from handrail.ports.process import AuditLine
 
 LINE = AuditLine(
     at="2027-03-15T08:00:00.000Z",

@@ -12,7 +12,7 @@ import pytest
 
 from handrail.host import confirmed_tokens
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-from handrail.ports import Claim
+from handrail.ports.process import Claim
 
 NOW = 1_800_000_000
 RACE = """

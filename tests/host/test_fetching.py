@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.contract.update_facts import Fetched
-from handrail.host.fetching import fetched, may_lead, resolved, with_login
+from handrail.host.program.fetching import fetched, may_lead, resolved, with_login
+from handrail.ports.program import Fetched
 
 HERE = "https://agent:pw@index.example.org/simple/handrail/"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.changed_files import count_changed_files
+from handrail.host.git import count_changed_files
 from handrail.host.workflow_sources.git import git_files
 from handrail.host.workflow_sources.settings import GitSource
 from tests.conformance.hostile import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.index_sources import PUBLIC_INDEX, Manager, index_sources
+from handrail.host.program.index_sources import PUBLIC_INDEX, Manager, index_sources
 
 A, B, C, D = (f"https://{name}.example.org/simple" for name in "abcd")
 Told = list[tuple[str, str]]

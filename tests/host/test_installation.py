@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.install_method import install_method
-from handrail.host.installation import LocalInstallation
+from handrail.host.program.installation import LocalInstallation, install_method
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ import pytest
 from handrail.contract import catalogue
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, failure_of
-from handrail.contract.tokens.purpose_keys import purpose_key, ring_key_of_secret
 from handrail.contract.tokens.reading import read_token
-from handrail.contract.tokens.workflow import StateClaims, mint
+from handrail.contract.tokens.workflow import StateClaims, mint, purpose_key, ring_key_of_secret
 from handrail.host.keyring import FileKeyring, secret_of_setting
-from handrail.ports import Keys
+from handrail.ports.process import Keys
 
 CLAIMS = StateClaims(session_id=SessionId("ses_0123456789ab"), node_tag="cdefghjk")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.plain_files import opened_plainly, why_unreadable
+from handrail.host.private_files import opened_plainly, why_unreadable
 
 
 @pytest.fixture

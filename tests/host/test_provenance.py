@@ -12,11 +12,10 @@ from typing import Any, get_args
 
 import pytest
 
-from handrail.contract.attestations import bundles_of
-from handrail.contract.provenance_facts import Checked, Judged, NotChecked, NotTrusting, ProvenanceOrder
-from handrail.contract.release_identity import identity_of
-from handrail.host import provenance as subject
-from handrail.host.provenance import LocalProvenance
+from handrail.host.program import provenance as subject
+from handrail.host.program.provenance import LocalProvenance
+from handrail.ports.program import Checked, Judged, NotChecked, NotTrusting, ProvenanceOrder, identity_of
+from handrail.program.update.verify_release import bundles_of
 from tests.updates.trust_world import Flaw, TrustWorld
 
 needs_library = pytest.mark.skipif(

@@ -12,7 +12,7 @@ import pytest
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
 from handrail.host.settings import LocalSettings
-from handrail.ports import Settings
+from handrail.ports.workspace import Settings
 
 
 def written(directory: Path, document: Any) -> None:

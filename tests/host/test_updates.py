@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.update_facts import Look, ManagerCall
-from handrail.host import updates as updates_module
-from handrail.host.updates import LocalUpdates
+from handrail.host.program import updates as updates_module
+from handrail.host.program.updates import LocalUpdates
+from handrail.ports.program import Look, ManagerCall
 
 LOOK = Look(checked_at="2027-01-01T00:00:00.000Z", checked_unix=1, version="0.1.0", latest="0.2.0", asked="x")
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.vocabulary import SourceKind
+from handrail.contract.ids import SourceKind
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workflow_sources import directories
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import build_catalog
 
 WORKFLOW = (

@@ -21,8 +21,8 @@ from tests.house.tree import (
     syntax,
 )
 
-CATALOGUE = ("src/handrail/contract/kinds/", "src/handrail/contract/catalogue.py")
-LAFS_TABLES = "src/handrail/contract/lafs_"
+CATALOGUE = ("src/handrail/contract/catalogue.py", "src/handrail/contract/registered.py")
+LAFS_TABLES = ("src/handrail/contract/conformance/", "src/handrail/contract/envelopes/lafs.py")
 """The LAFS registry is somebody else's table of codes; the checker needs it as it is."""
 
 BROAD = frozenset({"Exception", "BaseException"})
@@ -165,8 +165,8 @@ def test_suppressing_everything_is_reported() -> None:
 def test_a_second_catch_all_in_one_surface_is_reported() -> None:
     text = "try:\n    pass\nexcept Exception:\n    pass\n"
     first = plant("src/handrail/surfaces/cli/process.py", text)
-    second = plant("src/handrail/surfaces/cli/render.py", text)
-    elsewhere = plant("src/handrail/surfaces/mcp/server.py", text)
+    second = plant("src/handrail/surfaces/cli/rendering/render.py", text)
+    elsewhere = plant("src/handrail/surfaces/mcp/over_http.py", text)
 
     problems = broad_excepts([first, second, elsewhere])
 
@@ -181,8 +181,8 @@ def test_a_second_catch_all_in_one_surface_is_reported() -> None:
         ("src/handrail/engine/gate.py", '"""Answers E_CONFLICT."""\n', ""),
         ("src/handrail/engine/gate.py", "is_core = code.startswith('E_')\n", ""),
         ("src/handrail/engine/gate.py", "from handrail.contract.catalogue import E_CONFLICT\n", ""),
-        ("src/handrail/contract/lafs_check.py", "codes = {'E_CONFLICT_VERSION'}\n", ""),
-        ("src/handrail/contract/kinds/frozen.py", "code = 'E_CONFLICT'\n", ""),
+        ("src/handrail/contract/conformance/check.py", "codes = {'E_CONFLICT_VERSION'}\n", ""),
+        ("src/handrail/contract/catalogue.py", "code = 'E_CONFLICT'\n", ""),
     ],
 )
 def test_a_code_outside_the_catalogue_is_reported(path: str, text: str, expected: str) -> None:
@@ -198,7 +198,7 @@ def test_a_code_outside_the_catalogue_is_reported(path: str, text: str, expected
         ("src/handrail/main.py", "os._exit(130)\n", "os._exit(130)"),
         ("src/handrail/main.py", "sys.exit(kind.exit_status)\n", ""),
         ("src/handrail/main.py", "sys.exit(0)\n", ""),
-        ("src/handrail/contract/kinds/frozen.py", "k = Kind(http_status=404)\n", ""),
+        ("src/handrail/contract/catalogue.py", "k = Kind(http_status=404)\n", ""),
     ],
 )
 def test_a_status_outside_the_catalogue_is_reported(path: str, text: str, expected: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from handrail.contract import catalogue
-from handrail.contract.kinds.kind import Kind
+from handrail.contract.catalogue import Kind
 from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
 
 MADE_BY = {"Fault", "Failure"}

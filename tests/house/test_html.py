@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.tree import Source, check, check_planted, plant, python_files, syntax
 
-MAKERS = frozenset({"src/handrail/projections/html/elements.py", "src/handrail/projections/html/notes.py"})
+MAKERS = frozenset({"src/handrail/projections/html/elements.py"})
 
 
 def html_made_elsewhere(sources: Sequence[Source]) -> list[str]:
@@ -45,7 +45,7 @@ def test_both_places_still_make_it() -> None:
     [
         ("src/handrail/projections/report/page.py", "x = Html(markup='<b>')\n", "made by element()"),
         ("src/handrail/projections/report/page.py", "x = elements.Html(markup='<b>')\n", "made by element()"),
-        ("src/handrail/projections/html/notes.py", "x = Html(markup='<b>')\n", ""),
+        ("src/handrail/projections/html/elements.py", "x = Html(markup='<b>')\n", ""),
         ("src/handrail/projections/report/page.py", "x: Html = element('b')\n", ""),
     ],
 )

@@ -27,11 +27,11 @@ BREAKS: dict[str, tuple[Mapping[str, str], str]] = {
     "a file in the contract": ({"contract/planted.py": "import os\n"}, PURE),
     "the engine holding a port": ({"engine/planted.py": "import handrail.ports\n"}, PURE),
     "an upward import": ({"engine/planted.py": "import handrail.runtime\n"}, DOWN),
-    "the runtime naming an adapter": ({"runtime/planted.py": "import handrail.event_log.files\n"}, DOWN),
+    "the runtime naming an adapter": ({"runtime/planted.py": "import handrail.event_log.files.log\n"}, DOWN),
     "an undeclared room": ({"lobby/__init__.py": "", "lobby/desk.py": "x = 1\n"}, DOWN),
     "the CLI importing MCP": ({"surfaces/cli/planted.py": "import handrail.surfaces.mcp\n"}, APART),
     "the MCP stack in the CLI": ({"surfaces/cli/planted.py": "import mcp\n"}, LIGHT),
-    "an event loop behind stdin and stdout": ({"surfaces/mcp/guarded.py": "import anyio\n"}, LIGHT),
+    "an event loop behind stdin and stdout": ({"surfaces/mcp/calls.py": "import anyio\n"}, LIGHT),
     "asyncio in the runtime": ({"runtime/planted.py": "import asyncio\n"}, LIGHT),
     "a cycle of two files": (
         {

@@ -17,13 +17,13 @@ PACKAGE_HOST = re.compile(
 
 
 INDEX_SPEAKERS = (
-    "src/handrail/runtime/verify_release.py",
-    "src/handrail/contract/release_identity.py",
+    "src/handrail/program/update/verify_release.py",
+    "src/handrail/ports/program.py",
     "tests/updates/trust_world.py",
     "tests/contract/test_attestations.py",
     ".github/workflows/release.yml",
-    "src/handrail/host/index_sources.py",
-    "src/handrail/runtime/find_release.py",
+    "src/handrail/host/program/index_sources.py",
+    "src/handrail/program/update/find_release.py",
     "tests/updates/releases.py",
     "tests/conformance/planted_index.py",
 )

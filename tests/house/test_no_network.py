@@ -15,7 +15,7 @@ NETWORK = frozenset(
         *("sigstore", "requests", "httpx", "aiohttp", "websockets", "starlette", "uvicorn"),
     }
 )
-UPDATERS = ("src/handrail/host/fetching.py", "src/handrail/host/sigstore_child.py")
+UPDATERS = ("src/handrail/host/program/fetching.py", "src/handrail/host/program/sigstore_child.py")
 """`update` asks the package index that the user configured, and with `--verify` the keys of the public
 Sigstore; nothing else speaks to a network."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
@@ -23,12 +23,12 @@ STARTERS = (
     "src/handrail/main.py",
     "src/handrail/demo/processes.py",
     "src/handrail/host/git.py",
-    "src/handrail/store_proof/processes.py",
-    "src/handrail/store_proof/nursery.py",
-    "src/handrail/host/mcp_handshake.py",
-    "src/handrail/host/client_files.py",
-    "src/handrail/host/updates.py",
-    "src/handrail/host/provenance.py",
+    "src/handrail/store_proof/kills.py",
+    "src/handrail/store_proof/kills.py",
+    "src/handrail/host/program/installation.py",
+    "src/handrail/host/program/client_files.py",
+    "src/handrail/host/program/updates.py",
+    "src/handrail/host/program/provenance.py",
 )
 """The front door starts itself again where the locale is not UTF-8; the demo and the proof of the store run
 this same program in order to kill it; git reads a repository that the user configured, and counts changed

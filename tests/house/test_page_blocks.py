@@ -14,8 +14,8 @@ import pytest
 
 import handrail
 from handrail.host.settings import LocalSettings
-from handrail.surfaces.cli._table import COMMANDS
-from handrail.workflows.compiling.project_contracts import contract_trouble, read_contract
+from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.workflows.compiling.shelf import contract_trouble, read_contract
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
     PageShell,

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from handrail.runtime.client_setup.clients import TABLE
-from handrail.runtime.self_checks.checks import CHECK_NAMES
+from handrail.program.doctor.examine_installation import CHECK_NAMES
+from handrail.program.setup.clients import TABLE
 from tests.house.markdown import anchors, code_spans, links, prose_lines, table_rows
 from tests.house.tree import (
     ROOT,

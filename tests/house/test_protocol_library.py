@@ -11,8 +11,7 @@ from tests.house.tree import Source, check, check_planted, plant, python_files, 
 
 LIBRARIES = frozenset({"mcp", "mcp_types", "anyio", "starlette", "uvicorn", "pydantic"})
 ALLOWED = {
-    "src/handrail/surfaces/mcp/server.py": "the library's server around the adapter, for HTTP",
-    "src/handrail/surfaces/mcp/over_http.py": "that server as an ASGI app",
+    "src/handrail/surfaces/mcp/over_http.py": "the library's server around the adapter, as an ASGI app",
 }
 
 
@@ -58,7 +57,7 @@ def test_every_listed_file_still_imports_it() -> None:
         ("src/handrail/main.py", "def f():\n    import uvicorn\n", "imports uvicorn"),
         ("src/handrail/surfaces/mcp/calls.py", "from handrail.surfaces.mcp import tools\n", ""),
         ("src/handrail/surfaces/mcp/stdio.py", "import anyio\n", "imports anyio"),
-        ("src/handrail/surfaces/mcp/server.py", "import anyio\n", ""),
+        ("src/handrail/surfaces/mcp/over_http.py", "import anyio\n", ""),
     ],
 )
 def test_a_stray_import_is_reported(path: str, text: str, expected: str) -> None:

@@ -24,14 +24,14 @@ ALLOWED_IN = {
     # A public library that loads its names on first use, and keeps a file from shadowing one of them.
     "src/handrail/contract/__init__.py": {"sys", "types", "__import__"},
     # Grapheme clusters, loaded only for text that has some.
-    "src/handrail/contract/estimate.py": {"regex"},
+    "src/handrail/contract/disclosure/estimate.py": {"regex"},
     # JSON Schema with remote references switched off, loaded only where an artifact is checked.
-    "src/handrail/workflows/contract_check.py": {"jsonschema_rs"},
-    "src/handrail/workflows/patterns.py": {"jsonschema_rs"},
+    "src/handrail/workflows/contracts/check.py": {"jsonschema_rs"},
+    "src/handrail/workflows/contracts/patterns.py": {"jsonschema_rs"},
     # The links of an index page: text in, values out, loaded only by an update.
-    "src/handrail/contract/package_index.py": {"html"},
+    "src/handrail/program/update/package_index.py": {"html"},
     # Notes become HTML: text in, text out, loaded only where a report shows them.
-    "src/handrail/projections/html/notes.py": {"markdown_it", "nh3"},
+    "src/handrail/projections/html/elements.py": {"markdown_it", "nh3"},
 }
 REACHES_OUT = frozenset(
     {
@@ -94,7 +94,7 @@ def test_pure_rooms_use_no_builtin_that_reaches_out() -> None:
         ("src/handrail/engine/gate.py", "from . import state\n", "a relative module"),
         ("src/handrail/projections/recap.py", "def f():\n    import random\n", "does not import random"),
         ("src/handrail/contract/outcome.py", "import regex\n", "does not import regex"),
-        ("src/handrail/contract/estimate.py", "import regex\n", ""),
+        ("src/handrail/contract/disclosure/estimate.py", "import regex\n", ""),
         ("src/handrail/engine/gate.py", "from collections.abc import Sequence\n", ""),
         ("src/handrail/host/clock.py", "import time\n", ""),
     ],
@@ -112,7 +112,7 @@ def test_a_foreign_import_is_reported(path: str, text: str, expected: str) -> No
         ("src/handrail/engine/gate.py", "import re\npattern = re.compile('a')\n", ""),
         ("src/handrail/host/files.py", "text = open('x').read()\n", ""),
         ("src/handrail/contract/__init__.py", "m = __import__('x')\n", ""),
-        ("src/handrail/contract/fields.py", "m = __import__('x')\n", "does not use __import__"),
+        ("src/handrail/contract/disclosure/fields.py", "m = __import__('x')\n", "does not use __import__"),
     ],
 )
 def test_a_builtin_that_reaches_out_is_reported(path: str, text: str, expected: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
-from handrail.runtime.registry import all_operations
+from handrail.runtime.operation import all_operations
 from tests.house.markdown import anchors
 from tests.house.tree import Source, check, check_planted, page, plant
 

@@ -19,7 +19,7 @@ LIMIT_WORDS = {
     *("BYTES", "CHARACTERS", "SECONDS", "MS", "DAYS"),
 }
 HOME_NAMES = {"home", "_home"}
-OTHER_HOMES = ("src/handrail/host/index_sources.py",)
+OTHER_HOMES = ("src/handrail/host/program/index_sources.py",)
 """The home of the user, where package managers keep their settings."""
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from handrail.surfaces.cli._table import COMMANDS, GLOBALS
-from handrail.surfaces.cli.parse import parse
+from handrail.surfaces.cli.reading._table import COMMANDS, GLOBALS
+from handrail.surfaces.cli.reading.parse import parse
 from tests.house.tree import Source, check, check_planted, docstrings, plant, python_files, syntax
 
 FILLED_IN = "filled_in_1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.ports import EventLog, Health, Loaded
+from handrail.ports.log import EventLog, Health, Loaded
 
 DOUBT = Health(state="corrupt_tail", reason="digest_mismatch")
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.chain import chain_digest
 from handrail.contract.ids import AttemptId
+from handrail.contract.json.canonical import chain_digest
 from handrail.engine.decide import decide_advance, decide_checkpoint
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
+from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend
 from handrail.engine.history import History, Node
-from handrail.engine.work import WorkDone
-from handrail.ports import Blob, Draft, Record
-from handrail.runtime.replies import pinned_workflow
+from handrail.operations.replies import pinned_workflow
+from handrail.operations.work import Output, blobs_of, work_done
+from handrail.ports.log import Blob, Draft, Record
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
-from handrail.runtime.work import Output, blobs_of, work_done
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import start
 from tests.journeys.given_workflows import NEVER_STOP, WITH_DECISION, give

@@ -17,13 +17,12 @@ import anyio
 import msgspec
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.disk import Disk
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Appended, Blob, Conflict, Draft
+from handrail.ports.log import Appended, Blob, Conflict, Draft
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.over_http import HttpDoor
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import HttpDoor, build_server
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event

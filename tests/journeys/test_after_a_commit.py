@@ -16,13 +16,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.commits import Commits
-from handrail.contract.outcome import NextCall, Outcome, Success
-from handrail.contract.shape import Ask, Budget
+from handrail.contract.disclosure.fields import Ask, Budget
+from handrail.contract.outcome import Commits, NextCall, Outcome, Success
 from handrail.runtime.hub import perform
-from handrail.runtime.registry import operation
+from handrail.runtime.operation import operation
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.journeys.conversation import answer
 from tests.journeys.doors import TOOL_OF, tool_call
 from tests.journeys.writes import WRITES, WRITING, World
@@ -191,7 +190,7 @@ SEAMS = (
     ("handrail.runtime.hub", "_with_cursor"),
     ("handrail.runtime.hub", "account_for"),
     ("handrail.surfaces.cli.run", "render"),
-    ("handrail.surfaces.cli.render", "encode_document"),
+    ("handrail.surfaces.cli.rendering.render", "encode_document"),
     ("handrail.surfaces.mcp.calls", "render"),
     ("handrail.surfaces.mcp.results", "_text"),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.runtime.registry import all_operations
+from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start

@@ -15,10 +15,9 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.engine.history import Node, path_to
+from handrail.operations.handles import state_token
 from handrail.projections.run_graph import run_graph
-from handrail.runtime.handles import state_token
-from handrail.runtime.hot_sessions import HotLog
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import HotLog, read_session
 from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.prompts import list_prompts
 from handrail.surfaces.mcp.resources import list_resources, read_resource

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.canonical import canonical_bytes
 from handrail.contract.ids import blob_ref
-from handrail.ports import WorkflowFile
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.engine.bundles.made import Document, rechained

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.estimate import estimate_tokens
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.host.workflow_sources.settings import project_settings
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.journeys.conversation import answer, refusal, start

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.estimate import estimate_tokens
+from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool
 

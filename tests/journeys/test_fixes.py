@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.edits import EditOperation
+from handrail.workflows.problem import EditOperation
 from handrail.workflows.sound_edits import applied
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call

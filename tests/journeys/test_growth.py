@@ -19,15 +19,15 @@ import pytest
 
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles import lineage, pinned
-from handrail.event_log.files import FileLog
-from handrail.projections.graph_drawing import MOST_RAILS
-from handrail.projections.html.notes import MOST_INVENTED_CELLS, notes_html
+from handrail.event_log.files.log import FileLog
+from handrail.projections.html.elements import MOST_INVENTED_CELLS, notes_html
 from handrail.projections.report import page
-from handrail.runtime.hot_sessions import HotLog
+from handrail.projections.run_graph import MOST_RAILS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import HotLog
 from handrail.workflows.compiled import Contract
-from handrail.workflows.heavy_parts import heavy_parts
+from handrail.workflows.contracts.heavy_parts import heavy_parts
 from tests.conftest import memory_runtime
 from tests.engine.bundles.made import Document, rechained, repinned
 from tests.engine.written_log import compiled

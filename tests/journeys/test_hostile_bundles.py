@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Success
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import KeptIncidents, memory_runtime

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from handrail.runtime import import_session
+from handrail.operations.sessions import import_session
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.engine.bundles.made import rechained, repinned, rich_bundle

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Draft, EventReader
+from handrail.ports.log import Draft, EventReader
 from handrail.runtime.runtime import Reading, Runtime
 from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
@@ -160,10 +160,10 @@ def test_a_replay_answers_though_deciding_would_fail_now(
         raise AssertionError("a replay decided again")
 
     for place in (
-        "handrail.runtime.continue_run.decide_advance",
-        "handrail.runtime.checkpoint_run.decide_checkpoint",
-        "handrail.runtime.start_run.decide_start",
-        "handrail.runtime.start_run.pin",
+        "handrail.operations.runs.continue_run.decide_advance",
+        "handrail.operations.runs.checkpoint_run.decide_checkpoint",
+        "handrail.operations.runs.start_run.decide_start",
+        "handrail.operations.runs.start_run.pin",
         "handrail.engine.decide.answer_to",
         "handrail.engine.decide.way_after",
     ):

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
 from tests.journeys.doors import events_of, of_kind

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.chain import chain_digest, genesis
+from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime

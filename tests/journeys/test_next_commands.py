@@ -10,9 +10,9 @@ import pytest
 
 from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
-from handrail.runtime.registry import all_operations
+from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.spelling import OPERATION_OF_TOOL
+from handrail.surfaces.cli.reading.spelling import OPERATION_OF_TOOL
 from tests.journeys.doors import command
 from tests.journeys.given_workflows import WITH_DECISION, choice, give, step
 from tests.surfaces.cli.here import run_here

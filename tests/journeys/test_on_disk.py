@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.usage import INDEX_FOLDER
+from handrail.event_log.files.upkeep.usage import INDEX_FOLDER
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS

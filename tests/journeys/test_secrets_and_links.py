@@ -134,7 +134,7 @@ def test_a_traceback_keeps_no_login_and_no_token(
     def broken(*_: object) -> None:
         raise RuntimeError(f"{SOURCES[0]}?access_token=abcdef {start['ackToken']}")
 
-    monkeypatch.setattr("handrail.event_log.files.FileLog.load", broken)
+    monkeypatch.setattr("handrail.event_log.files.log.FileLog.load", broken)
     perform(rt, "session.show", {"sessionId": "ses_000000000000"})
 
     text = kept(place, "incidents")

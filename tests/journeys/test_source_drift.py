@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
 from tests.journeys.conversation import answer, rehydrate, start

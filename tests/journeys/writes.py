@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.client_facts import SkillCopy
-from handrail.contract.update_facts import (
+from handrail.ports.program import (
     Driven,
     Fetched,
     IndexSource,
@@ -18,9 +17,10 @@ from handrail.contract.update_facts import (
     InstallFacts,
     Look,
     ManagerCall,
+    SkillCopy,
 )
-from handrail.ports import Settings
-from handrail.runtime.registry import all_operations
+from handrail.ports.workspace import Settings
+from handrail.runtime.operation import all_operations
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents

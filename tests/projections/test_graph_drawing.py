@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from handrail.engine.history import Node
-from handrail.engine.state import Running
-from handrail.projections.graph_drawing import draw_run
-from handrail.projections.run_graph import run_graph
+from handrail.engine.navigate import Running
+from handrail.projections.run_graph import draw_run, run_graph
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, WrittenLog, step, work, workflow_of
 

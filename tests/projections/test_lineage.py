@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
-from handrail.engine.plans.writing import planned
-from handrail.projections.lineage import (
+from handrail.engine.plans import planned
+from handrail.projections.run_graph import (
     capabilities_at,
     current_artifacts,
     divergences_at,
     gaps_at,
     loop_exits_at,
     open_gaps,
+    run_graph,
     skipped_at,
 )
-from handrail.projections.run_graph import run_graph
 from handrail.workflows.compiled import Count, Loop
 from handrail.workflows.conditions import Compare
 from tests.engine.contracts import CONTRACTS, FINDING, finding, seen

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import History, Node
-from handrail.engine.state import Running
+from handrail.engine.navigate import Running
 from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph
 from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, work
 

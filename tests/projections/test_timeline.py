@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Success
-from handrail.contract.shape import Ask
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, start

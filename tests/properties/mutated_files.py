@@ -18,16 +18,15 @@ import msgspec
 
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.history import History
-from handrail.engine.navigate import leaf_at
+from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.simulation.candidates import starts
 from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
 from handrail.engine.simulation.simulate import simulate
-from handrail.engine.state import Running
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.ports import WorkflowFile
+from handrail.operations.workflows.examined_workflows import WorkflowText, examine_texts
+from handrail.ports.workspace import WorkflowFile
 from handrail.projections.run_graph import preferred_tip
-from handrail.runtime.examined_workflows import WorkflowText, examine_texts
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session

@@ -13,9 +13,9 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.contract.canonical import canonical_bytes, canonical_bytes_of_decoded, digest
+from handrail.contract.json.canonical import canonical_bytes, canonical_bytes_of_decoded, digest
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
 
 WHOLE_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 LATE_CHARACTERS = st.text(st.sampled_from("aZ\u00e9\u20ac\ue000\ufb33\uffff\U00010000\U0001f600"), max_size=3)

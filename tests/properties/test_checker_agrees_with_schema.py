@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # the package ships no stubs
 
+from handrail.contract.conformance.check import check
 from handrail.contract.conformance.report import Tier
-from handrail.contract.lafs_check import check
 from handrail.contract.outcome import Json
 from tests.contract.conformance.documents import (
     FAILURE,

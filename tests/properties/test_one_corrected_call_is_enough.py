@@ -19,7 +19,7 @@ from handrail.engine.history import Node, attached_to
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.compiled import ContainsRule, Contract, Gate, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import LoopControl
-from handrail.workflows.contract_check import invalid_variants
+from handrail.workflows.contracts.check import invalid_variants
 from tests.conftest import memory_runtime
 from tests.engine.contracts import CONTRACTS, FINDING
 from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of

@@ -12,12 +12,10 @@ from handrail.contract.ids import NodeId
 from handrail.engine.facts import facts_at
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node, context_at, path_to
-from handrail.engine.state import Complete
-from handrail.projections.graph_drawing import draw_run
-from handrail.projections.lineage import current_artifacts
+from handrail.engine.navigate import Complete
 from handrail.projections.overview import run_overview, session_status
 from handrail.projections.recap import recap_at
-from handrail.projections.run_graph import run_graph
+from handrail.projections.run_graph import current_artifacts, draw_run, run_graph
 from tests.engine.contracts import CONTRACTS, FINDING, finding
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog, step, work, workflow_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from handrail.contract.ids import RunId, SessionId
-from handrail.engine.place import Place
+from handrail.engine.facts import Place
 from handrail.projections.resuming import MOST_FOUND, Subject, Wanted, ranked, words_of
 
 WORDS = ("parser", "login", "fix-7", "main", "feature/x")

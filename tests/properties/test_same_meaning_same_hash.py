@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.reading.reader import read_workflow

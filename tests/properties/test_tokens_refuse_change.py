@@ -20,11 +20,10 @@ from handrail.contract.tokens.continuation import (
     NextAction,
     mint_continuation,
     open_continuation,
+    read_continuation,
 )
-from handrail.contract.tokens.continuation_rules import read_continuation
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
-from handrail.contract.tokens.reading import ANY_KIND, read_token, read_tokens
-from handrail.contract.tokens.repair import repair
+from handrail.contract.tokens.reading import ANY_KIND, read_token, read_tokens, repair
 from handrail.contract.tokens.workflow import (
     AckClaims,
     CheckpointClaims,

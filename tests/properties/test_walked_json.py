@@ -7,9 +7,9 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
-from handrail.engine.bundles.walking import JsonWalk
+from handrail.engine.bundles.parts import JsonWalk
 
 DEPTH = 5
 values = st.recursive(

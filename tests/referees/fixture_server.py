@@ -14,7 +14,7 @@ from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import build_server
 from tests.referees.suite_fixtures.pages import (
     PROMPTS,
     prompt_definitions,

@@ -18,8 +18,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handrail.surfaces.mcp.over_http import HttpDoor, loopback_authorities
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import HttpDoor, build_server, loopback_authorities
 from handrail.wiring import build_runtime
 from tests.referees.fixture_server import build_fixture_server
 

@@ -12,10 +12,10 @@ import pytest
 from handrail.contract.catalogue import E_CONFIG, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import AuditLine, Settings
-from handrail.runtime.accounting import account_for_start
+from handrail.ports.process import AuditLine
+from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
-from handrail.runtime.permission import Caller
+from handrail.runtime.permission import Caller, account_for_start
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings, KeptAudit
 from tests.runtime.asked import answered, refused

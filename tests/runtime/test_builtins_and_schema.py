@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Success
-from handrail.contract.shape import Ask
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_builtins

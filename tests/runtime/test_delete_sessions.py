@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from handrail.contract.catalogue import STORE_IO_ERROR
+from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Fault, Success
-from handrail.contract.shape import Ask
-from handrail.runtime import delete_sessions
+from handrail.operations.sessions import delete_sessions
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime

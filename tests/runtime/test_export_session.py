@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.files import FileLog
-from handrail.ports import Draft
+from handrail.event_log.files.log import FileLog
+from handrail.ports.log import Draft
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, start

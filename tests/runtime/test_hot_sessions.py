@@ -16,14 +16,13 @@ from handrail.contract.outcome import Failure
 from handrail.engine.folding import fold
 from handrail.engine.history import History
 from handrail.engine.remembering import encode_history
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Blob, Loaded, Remembered
+from handrail.ports.log import Blob, Loaded, Remembered
 from handrail.runtime import sessions
-from handrail.runtime.hot_sessions import MOST_WORKFLOWS, HotLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
+from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session
 from tests.conftest import memory_runtime
 from tests.engine.written_log import compiled
 from tests.event_log.conformance import A, EventLogPromises, append, in_threads, plan

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Fault, NextCall
-from handrail.runtime.continue_run import OPERATION
-from handrail.runtime.inputs import decode_input
+from handrail.operations.runs.continue_run import OPERATION
+from handrail.runtime.hub import decode_input
 
 
 def refused(params: dict[str, Any]) -> Fault:

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.ids import MaxEffect
 from handrail.contract.outcome import Failure, Success
-from handrail.contract.vocabulary import MaxEffect
-from handrail.ports import Settings
+from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime

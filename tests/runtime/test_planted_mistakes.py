@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from handrail.runtime.examined_workflows import Examined, WorkflowText, examine_texts
+from handrail.operations.workflows.examined_workflows import Examined, WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog
-from handrail.workflows.compiling.project_contracts import read_checked_contract
-from handrail.workflows.edits import edit_rows
-from handrail.workflows.problem import Problem
+from handrail.workflows.compiling.shelf import read_checked_contract
+from handrail.workflows.problem import Problem, edit_rows
 from tests.runtime.intended_files import BASES, Base, Mistake, put, take
 from tests.runtime.planted_mistakes import MISTAKES
 

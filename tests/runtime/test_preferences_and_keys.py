@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.contract.tokens.confirm import fingerprint
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
-from handrail.ports import Settings
+from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys, GivenSettings
 from tests.runtime.asked import answered, refused

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.runtime.release_readiness import release_readiness
+from handrail.program.doctor.program_checks import release_readiness
 from tests.conftest import GivenInstallation
 
 RECORD = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Failure
-from handrail.host.client_servers import places_of
+from handrail.host.program.installation import places_of
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 import rfc8785
 
-from handrail.contract.lafs_check import check
-from handrail.contract.lafs_envelope import to_lafs
+from handrail.contract.conformance.check import check
+from handrail.contract.disclosure.fields import Ask, Budget
+from handrail.contract.envelopes.lafs import to_lafs
 from handrail.contract.ledger import fold_ledger
 from handrail.contract.outcome import Call, Success
-from handrail.contract.shape import Ask, Budget
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, start

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from handrail.contract.ids import SessionId, blob_ref
-from handrail.event_log.files import FileLog
-from handrail.event_log.retention import (
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.upkeep.retention import (
     DAY_NS,
     RemovingDisk,
     plan_removal,
@@ -19,7 +19,7 @@ from handrail.event_log.retention import (
     remove_session,
     sessions_to_remove,
 )
-from handrail.event_log.usage import session_ids
+from handrail.event_log.files.upkeep.usage import session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.event_log.conformance import A, B, C, append, blob, code_of, keys, plan

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.ids import blob_ref
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.event_log.conformance import A, B, append, blob, keys, load, plan

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Failure, Success
-from handrail.contract.shape import Ask
-from handrail.contract.store_facts import ProofOrder, ProofPart
+from handrail.ports.store import ProofOrder, ProofPart
 from handrail.runtime.hub import perform, perform_stream
 from handrail.runtime.operation import StreamItem
 from handrail.runtime.permission import Caller

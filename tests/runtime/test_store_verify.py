@@ -13,8 +13,8 @@ import pytest
 from handrail.contract.outcome import Failure, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.looks.store import verify_lines
-from handrail.surfaces.cli.text import Page
+from handrail.surfaces.cli.rendering.store import verify_lines
+from handrail.surfaces.cli.rendering.text import Page
 from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
 from tests.runtime.asked import answered

@@ -7,8 +7,8 @@ import pytest
 from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
-from handrail.contract.update_facts import InstallFacts
-from handrail.runtime.verify_release import exact_command, require_extra
+from handrail.ports.program import InstallFacts
+from handrail.program.update.verify_release import exact_command, require_extra
 
 PYTHON = "/venv/bin/python"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import SourceKind
-from handrail.ports import WorkflowFile
-from handrail.runtime.workflow_catalog import compile_entry, find_workflow, problem_row
+from handrail.operations.workflow_catalog import compile_entry, find_workflow, problem_row
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiling.compilation import Compilation
 

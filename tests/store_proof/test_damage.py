@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from handrail.event_log import commit, history, keeping, manifest
+from handrail.event_log.files import commit, history, manifest
+from handrail.event_log.files.upkeep import keeping
 from handrail.host import audit
 from handrail.store_proof import clocks, stretches
 from handrail.store_proof.scratch import quiet_place

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.store_facts import ProofOrder, ProofPart
-from handrail.event_log.files import FileHold, FileLog
+from handrail.event_log.files.log import FileHold, FileLog
+from handrail.ports.store import ProofOrder, ProofPart
 from handrail.store_proof import bit_rot, conformance, refusals, selftest
-from handrail.store_proof.nursery import NurseryOrder, problems_of
-from handrail.store_proof.processes import part_of
+from handrail.store_proof.kills import NurseryOrder, part_of, problems_of
 from handrail.store_proof.scratch import quiet_place, read_tree, write_tree
 from handrail.store_proof.selftest import ScratchProof
 from tests.event_log.conformance import A, append, plan

@@ -13,11 +13,12 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
-from handrail.runtime.registry import OPERATION_NAMES
-from handrail.surfaces.cli import _catalog, _table
-from handrail.surfaces.cli.command_rows.global_flags import GLOBAL_FLAGS
-from handrail.surfaces.cli.commands import ROWS
-from handrail.surfaces.cli.own_operations import OWN_OPERATION_NAMES
+from handrail.runtime.operation import OPERATION_NAMES
+from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
+from handrail.surfaces.cli.commands.all import ROWS
+from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description import _catalog
 from tests.house.markdown import links
 from tests.house.tree import ROOT
 from tools.generate import generated_files, main, stale_files, write_files
@@ -61,7 +62,7 @@ def test_generating_twice_gives_the_same_bytes(contents: dict[str, str]) -> None
     assert generated_files() == contents
 
 
-@pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/_table.py", "schemas/operations.json"])
+@pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/reading/_table.py", "schemas/operations.json"])
 def test_a_changed_file_is_named_and_written_anew(contents: dict[str, str], copy: str, path: str) -> None:
     with open(os.path.join(copy, path), "a", encoding="utf-8") as file:
         file.write("\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.contract.changelog import newer_releases
+from handrail.program.update.notice import newer_releases
 from tests.updates.releases import OLD, SECONDS
 from tools.packed_files import description
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.fetching import FETCH_SECONDS
+from handrail.host.program.fetching import FETCH_SECONDS
 from tests.surfaces.cli.tool import Ran, strict_json
 from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, wheel

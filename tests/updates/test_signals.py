@@ -15,14 +15,14 @@ from tests.updates.answers import data, error
 from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 
 Stage = tuple[str, str, int]
-OURS = "handrail.host.updates:LocalUpdates"
+OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
-LISTING: Stage = ("handrail.host.updates", "fetched", 0)
-METADATA: Stage = ("handrail.host.updates", "fetched", 1)
-MANAGER: Stage = ("handrail.runtime.update_program", "_manager_call", 0)
+LISTING: Stage = ("handrail.host.program.updates", "fetched", 0)
+METADATA: Stage = ("handrail.host.program.updates", "fetched", 1)
+MANAGER: Stage = ("handrail.program.update.update_program", "_manager_call", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
 FORGET: Stage = (OURS, "keep_look", 0)
-SKILL: Stage = ("handrail.host.updates", "sync_skill", 0)
+SKILL: Stage = ("handrail.host.program.updates", "sync_skill", 0)
 
 
 def meet(installed: Installation, stage: Stage, number: signal.Signals, home: Path, *line: str) -> Ran:

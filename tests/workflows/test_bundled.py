@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.navigate import first_move, next_move
+from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
 from handrail.engine.simulation.simulate import simulate
-from handrail.engine.state import Complete, Running
 from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.checking.linter import check as lint
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Part, Step

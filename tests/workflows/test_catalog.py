@@ -7,8 +7,8 @@ import json
 import msgspec
 import pytest
 
-from handrail.contract.vocabulary import SourceKind
-from handrail.ports import WorkflowFile
+from handrail.contract.ids import SourceKind
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import (
     CatalogEntry,
     Summary,

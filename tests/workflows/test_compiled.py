@@ -8,14 +8,7 @@ import pytest
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import WorkflowId
 from handrail.contract.outcome import Fault
-from handrail.workflows.compiled import (
-    COMPILED_VERSION,
-    CompiledWorkflow,
-    Loop,
-    Step,
-    While,
-    decode_compiled,
-)
+from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Loop, Step, While, decode_compiled
 
 SMALL = CompiledWorkflow(
     v=COMPILED_VERSION,

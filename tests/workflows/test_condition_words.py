@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.workflows.condition_words import condition_words
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -14,6 +13,7 @@ from handrail.workflows.conditions import (
     LoopControl,
     Not,
     Or,
+    condition_words,
 )
 
 LARGE = Compare(input="size", op="equals", value="large")

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.compiled import Contract
-from handrail.workflows.contract_check import (
+from handrail.workflows.contracts.check import (
     MAX_VARIANTS,
     MAX_VIOLATIONS,
     Violation,
@@ -250,7 +250,7 @@ def test_another_library_finds_violations_at_the_same_places(changes: dict[str, 
 
 def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
     program = (
-        "import sys, handrail.workflows.contract_check, handrail.workflows.builtins.registry; "
+        "import sys, handrail.workflows.contracts.check, handrail.workflows.builtins.registry; "
         "print('jsonschema_rs' in sys.modules)"
     )
 

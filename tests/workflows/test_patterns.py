@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.patterns import is_found, pattern_trouble
+from handrail.workflows.contracts.patterns import is_found, pattern_trouble
 
 SLOW = "can itself match in several ways"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.schema_words import field_lines
+from handrail.workflows.contracts.samples import field_lines
 
 
 def lines_of(name: str) -> list[str]:

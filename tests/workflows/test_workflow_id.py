@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.workflows.workflow_id import id_status
+from handrail.workflows.limits import id_status
 
 
 @pytest.mark.parametrize(("workflow_id", "status"), [("a.b", "namespaced"), ("plain", "legacy")])

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from handrail.contract.catalogue import KINDS
-    from handrail.contract.cli_envelope import to_cli
-    from handrail.contract.disclosure import disclose
-    from handrail.contract.estimate import estimate_tokens
-    from handrail.contract.lafs_check import (
+    from handrail.contract.conformance.check import (
         FlagInput,
         NotConformant,
         Report,
@@ -21,11 +18,13 @@ if TYPE_CHECKING:
         check,
         check_flags,
     )
-    from handrail.contract.lafs_envelope import expand_minimal, to_lafs
+    from handrail.contract.disclosure.disclose import disclose
+    from handrail.contract.disclosure.estimate import estimate_tokens
+    from handrail.contract.envelopes.cli import to_cli
+    from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
+    from handrail.contract.envelopes.mcp_and_http import to_mcp_error, to_problem
     from handrail.contract.ledger import fold_ledger
-    from handrail.contract.mcp_error import to_mcp_error
     from handrail.contract.outcome import Call, Failure, NextCall, Notice, Outcome, Page, Success
-    from handrail.contract.problem import to_problem
 
 __all__ = [
     "KINDS",
@@ -54,15 +53,16 @@ __all__ = [
 
 _HOMES = {
     "catalogue": ("KINDS",),
-    "cli_envelope": ("to_cli",),
-    "disclosure": ("disclose",),
-    "estimate": ("estimate_tokens",),
-    "lafs_check": ("FlagInput", "NotConformant", "Report", "assert_conformant", "check", "check_flags"),
-    "lafs_envelope": ("expand_minimal", "to_lafs"),
+    "envelopes.cli": ("to_cli",),
+    "disclosure.disclose": ("disclose",),
+    "disclosure.estimate": ("estimate_tokens",),
+    "conformance.check": (
+        *("FlagInput", "NotConformant", "Report", "assert_conformant", "check", "check_flags"),
+    ),
+    "envelopes.lafs": ("expand_minimal", "to_lafs"),
     "ledger": ("fold_ledger",),
-    "mcp_error": ("to_mcp_error",),
+    "envelopes.mcp_and_http": ("to_mcp_error", "to_problem"),
     "outcome": ("Call", "Failure", "NextCall", "Notice", "Outcome", "Page", "Success"),
-    "problem": ("to_problem",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

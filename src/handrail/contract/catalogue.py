@@ -1,215 +1,577 @@
 """The one error catalogue: every trouble with its exit status, retry rule and both dialects. Pure.
 
-No exit number, HTTP status or `E_` string stands outside `kinds/` (house test).
+No exit number, HTTP status or `E_` string stands outside this file (house test).
+A new trouble is one new row.
 """
 
 from __future__ import annotations
 
-from handrail.contract.kinds.bundles import (
-    BUNDLE_EVENT_ORDER_INVALID,
-    BUNDLE_INTEGRITY_FAILED,
-    BUNDLE_INVALID_FORMAT,
-    BUNDLE_MANIFEST_ORDER_INVALID,
-    BUNDLE_MISSING_PINNED_WORKFLOW,
-    BUNDLE_MISSING_SNAPSHOT,
-    BUNDLE_TOO_LARGE,
-    BUNDLE_UNSUPPORTED_VERSION,
+import msgspec
+
+# One row of the catalogue: what code raises, and how each surface says it.
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """One row: what code raises, and how each surface says it."""
+
+    code: str
+    """The kind. Without `E_` it is a domain code and travels in `details.domain_code`."""
+    native: str
+    """`error.code` of the CLI dialect: one of the frozen core codes."""
+    exit_status: int
+    is_retryable: bool = False
+    """The same bytes may be sent again."""
+    lafs_code: str
+    category: str
+    is_lafs_retryable: bool = False
+    agent_action: str
+    needs_escalation: bool = False
+    http_status: int
+    wait_ms: int | None = None
+    hint: str
+    """What to do now; the default when a Failure brings no text of its own."""
+    details: tuple[str, ...] = ()
+    """The detail keys a Failure of this kind may carry."""
+    is_reserved: bool = False
+    """Declared, but nothing raises it yet."""
+
+
+# The frozen core kinds of the CLI dialect; every other kind lands on one of them.
+
+UPDATE_DETAILS = (
+    *("stage", "current_version", "target_version", "binary_replaced", "skill_sync_status"),
+    *("skill_sync_command", "command", "cause"),
 )
-from handrail.contract.kinds.faults import INTERNAL_ERROR, INVARIANT_VIOLATION
-from handrail.contract.kinds.frozen import (
-    E_AUTH,
-    E_CONFIG,
-    E_CONFIRMATION_REQUIRED,
-    E_CONFLICT,
-    E_FORBIDDEN,
-    E_HUMAN_REQUIRED,
-    E_INTEGRITY,
-    E_INTERRUPTED,
-    E_IO,
-    E_NETWORK,
-    E_NOT_FOUND,
-    E_RATE_LIMITED,
-    E_SERVER,
-    E_TIMEOUT,
-    E_UNKNOWN,
-    E_USAGE,
-    E_VALIDATION,
-)
-from handrail.contract.kinds.kind import Kind
-from handrail.contract.kinds.registry import BUDGET_TRUNCATED_WARNING, REGISTRY, Registered, type_uri
-from handrail.contract.kinds.requests import (
-    BUDGET_EXCEEDED,
-    CONTEXT_BUDGET_EXCEEDED,
-    CONTEXT_MISSING,
-    CONTEXT_STALE,
-    EXPAND_UNKNOWN,
-    FEATURE_DISABLED,
-    FIELD_CONFLICT,
-    FIELD_UNKNOWN,
-    FORMAT_CONFLICT,
-    NOT_CONFORMANT,
-    VALIDATION_ERROR,
-    VERSION_UNSUPPORTED,
-    WORK_LIMIT_EXCEEDED,
-)
-from handrail.contract.kinds.servers import (
-    HOST_REFUSED,
-    MEDIA_TYPE_REFUSED,
-    METHOD_NOT_ALLOWED,
-    ORIGIN_REFUSED,
-    REQUEST_TOO_LARGE,
-    SERVER_BUSY,
-    SERVER_DRAINING,
-    UPSTREAM_OPEN,
-)
-from handrail.contract.kinds.sessions import (
-    LEDGER_VERSION_AHEAD,
-    NODE_NOT_FOUND,
-    RUN_NOT_FOUND,
-    SESSION_LOCKED,
-    SESSION_NOT_FOUND,
-    SESSION_NOT_HEALTHY,
-)
-from handrail.contract.kinds.store import (
-    KEYRING_INVALID,
-    STORE_CORRUPT,
-    STORE_HISTORY_LOST,
-    STORE_IO_ERROR,
-    STORE_PERMISSION_DENIED,
-    STORE_TARGET_NOT_EMPTY,
-    STORE_UNAVAILABLE,
-    STORE_UNSUPPORTED_VERSION,
-)
-from handrail.contract.kinds.tokens import (
-    ACTION_NOT_ALLOWED,
-    INVALID_TOKEN,
-    RESULTS_STALE,
-    TOKEN_BAD_SIGNATURE,
-    TOKEN_EXPIRED,
-    TOKEN_INVALID_FORMAT,
-    TOKEN_SCOPE_MISMATCH,
-    TOKEN_SESSION_LOCKED,
-    TOKEN_UNKNOWN_NODE,
-    TOKEN_UNSUPPORTED_VERSION,
-    TOKEN_WORKFLOW_HASH_MISMATCH,
-)
-from handrail.contract.kinds.workflows import (
-    WORKFLOW_ID_LEGACY,
-    WORKFLOW_ID_RESERVED,
-    WORKFLOW_INVALID,
-    WORKFLOW_NOT_FOUND,
-    WORKFLOW_SOURCE_UNAVAILABLE,
-)
+"""What every failure of an update tells beside its own: how far it came, and what is installed now."""
 
 # fmt: off
-KINDS: dict[str, Kind] = {
-    kind.code: kind
-    for kind in (
-        E_USAGE, E_VALIDATION, E_NOT_FOUND, E_AUTH, E_FORBIDDEN, E_CONFIG, E_CONFIRMATION_REQUIRED,
-        E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER, E_TIMEOUT, E_INTEGRITY, E_IO, E_INTERRUPTED,
-        E_UNKNOWN, E_HUMAN_REQUIRED, FORMAT_CONFLICT, FIELD_CONFLICT, FIELD_UNKNOWN, EXPAND_UNKNOWN,
-        BUDGET_EXCEEDED, CONTEXT_MISSING, CONTEXT_STALE, VERSION_UNSUPPORTED, NOT_CONFORMANT,
-        VALIDATION_ERROR, CONTEXT_BUDGET_EXCEEDED, WORK_LIMIT_EXCEEDED, FEATURE_DISABLED, WORKFLOW_NOT_FOUND,
-        WORKFLOW_INVALID,
-        WORKFLOW_ID_RESERVED, WORKFLOW_ID_LEGACY, WORKFLOW_SOURCE_UNAVAILABLE, TOKEN_INVALID_FORMAT,
-        TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH, TOKEN_UNKNOWN_NODE,
-        TOKEN_WORKFLOW_HASH_MISMATCH, TOKEN_SESSION_LOCKED, INVALID_TOKEN, TOKEN_EXPIRED,
-        ACTION_NOT_ALLOWED, RESULTS_STALE, SESSION_NOT_FOUND, SESSION_LOCKED, SESSION_NOT_HEALTHY,
-        RUN_NOT_FOUND, NODE_NOT_FOUND, LEDGER_VERSION_AHEAD, STORE_IO_ERROR, STORE_PERMISSION_DENIED,
-        STORE_UNAVAILABLE, STORE_CORRUPT, STORE_HISTORY_LOST, STORE_UNSUPPORTED_VERSION,
-        STORE_TARGET_NOT_EMPTY, KEYRING_INVALID, BUNDLE_INVALID_FORMAT, BUNDLE_TOO_LARGE,
-        BUNDLE_UNSUPPORTED_VERSION, BUNDLE_INTEGRITY_FAILED, BUNDLE_MISSING_SNAPSHOT,
-        BUNDLE_MISSING_PINNED_WORKFLOW, BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MANIFEST_ORDER_INVALID,
-        INTERNAL_ERROR, INVARIANT_VIOLATION, HOST_REFUSED, ORIGIN_REFUSED, METHOD_NOT_ALLOWED,
-        MEDIA_TYPE_REFUSED, REQUEST_TOO_LARGE, SERVER_BUSY, SERVER_DRAINING, UPSTREAM_OPEN,
-    )
-}
-"""Every row by its code, in the order of the table."""
+E_USAGE = Kind(
+    code="E_USAGE", native="E_USAGE", exit_status=2, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Run the command with --help to see its words and flags.",
+    details=("problems", "did_you_mean", "commands", "usage"),
+)
+E_VALIDATION = Kind(
+    code="E_VALIDATION", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Correct the value named in details and send the call again.",
+    details=("problems", "param", "valid", "expected", "got", "usage", "line", "column", *UPDATE_DETAILS),
+)
+E_NOT_FOUND = Kind(
+    code="E_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
+    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+    hint="Check the name; list what exists before asking for one.",
+    details=("resource", "id", "did_you_mean", "field", "status", "recovery", *UPDATE_DETAILS),
+)
+E_AUTH = Kind(
+    code="E_AUTH", native="E_AUTH", exit_status=4, http_status=401,
+    lafs_code="E_VALIDATION_SCHEMA", category="AUTH", agent_action="authenticate",
+    hint="Sign in again, then repeat the call.",
+    details=("setting", *UPDATE_DETAILS),
+)
+E_FORBIDDEN = Kind(
+    code="E_FORBIDDEN", native="E_FORBIDDEN", exit_status=4, http_status=403,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate", needs_escalation=True,
+    hint="Ask someone who has the right, or raise the permission in the settings.",
+    details=("setting", "needed", "given", *UPDATE_DETAILS),
+)
+E_CONFIG = Kind(
+    code="E_CONFIG", native="E_CONFIG", exit_status=4, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
+    hint="Fix the setting named in details, then repeat the call.",
+    details=("setting", "source", "problems", "reason", "install_command", *UPDATE_DETAILS),
+)
+E_CONFIRMATION_REQUIRED = Kind(
+    code="E_CONFIRMATION_REQUIRED", native="E_CONFIRMATION_REQUIRED", exit_status=5, http_status=428,
+    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+    hint="Run the command in next_command; it carries what is missing.",
+    details=("missing", "effect"),
+)
+E_CONFLICT = Kind(
+    code="E_CONFLICT", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True,
+    hint="Read the current state, then decide again.",
+    details=("reason", "expected", "actual", *UPDATE_DETAILS),
+)
+E_NETWORK = Kind(
+    code="E_NETWORK", native="E_NETWORK", exit_status=7, http_status=502, is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait, then send the same call again.",
+    details=(*UPDATE_DETAILS,),
+)
+E_RATE_LIMITED = Kind(
+    code="E_RATE_LIMITED", native="E_RATE_LIMITED", exit_status=7, http_status=429,
+    is_retryable=True, wait_ms=5000,
+    lafs_code="E_RATE_LIMITED", category="RATE_LIMIT", agent_action="wait", is_lafs_retryable=True,
+    hint="Wait as long as retry_after_ms says, then send the same call again.",
+    details=(*UPDATE_DETAILS,),
+)
+E_SERVER = Kind(
+    code="E_SERVER", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait, then send the same call again.",
+    details=(*UPDATE_DETAILS,),
+)
+E_TIMEOUT = Kind(
+    code="E_TIMEOUT", native="E_TIMEOUT", exit_status=8, http_status=504, is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Send the same call again, with a longer --timeout if the work is large.",
+    details=("timeout_ms", "committed", "items", "summary", "skipped", *UPDATE_DETAILS),
+)
+E_INTEGRITY = Kind(
+    code="E_INTEGRITY", native="E_INTEGRITY", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="Stop; a person must look at the source of these bytes.",
+    details=("expected", "actual", "report", "reason", "mismatch", "path", *UPDATE_DETAILS),
+)
+E_IO = Kind(
+    code="E_IO", native="E_IO", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+    hint="Free space or fix the file system, then send the same call again.",
+    details=("reason", "path", *UPDATE_DETAILS),
+)
+E_INTERRUPTED = Kind(
+    code="E_INTERRUPTED", native="E_INTERRUPTED", exit_status=130, http_status=503, is_retryable=True,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Nothing was half-applied; send the same call again.",
+    details=("committed", "items", "summary", "skipped", *UPDATE_DETAILS),
+)
+E_UNKNOWN = Kind(
+    code="E_UNKNOWN", native="E_UNKNOWN", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate",
+    hint="Report this with the request id.",
+    details=("incident", *UPDATE_DETAILS),
+)
+E_HUMAN_REQUIRED = Kind(
+    code="E_HUMAN_REQUIRED", native="E_HUMAN_REQUIRED", exit_status=9, http_status=403,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate",
+    needs_escalation=True, is_reserved=True,
+    hint="Ask the person named in details to act, then run resume.",
+    details=("action", "resume"),
+)
 # fmt: on
 
-__all__ = (
-    "ACTION_NOT_ALLOWED",
-    "BUDGET_EXCEEDED",
-    "BUDGET_TRUNCATED_WARNING",
-    "BUNDLE_EVENT_ORDER_INVALID",
-    "BUNDLE_INTEGRITY_FAILED",
-    "BUNDLE_INVALID_FORMAT",
-    "BUNDLE_MANIFEST_ORDER_INVALID",
-    "BUNDLE_MISSING_PINNED_WORKFLOW",
-    "BUNDLE_MISSING_SNAPSHOT",
-    "BUNDLE_TOO_LARGE",
-    "BUNDLE_UNSUPPORTED_VERSION",
-    "CONTEXT_BUDGET_EXCEEDED",
-    "CONTEXT_MISSING",
-    "CONTEXT_STALE",
-    "EXPAND_UNKNOWN",
-    "E_AUTH",
-    "E_CONFIG",
-    "E_CONFIRMATION_REQUIRED",
-    "E_CONFLICT",
-    "E_FORBIDDEN",
-    "E_HUMAN_REQUIRED",
-    "E_INTEGRITY",
-    "E_INTERRUPTED",
-    "E_IO",
-    "E_NETWORK",
-    "E_NOT_FOUND",
-    "E_RATE_LIMITED",
-    "E_SERVER",
-    "E_TIMEOUT",
-    "E_UNKNOWN",
-    "E_USAGE",
-    "E_VALIDATION",
-    "FEATURE_DISABLED",
-    "FIELD_CONFLICT",
-    "FIELD_UNKNOWN",
-    "FORMAT_CONFLICT",
-    "HOST_REFUSED",
-    "INTERNAL_ERROR",
-    "INVALID_TOKEN",
-    "INVARIANT_VIOLATION",
-    "KEYRING_INVALID",
-    "KINDS",
-    "LEDGER_VERSION_AHEAD",
-    "MEDIA_TYPE_REFUSED",
-    "METHOD_NOT_ALLOWED",
-    "NODE_NOT_FOUND",
-    "NOT_CONFORMANT",
-    "ORIGIN_REFUSED",
-    "REGISTRY",
-    "REQUEST_TOO_LARGE",
-    "RESULTS_STALE",
-    "RUN_NOT_FOUND",
-    "SERVER_BUSY",
-    "SERVER_DRAINING",
-    "SESSION_LOCKED",
-    "SESSION_NOT_FOUND",
-    "SESSION_NOT_HEALTHY",
-    "STORE_CORRUPT",
-    "STORE_HISTORY_LOST",
-    "STORE_IO_ERROR",
-    "STORE_PERMISSION_DENIED",
-    "STORE_TARGET_NOT_EMPTY",
-    "STORE_UNAVAILABLE",
-    "STORE_UNSUPPORTED_VERSION",
-    "TOKEN_BAD_SIGNATURE",
-    "TOKEN_EXPIRED",
-    "TOKEN_INVALID_FORMAT",
-    "TOKEN_SCOPE_MISMATCH",
-    "TOKEN_SESSION_LOCKED",
-    "TOKEN_UNKNOWN_NODE",
-    "TOKEN_UNSUPPORTED_VERSION",
-    "TOKEN_WORKFLOW_HASH_MISMATCH",
-    "UPSTREAM_OPEN",
-    "VALIDATION_ERROR",
-    "VERSION_UNSUPPORTED",
-    "WORKFLOW_ID_LEGACY",
-    "WORKFLOW_ID_RESERVED",
-    "WORKFLOW_INVALID",
-    "WORKFLOW_NOT_FOUND",
-    "WORKFLOW_SOURCE_UNAVAILABLE",
-    "WORK_LIMIT_EXCEEDED",
-    "Kind",
-    "Registered",
-    "type_uri",
+
+# Kinds of a request that cannot be served as it was asked.
+
+# fmt: off
+FORMAT_CONFLICT = Kind(
+    code="FORMAT_CONFLICT", native="E_USAGE", exit_status=2, http_status=400,
+    lafs_code="E_FORMAT_CONFLICT", category="CONTRACT", agent_action="stop",
+    hint="Ask for one format only.",
+    details=("formats",),
 )
+FIELD_CONFLICT = Kind(
+    code="FIELD_CONFLICT", native="E_USAGE", exit_status=2, http_status=400,
+    lafs_code="E_FIELD_CONFLICT", category="CONTRACT", agent_action="stop",
+    hint="Use --field for one bare value or --fields for a projection, not both.",
+    details=("field", "fields"),
+)
+FIELD_UNKNOWN = Kind(
+    code="FIELD_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
+    hint="Choose from the names in details.valid.",
+    details=("unknown", "valid"),
+)
+EXPAND_UNKNOWN = Kind(
+    code="EXPAND_UNKNOWN", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_DISCLOSURE_UNKNOWN_FIELD", category="VALIDATION", agent_action="retry_modified",
+    hint="Choose from the names in details.valid.",
+    details=("unknown", "valid"),
+)
+BUDGET_EXCEEDED = Kind(
+    code="BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
+    lafs_code="E_MVI_BUDGET_EXCEEDED", category="VALIDATION", agent_action="retry_modified",
+    is_lafs_retryable=True,
+    hint="Raise the budget to details.minimum, or ask for fewer fields.",
+    details=("constraint", "budget", "measured", "minimum", "estimated_tokens", "excess_tokens"),
+)
+CONTEXT_MISSING = Kind(
+    code="CONTEXT_MISSING", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_CONTEXT_MISSING", category="CONTRACT", agent_action="retry_modified",
+    hint="Pass the ackToken of the newest reply; if it is lost, resume the session.",
+    details=("missing", "not_stored"),
+)
+CONTEXT_STALE = Kind(
+    code="CONTEXT_STALE", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True, is_reserved=True,
+    hint="Fetch the current context, then decide again.",
+    details=("version",),
+)
+VERSION_UNSUPPORTED = Kind(
+    code="VERSION_UNSUPPORTED", native="E_CONFIG", exit_status=4, http_status=400,
+    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+    hint="Ask for a schema version listed in details.supported.",
+    details=("requested", "supported"),
+)
+NOT_CONFORMANT = Kind(
+    code="NOT_CONFORMANT", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Fix what details.reports lists as failed, then check again.",
+    details=("reports",),
+)
+VALIDATION_ERROR = Kind(
+    code="VALIDATION_ERROR", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Correct every problem in details.problems and send the call again.",
+    details=("problems", "did_you_mean", "not_stored"),
+)
+CONTEXT_BUDGET_EXCEEDED = Kind(
+    code="CONTEXT_BUDGET_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=413,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Store large text as notes or artifacts and keep only references in context.",
+    details=("measured", "limit", "method"),
+)
+WORK_LIMIT_EXCEEDED = Kind(
+    code="WORK_LIMIT_EXCEEDED", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Make smaller what the message names; nothing was stored.",
+    details=("limit", "where"),
+)
+FEATURE_DISABLED = Kind(
+    code="FEATURE_DISABLED", native="E_CONFIG", exit_status=4, http_status=403,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
+    hint="Turn on the setting named in details.setting.",
+    details=("setting",),
+)
+# fmt: on
+
+
+# Kinds of trouble with workflows and where they come from.
+
+# fmt: off
+WORKFLOW_NOT_FOUND = Kind(
+    code="WORKFLOW_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
+    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="retry_modified",
+    hint="List the workflows, or use a name from details.did_you_mean.",
+    details=("workflow_id", "did_you_mean"),
+)
+WORKFLOW_INVALID = Kind(
+    code="WORKFLOW_INVALID", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Fix the problems in details.problems, then validate the file again.",
+    details=("workflow_id", "problems", "report"),
+)
+WORKFLOW_ID_RESERVED = Kind(
+    code="WORKFLOW_ID_RESERVED", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Rename the workflow: wr.* belongs to the bundled ones.",
+    details=("workflow_id", "problems"),
+)
+WORKFLOW_ID_LEGACY = Kind(
+    code="WORKFLOW_ID_LEGACY", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Use the suggested id, which has a namespace.",
+    details=("workflow_id", "suggested_id"),
+)
+WORKFLOW_SOURCE_UNAVAILABLE = Kind(
+    code="WORKFLOW_SOURCE_UNAVAILABLE", native="E_NETWORK", exit_status=7, http_status=502,
+    is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait, then send the same call again.",
+    details=("source",),
+)
+# fmt: on
+
+
+# Kinds of tokens that cannot be honoured.
+
+# fmt: off
+TOKEN_INVALID_FORMAT = Kind(
+    code="TOKEN_INVALID_FORMAT", native="E_CONFLICT", exit_status=6, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Copy the token whole from the newest reply; if it is lost, resume the session.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+TOKEN_UNSUPPORTED_VERSION = Kind(
+    code="TOKEN_UNSUPPORTED_VERSION", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="Resume the session to get tokens of the current version.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+TOKEN_BAD_SIGNATURE = Kind(
+    code="TOKEN_BAD_SIGNATURE", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="Copy the token again from the newest reply; if it is lost, resume the session.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+TOKEN_SCOPE_MISMATCH = Kind(
+    code="TOKEN_SCOPE_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+    hint="Use the tokens of one and the same reply; if they are lost, resume the session.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found", "belong_to"),
+)
+TOKEN_UNKNOWN_NODE = Kind(
+    code="TOKEN_UNKNOWN_NODE", native="E_CONFLICT", exit_status=6, http_status=404,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="The session is not in this store; list the sessions or start a new run.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+TOKEN_WORKFLOW_HASH_MISMATCH = Kind(
+    code="TOKEN_WORKFLOW_HASH_MISMATCH", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context",
+    is_lafs_retryable=True, is_reserved=True,
+    hint="Resume the session to get current tokens.",
+    details=("token_kind", "session_id", "run_id", "position", "length", "found"),
+)
+TOKEN_SESSION_LOCKED = Kind(
+    code="TOKEN_SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
+    is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Another process is writing; wait, then send the same call again.",
+    details=("session_id", "waited_ms"),
+)
+INVALID_TOKEN = Kind(
+    code="INVALID_TOKEN", native="E_CONFLICT", exit_status=6, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Repeat the query that issued the token to get a new one.",
+    details=("token_kind", "status", "recovery"),
+)
+TOKEN_EXPIRED = Kind(
+    code="TOKEN_EXPIRED", native="E_CONFLICT", exit_status=6, http_status=410,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="Repeat the query that issued the token to get a new one.",
+    details=("token_kind", "status", "recovery", "expired_at"),
+)
+ACTION_NOT_ALLOWED = Kind(
+    code="ACTION_NOT_ALLOWED", native="E_VALIDATION", exit_status=2, http_status=400,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Choose an action listed in details.allowed.",
+    details=("allowed", "status"),
+)
+RESULTS_STALE = Kind(
+    code="RESULTS_STALE", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="Repeat the query, look at the new results, then act.",
+    details=("digest_mismatch", "recovery", "status"),
+)
+# fmt: on
+
+
+# Kinds of sessions, runs, nodes and ledgers that are absent, busy or unsound.
+
+# fmt: off
+SESSION_NOT_FOUND = Kind(
+    code="SESSION_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
+    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+    hint="List the sessions to see which exist.",
+    details=("session_id", "did_you_mean"),
+)
+SESSION_LOCKED = Kind(
+    code="SESSION_LOCKED", native="E_TIMEOUT", exit_status=8, http_status=503,
+    is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Another process is writing; wait, then send the same call again.",
+    details=("session_id", "waited_ms"),
+)
+SESSION_NOT_HEALTHY = Kind(
+    code="SESSION_NOT_HEALTHY", native="E_INTEGRITY", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="Reading still works up to the proven point; a person must look at the store before work goes on.",
+    details=("session_id", "health", "reason", "event_index"),
+)
+RUN_NOT_FOUND = Kind(
+    code="RUN_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
+    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+    hint="List the sessions to see which runs exist.",
+    details=("run_id",),
+)
+NODE_NOT_FOUND = Kind(
+    code="NODE_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
+    lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
+    hint="Show the session to see which nodes exist.",
+    details=("node_id",),
+)
+LEDGER_VERSION_AHEAD = Kind(
+    code="LEDGER_VERSION_AHEAD", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_CONTEXT_STALE", category="CONFLICT", agent_action="refresh_context", is_lafs_retryable=True,
+    hint="Ask for the ledger summary first and use its version.",
+    details=("since_version", "version"),
+)
+# fmt: on
+
+
+# Kinds of trouble with the disk, the log and the keyring.
+
+# fmt: off
+STORE_IO_ERROR = Kind(
+    code="STORE_IO_ERROR", native="E_IO", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+    hint="Free space or fix the file system, then send the same call again; nothing half-written counts.",
+    details=("reason", "session_id"),
+)
+STORE_PERMISSION_DENIED = Kind(
+    code="STORE_PERMISSION_DENIED", native="E_FORBIDDEN", exit_status=4, http_status=403,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate", needs_escalation=True,
+    hint="Give this user read and write access to the store directory.",
+    details=("reason",),
+)
+STORE_UNAVAILABLE = Kind(
+    code="STORE_UNAVAILABLE", native="E_SERVER", exit_status=7, http_status=503,
+    is_retryable=True, wait_ms=2000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait, then send the same call again.",
+    details=("reason",),
+)
+STORE_CORRUPT = Kind(
+    code="STORE_CORRUPT", native="E_INTEGRITY", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="A person must restore the file named in details from a backup.",
+    details=("reason", "session_id"),
+)
+STORE_HISTORY_LOST = Kind(
+    code="STORE_HISTORY_LOST", native="E_INTEGRITY", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The store lost acknowledged work; restore it from a backup before going on.",
+    details=("session_id", "token_kind", "event_count"),
+)
+STORE_UNSUPPORTED_VERSION = Kind(
+    code="STORE_UNSUPPORTED_VERSION", native="E_CONFIG", exit_status=4, http_status=500,
+    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+    needs_escalation=True,
+    hint="Update handrail: a newer version wrote this store.",
+    details=("found", "supported"),
+)
+STORE_TARGET_NOT_EMPTY = Kind(
+    code="STORE_TARGET_NOT_EMPTY", native="E_CONFLICT", exit_status=6, http_status=409,
+    lafs_code="E_VALIDATION_SCHEMA", category="CONFLICT", agent_action="retry_modified",
+    hint="Choose an empty target.",
+    details=("target",),
+)
+KEYRING_INVALID = Kind(
+    code="KEYRING_INVALID", native="E_IO", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+    hint="Restore the key file from a backup, or move it away: tokens end, history stays.",
+    details=("reason",),
+)
+# fmt: on
+
+
+# Kinds of bundles that cannot be imported.
+
+# fmt: off
+BUNDLE_INVALID_FORMAT = Kind(
+    code="BUNDLE_INVALID_FORMAT", native="E_VALIDATION", exit_status=2, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Export the session again and use that file.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_TOO_LARGE = Kind(
+    code="BUNDLE_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Export a smaller part, or raise the limit named in details.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_UNSUPPORTED_VERSION = Kind(
+    code="BUNDLE_UNSUPPORTED_VERSION", native="E_CONFIG", exit_status=4, http_status=422,
+    lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION", agent_action="stop",
+    hint="Update handrail: a newer version wrote this bundle.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_INTEGRITY_FAILED = Kind(
+    code="BUNDLE_INTEGRITY_FAILED", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The file was changed after export; get it again from its author.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_MISSING_SNAPSHOT = Kind(
+    code="BUNDLE_MISSING_SNAPSHOT", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The bundle is incomplete; export it again.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_MISSING_PINNED_WORKFLOW = Kind(
+    code="BUNDLE_MISSING_PINNED_WORKFLOW", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The bundle is incomplete; export it again.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_EVENT_ORDER_INVALID = Kind(
+    code="BUNDLE_EVENT_ORDER_INVALID", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The bundle is damaged; export it again.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+BUNDLE_MANIFEST_ORDER_INVALID = Kind(
+    code="BUNDLE_MANIFEST_ORDER_INVALID", native="E_INTEGRITY", exit_status=1, http_status=422,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="stop", needs_escalation=True,
+    hint="The bundle is damaged; export it again.",
+    details=("path", "measured", "limit", "found", "supported", "problems"),
+)
+# fmt: on
+
+
+# Kinds that are our own fault.
+
+# fmt: off
+INTERNAL_ERROR = Kind(
+    code="INTERNAL_ERROR", native="E_UNKNOWN", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate",
+    hint="This is a defect; report it with the request id.",
+    details=("incident",),
+)
+INVARIANT_VIOLATION = Kind(
+    code="INVARIANT_VIOLATION", native="E_UNKNOWN", exit_status=1, http_status=500,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="INTERNAL", agent_action="escalate", needs_escalation=True,
+    hint="This is a defect; report it with the request id and stop.",
+    details=("incident", "session_id"),
+)
+# fmt: on
+
+
+# Kinds that only a network door or an upstream produces.
+
+# fmt: off
+HOST_REFUSED = Kind(
+    code="HOST_REFUSED", native="E_FORBIDDEN", exit_status=4, http_status=421,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="stop",
+    hint="Use the exact address that the server printed.",
+)
+ORIGIN_REFUSED = Kind(
+    code="ORIGIN_REFUSED", native="E_FORBIDDEN", exit_status=4, http_status=403,
+    lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="stop",
+    hint="Open the page from the address that the server printed.",
+)
+METHOD_NOT_ALLOWED = Kind(
+    code="METHOD_NOT_ALLOWED", native="E_USAGE", exit_status=2, http_status=405,
+    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+    hint="Use a method listed in details.allow.",
+    details=("allow",),
+)
+MEDIA_TYPE_REFUSED = Kind(
+    code="MEDIA_TYPE_REFUSED", native="E_USAGE", exit_status=2, http_status=415,
+    lafs_code="E_VALIDATION_SCHEMA", category="CONTRACT", agent_action="retry_modified",
+    hint="Send JSON with Content-Type: application/json.",
+    details=("expected",),
+)
+REQUEST_TOO_LARGE = Kind(
+    code="REQUEST_TOO_LARGE", native="E_VALIDATION", exit_status=2, http_status=413,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Send less: details give the limit.",
+    details=("measured", "limit", "what"),
+)
+SERVER_BUSY = Kind(
+    code="SERVER_BUSY", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait, then send the same call again.",
+)
+SERVER_DRAINING = Kind(
+    code="SERVER_DRAINING", native="E_SERVER", exit_status=7, http_status=503,
+    is_retryable=True, wait_ms=1000,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait for the restart, then send the same call again.",
+)
+UPSTREAM_OPEN = Kind(
+    code="UPSTREAM_OPEN", native="E_SERVER", exit_status=7, http_status=503, is_retryable=True,
+    lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
+    hint="Wait as long as retry_after_ms says, then send the same call again.",
+    details=("upstream",),
+)
+# fmt: on
+
+
+KINDS: dict[str, Kind] = {row.code: row for row in tuple(globals().values()) if isinstance(row, Kind)}
+"""Every row by its code, in the order of the table."""
+# fmt: on

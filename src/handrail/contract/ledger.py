@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.canonical import digest
 from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quoted
 

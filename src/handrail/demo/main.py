@@ -17,13 +17,12 @@ from typing import Literal
 import msgspec
 
 from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAGE, E_VALIDATION
-from handrail.contract.cli_envelope import encode_document, to_cli
+from handrail.contract.envelopes.cli import encode_document, to_cli
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.wording import quoted
 from handrail.demo.processes import child_environment
-from handrail.demo.scene import Broken, Scene
+from handrail.demo.scene import Broken, Scene, Teller
 from handrail.demo.story import Totals, tell
-from handrail.demo.teller import Teller
 
 USAGE = "handrail demo [--keep DIR] [--format text|json]"
 

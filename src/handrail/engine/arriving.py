@@ -2,16 +2,250 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import Any, assert_never
+
 import msgspec
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
+from handrail.contract.wording import shortened
 from handrail.engine.events import GapRecorded
-from handrail.engine.mode_words import asks_user_first
-from handrail.engine.navigate import ExitedLoop, Move, loop_named
-from handrail.engine.passing_by import loops_cut_short
+from handrail.engine.navigate import (
+    DetectedNonTipAdvance,
+    EnteredLoop,
+    EvaluatedCondition,
+    ExitedLoop,
+    Move,
+    SelectedStep,
+    SkippedStep,
+    TraceEntry,
+    loop_named,
+)
 from handrail.engine.reasons import ContextKey, Reason, ReasonName, WorkflowStep, fitting
-from handrail.workflows.compiled import CompiledWorkflow, ForEach, Leaf, Step
-from handrail.workflows.conditions import Facts, holds
+from handrail.workflows.compiled import (
+    Choice,
+    CompiledWorkflow,
+    Count,
+    ForEach,
+    Leaf,
+    Loop,
+    Step,
+    Until,
+    While,
+    loop_variables,
+    set_inside,
+)
+from handrail.workflows.conditions import (
+    MISSING,
+    Condition,
+    Facts,
+    comparisons,
+    condition_words,
+    holds,
+    named_value,
+)
+from handrail.workflows.prompt_sections import (
+    ASK_FOR_FILES,
+    ONCE_FOR_ALL,
+    QUESTIONS,
+    heading_of,
+    user_only_section,
+)
+
+# What a run passed by on its way to a node, and why, from the recorded trace.
+
+MOST_WORDS = 200
+"""Characters that tell why one part was passed by."""
+
+
+class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """A step or loop that did not run."""
+
+    step_id: str
+    why: str
+    condition_id: str = ""
+
+
+class CutShort(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop that ended at its limit while there was more to do."""
+
+    loop_id: str
+    rounds: int
+    left: str
+    """What was not done, in words."""
+
+
+def parts_passed_by(
+    workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
+) -> tuple[PassedBy, ...]:
+    """Every step and loop that a move did not enter, each once, in the order of the move."""
+    found: dict[str, PassedBy] = {}
+    for entry in trace:
+        match entry:
+            case SkippedStep(step_id=step_id, condition_id=condition_id):
+                why = _unmet(workflow, workflow.conditions[condition_id], facts)
+                passed = PassedBy(step_id=step_id, why=why, condition_id=condition_id)
+                found.setdefault(step_id, passed)
+            case ExitedLoop(loop_id=loop_id, iterations=0):
+                why = _no_round(workflow, loop_named(workflow, loop_id), facts)
+                found.setdefault(loop_id, PassedBy(step_id=loop_id, why=why))
+            case (
+                ExitedLoop() | EnteredLoop() | EvaluatedCondition() | SelectedStep() | DetectedNonTipAdvance()
+            ):
+                pass
+            case never:
+                assert_never(never)
+    return tuple(found.values())
+
+
+def loops_cut_short(
+    workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
+) -> tuple[CutShort, ...]:
+    """Every loop that a move left because of its limit; each once, however often it came by."""
+    left = {
+        entry.loop_id: entry
+        for entry in trace
+        if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
+    }
+    return tuple(
+        CutShort(
+            loop_id=entry.loop_id,
+            rounds=entry.iterations,
+            left=_left(workflow, loop_named(workflow, entry.loop_id), entry.iterations, facts),
+        )
+        for entry in left.values()
+    )
+
+
+def _counter(workflow: CompiledWorkflow, name: str) -> str:
+    """The value that says how long a list of numbers is; empty for any other list."""
+    spec = workflow.inputs.get(name)
+    return spec.counted_by if spec is not None else ""
+
+
+def _left(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
+    match loop.repeat:
+        case ForEach(input=name):
+            items = named_value(facts.values, name)
+            more = len(items) - rounds if isinstance(items, list) else 0
+            if _counter(workflow, name):
+                return f"{more} rounds were not made"
+            return f"{more} items of {name} were not worked on" if more > 0 else f"items of {name} are left"
+        case Count(count=count):
+            return f"{count - rounds} rounds were not made"
+        case While():
+            return "another round was wanted"
+        case Until():
+            return "what it works towards was not reached"
+        case never:
+            assert_never(never)
+
+
+def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
+    match loop.repeat:
+        case ForEach(input=name):
+            items = named_value(facts.values, name)
+            counter = _counter(workflow, name)
+            if counter:
+                value = named_value(facts.values, counter)
+                return f"{counter} was not sent" if value is MISSING else f"{counter} is {_shown(value)}"
+            if items is MISSING or items is None:
+                return f"{name} was not sent"
+            return f"{name} is empty" if isinstance(items, list) else f"{name} is no list"
+        case While(condition=condition_id) | Until(condition=condition_id):
+            return _unmet(workflow, workflow.conditions[condition_id], facts)
+        case Count():
+            return "it has no rounds"
+        case never:
+            assert_never(never)
+
+
+def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
+    """What the part needs, and how it stands with the values that this rests on."""
+    own = frozenset(set_inside(workflow.steps)) | _variables(workflow)
+    told: dict[str, str] = {}
+    for atom in comparisons(condition):
+        if atom.input and atom.input.partition(".")[0] not in own:
+            value = named_value(facts.values, atom.input)
+            told[atom.input] = (
+                f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_shown(value)}"
+            )
+    needs = condition_words(condition)
+    if len(needs) > MOST_WORDS:
+        needs = needs[: MOST_WORDS - 1] + "…"
+    states = "; ".join(told.values())
+    if len(states) > MOST_WORDS:
+        states = states[: MOST_WORDS - 1] + "…"
+    return f"needs {needs}" + (f"; {states}" if states else "")
+
+
+def _variables(workflow: CompiledWorkflow) -> frozenset[str]:
+    waiting = list(workflow.steps)
+    names: frozenset[str] = frozenset()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Loop):
+            names |= loop_variables(part)
+            waiting.extend(part.body)
+    return names
+
+
+def _shown(value: Any) -> str:
+    return shortened(msgspec.json.encode(value).decode())
+
+
+# A prompt as it reads in the mode in force: nobody is told to ask where nobody will be asked.
+#
+# Compiled prompts are the same in every mode, so that one hash stands for one workflow. What differs by
+# mode
+# stands in parts that can be recognised: the sections that the compiler writes, and list items that begin
+# with the name of a mode.
+
+_MODE_ITEM = re.compile(
+    r"^([ \t]*)- (guided|full_auto_stop_on_user_deps|full_auto_never_stop):[^\n]*(?:\n\1[ \t]+[^\n]*)*\n?",
+    re.MULTILINE,
+)
+_QUESTIONS_ELSEWHERE: dict[Autonomy, str] = {
+    "guided": QUESTIONS,
+    "full_auto_stop_on_user_deps": (
+        "Before you begin, settle these questions; ask the user only what nobody else can answer"
+    ),
+    "full_auto_never_stop": "Before you begin, settle these questions yourself; nobody is asked in this mode",
+}
+_NOBODY_ANSWERS = """\
+## The user would give this
+Nobody is asked in this mode ({reason}). Find out what you can, take the way that is easiest to undo, and \
+write into the notes what you assumed. It is recorded as a gap."""
+_NOBODY_CHOOSES = """\
+Nobody is asked in this mode. Choose in the user's place, by what is easiest to undo, and keep the reason in \
+the notes; the choice is recorded as a gap. What the user would read:"""
+_FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
+
+
+def in_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
+    """The prompt of a step as it reads in a mode."""
+    text = _MODE_ITEM.sub(lambda item: item[0] if item[2] == autonomy else "", text)
+    text = text.replace(f"## {QUESTIONS}\n", f"## {_QUESTIONS_ELSEWHERE[autonomy]}\n")
+    if autonomy != "full_auto_never_stop":
+        return text
+    if isinstance(leaf, Step) and leaf.user_only is not None:
+        alone = _NOBODY_ANSWERS.format(reason=leaf.user_only.reason)
+        text = text.replace(user_only_section(leaf.user_only), alone)
+    if isinstance(leaf, Choice) and leaf.non_assumable is not None:
+        text = f"{_NOBODY_CHOOSES}\n\n{text}"
+    return text.replace(ASK_FOR_FILES, _FIND_FILES)
+
+
+def asks_user_first(prompt: str) -> bool:
+    """Whether a prompt opens with questions to the user."""
+    return f"## {QUESTIONS}\n" in prompt
+
+
+def told_once(prompt: str) -> dict[str, str]:
+    """The sections of a first prompt that hold for every step after it, by their headings."""
+    sections = (part for part in prompt.split("\n\n") if part.startswith("## "))
+    return {heading: section for section in sections if (heading := heading_of(section)) in ONCE_FOR_ALL}
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):

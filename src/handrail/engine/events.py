@@ -10,19 +10,21 @@ import msgspec
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import (
     AttemptId,
+    Autonomy,
     BlobRef,
     BundleId,
     NodeId,
+    ObservationKey,
+    RiskPolicy,
     RunId,
     SessionId,
+    SourceKind,
     WorkflowHash,
     WorkflowId,
 )
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import Autonomy, ObservationKey, RiskPolicy, SourceKind
-from handrail.engine.navigate import TraceEntry
+from handrail.engine.navigate import State, TraceEntry
 from handrail.engine.reasons import Blocker, Issue, ReasonName, issue_of
-from handrail.engine.state import State
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25

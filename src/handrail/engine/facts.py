@@ -1,25 +1,35 @@
-"""What conditions and prompts may look at, folded along the lineage of a node. Pure.
-
-A fork never sees its sibling's facts: context, artifacts and loop decisions are those of the ancestors.
-"""
+"""What an agent reports, and what it already brought for the step that is pending. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, get_args
 
+import msgspec
 from msgspec import UNSET
 
-from handrail.contract.ids import NodeId
-from handrail.engine.events import Artifact
-from handrail.engine.history import History, Node
-from handrail.engine.navigate import deciding_loop, loop_values
+from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, RiskPolicy, blob_ref
+from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
+from handrail.engine.history import (
+    History,
+    Node,
+    Run,
+    attached_to,
+    instance_of,
+    kept_in_instance,
+    steps_after,
+)
+from handrail.engine.navigate import LoopFrame, Running, State, deciding_loop, frames_of, loop_values
+from handrail.engine.reasons import Blocker
 from handrail.engine.reported import LOOP_CONTROL, LoopDecision, read_as
-from handrail.engine.state import LoopFrame, Running, State, frames_of
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.conditions import Facts, named_value
 from handrail.workflows.limits import MAX_ITERATIONS
+
+# What conditions and prompts may look at, folded along the lineage of a node.
+#
+# A fork never sees its sibling's facts: context, artifacts and loop decisions are those of the ancestors.
 
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
@@ -162,3 +172,252 @@ class _Gathered:
         """The numbers up to a value; there is no list while that is no number."""
         if isinstance(most, int | float) and not isinstance(most, bool) and isfinite(most):
             self._values[name] = list(range(1, min(int(most), MAX_ITERATIONS + 1) + 1))
+
+
+# Which preferences hold at a node, and when a mode goes beyond what the author calls safe.
+#
+# Preferences follow lineage like context. A change reaches the places where work stood when it was made,
+# and
+# what follows them; whoever goes back to an older node works there in the preferences of that node.
+
+_Level = TypeVar("_Level", Autonomy, RiskPolicy)
+
+DEFAULT_PREFERENCES = Preferences(autonomy="guided", risk_policy="conservative")
+NO_CHANGE = PreferencesDelta()
+
+# The order of the closed sets is the order of daring.
+_AUTONOMY: tuple[Autonomy, ...] = get_args(Autonomy)
+_RISK: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
+
+
+def preferences_at(history: History, node_id: NodeId) -> Preferences:
+    """The preferences in force at a node."""
+    return history.inherited[node_id].preferences or DEFAULT_PREFERENCES
+
+
+def preferences_after(history: History, node_id: NodeId) -> Preferences:
+    """The preferences of a node that is made below this one now, be it by a retry."""
+    change = change_since(history, node_id, "")
+    return preferences_at(history, node_id) if change is None else change.effective
+
+
+def change_at_start(
+    history: History, asked: PreferencesDelta, change_id: str, defaults: PreferencesDelta = NO_CHANGE
+) -> PreferencesChanged:
+    """What a run begins with: the session's baseline, or the default, with what the user asked for.
+
+    `defaults` are the user's own, for a session that begins with this run.
+    """
+    base = changed(DEFAULT_PREFERENCES, defaults if history.head == 0 else NO_CHANGE)
+    if history.baseline:
+        base = history.baseline.preferences
+    return PreferencesChanged(
+        change_id=change_id,
+        source="system" if asked == NO_CHANGE else "user",
+        operation="run.start",
+        delta=asked,
+        effective=changed(base, asked),
+    )
+
+
+def change_since(history: History, node_id: NodeId, change_id: str) -> PreferencesChanged | None:
+    """What a child of this node takes over: a baseline that was set while work stood at the node.
+
+    EXEC "Node-attached effective preferences": going back does not bring what is configured today.
+    """
+    held, baseline = preferences_at(history, node_id), history.baseline
+    if baseline is None or baseline.preferences == held:
+        return None
+    node = history.nodes[node_id]
+    if baseline.index < node.index or any(step.index > node.index for step in steps_after(history, node_id)):
+        return None
+    wanted = baseline.preferences
+    delta = PreferencesDelta(
+        autonomy=None if wanted.autonomy == held.autonomy else wanted.autonomy,
+        risk_policy=None if wanted.risk_policy == held.risk_policy else wanted.risk_policy,
+    )
+    return PreferencesChanged(
+        change_id=change_id, source="user", operation="run.continue", delta=delta, effective=wanted
+    )
+
+
+def changed(base: Preferences, delta: PreferencesDelta) -> Preferences:
+    return Preferences(
+        autonomy=delta.autonomy or base.autonomy, risk_policy=delta.risk_policy or base.risk_policy
+    )
+
+
+def safest_highest(workflow: CompiledWorkflow, preferences: Preferences) -> Preferences | None:
+    """The highest combination the author considers safe; None when the preferences are within it."""
+    most = workflow.recommended
+    within = Preferences(
+        autonomy=_lower(_AUTONOMY, preferences.autonomy, most.autonomy),
+        risk_policy=_lower(_RISK, preferences.risk_policy, most.risk_policy),
+    )
+    return None if within == preferences else within
+
+
+def _lower(order: tuple[_Level, ...], wanted: _Level, most: _Level | None) -> _Level:
+    return wanted if most is None or order.index(wanted) <= order.index(most) else most
+
+
+# Where work belongs: the project it was begun in, and whether that is the caller's.
+#
+# The log keeps the name of a project and hashes of its places, never a path: bundles carry the log
+# elsewhere.
+
+LONGEST_NAME = 100
+_HASH_LENGTH = 32
+
+MOST_TAGS = 20
+"""Words of a workflow that its runs are found by."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A project by its name, the hash of its directory, and that of its repository's root if it has one."""
+
+    name: str = ""
+    directory: str = ""
+    repository: str = ""
+
+
+def place_of(project: str, seen: Mapping[ObservationKey, str]) -> Place:
+    """The place of a caller, from what can be seen there."""
+    held = kept_project(project)
+    return Place(name=held.name, directory=held.directory, repository=seen.get("repo_root_hash", ""))
+
+
+def kept_project(project: str) -> Project:
+    """A project's directory in the form in which the log keeps it."""
+    name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    directory = blob_ref(project.encode("utf-8", "surrogateescape")).removeprefix("sha256:")
+    return Project(
+        name=name.encode("utf-8", "replace").decode()[:LONGEST_NAME], directory=directory[:_HASH_LENGTH]
+    )
+
+
+def begun_at(run: Run) -> Place:
+    """Where a run was begun; logs of older versions know the repository only."""
+    return _place(run.project, run.seen.get("repo_root_hash", ""))
+
+
+def opened_at(history: History) -> Place:
+    """Where a session without a run was begun."""
+    opening = history.opening
+    return _place(opening.project if opening else None, history.observations.get("repo_root_hash", ""))
+
+
+def _place(project: Project | None, repository: str) -> Place:
+    if project is None:
+        return Place(repository=repository)
+    return Place(name=project.name, directory=project.directory, repository=repository)
+
+
+def is_same_place(one: Place, other: Place) -> bool:
+    """Whether both are one project. Two places of which nothing is known are not."""
+    if one.repository and other.repository:
+        return one.repository == other.repository  # a directory of it may be named as the project too
+    return bool(one.directory) and one.directory == other.directory
+
+
+RECAP_EXCERPT_BYTES = 4_096
+"""Notes up to this size stand in the event; longer ones go to a blob, and recaps show this much."""
+
+
+class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent reports with an ack or a checkpoint."""
+
+    input_digest: str
+    notes: str = ""
+    notes_ref: BlobRef | None = None
+    """Where the whole notes are kept when they are longer than an event holds."""
+    context: dict[str, Any] = {}
+    artifacts: tuple[dict[str, Any], ...] = ()
+    option: int | None = None
+    """Of a choice step: the place of the option whose token came."""
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
+
+    It is judged again with the report: what was wrong is not taken over.
+    """
+
+    notes: str = ""
+    artifacts: tuple[dict[str, Any], ...] = ()
+
+
+NOTHING_KEPT = Kept()
+
+Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
+"""What an artifact is about."""
+
+
+def long_notes_before(history: History, node: Node) -> BlobRef | None:
+    """Where the whole notes are that a retry at this node counts, if an event holds only their beginning."""
+    for attempt in reversed(_attempts_before(history, node)):
+        written = history.notes.get(attempt.node_id)
+        if written is not None:
+            return written.ref
+    return None
+
+
+def kept_before(
+    history: History,
+    node: Node,
+    subject_of: Subject,
+    whole_notes: str = "",
+    asked: frozenset[str] = frozenset(),
+) -> Kept:
+    """What was brought for the step that is pending at a node, and need not be sent again.
+
+    Notes and artifacts of the blocked attempts that lead there; of every checkpoint of the step, as a recap
+    tells them, the artifacts of a kind that the step asks for (`asked`): what else one brings counts at once.
+    `whole_notes` stand for notes that only a blob holds whole (`long_notes_before`).
+    """
+    saved = [one for one in kept_in_instance(history, instance_of(history, node.node_id)) if _is_saved(one)]
+    kept = NOTHING_KEPT
+    for earlier in sorted([*_attempts_before(history, node), *saved], key=lambda held: held.index):
+        written = None if _is_saved(earlier) else history.notes.get(earlier.node_id)
+        brought = [
+            held.artifact.body
+            for held in attached_to(history, earlier.node_id).artifacts
+            if not _is_saved(earlier) or held.artifact.kind in asked
+        ]
+        kept = kept_after(kept, "" if written is None else written.text, brought, subject_of)
+    return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
+
+
+def blockers_before(history: History, node: Node) -> tuple[Blocker, ...]:
+    """Why the attempts at the pending step that lead to a node were blocked."""
+    made = {attempt.node_id for attempt in _attempts_before(history, node)}
+    if not made:
+        return ()
+    answers = [answer.blocked for answer in history.advances.values() if answer.to_node_id in made]
+    return tuple(blocker for blocked in answers if blocked is not None for blocker in blocked.every_blocker)
+
+
+def _attempts_before(history: History, node: Node) -> list[Node]:
+    """The blocked attempts of the pending step on the way to a node, oldest first."""
+    attempts: list[Node] = []
+    while node.kind != "step" and node.parent is not None:
+        if node.kind == "blocked_attempt":
+            attempts.append(node)
+        node = history.nodes[node.parent]
+    return attempts[::-1]
+
+
+def _is_saved(node: Node) -> bool:
+    return node.kind == "checkpoint"
+
+
+def kept_after(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
+    """What is left after one more blocked attempt: what it brought replaces what came before of the same."""
+    replaced = {subject_of(body) for body in brought}
+    before = (body for body in kept.artifacts if subject_of(body) not in replaced)
+    return Kept(notes=notes or kept.notes, artifacts=(*before, *brought))
+
+
+def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
+    """The leading bytes of a text, cut between characters."""
+    return notes.encode()[:limit].decode(errors="ignore")

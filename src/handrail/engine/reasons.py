@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
 
 MOST_BLOCKERS = 10
 MOST_LEFT_OUT = 100

@@ -11,9 +11,8 @@ from typing import Any, Final, get_args, get_type_hints
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.growing import GrowingMap
-from handrail.engine.history import History, Node
-from handrail.engine.inherited import NOTHING_INHERITED, Inherited
+from handrail.engine.folding import GrowingMap
+from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 2
 """To be raised when the same events fold to something else while the fields stay the same."""

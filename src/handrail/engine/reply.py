@@ -10,19 +10,25 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.payload import Payload
-from handrail.contract.vocabulary import SourceKind
+from handrail.contract.ids import SourceKind
+from handrail.contract.outcome import Payload
 from handrail.contract.wording import quoted, shortened
-from handrail.engine.artifact_kinds import Misnamed
-from handrail.engine.endings import is_of_ending
+from handrail.engine.decide import is_of_ending
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
-from handrail.engine.intents import INTENTS, CallForm, NextIntent, ReplyKind
-from handrail.engine.progress import Progress
+from handrail.engine.judge.artifacts import Misnamed
+from handrail.engine.judge.asking import frame_to_retry, with_observations
+from handrail.engine.navigate import Running, step_key
 from handrail.engine.reasons import Blocker, Issue
-from handrail.engine.skeleton import frame_to_retry, with_observations
-from handrail.engine.standing import Standing, situation_of
-from handrail.engine.state import Running, step_key
+from handrail.engine.standing import (
+    INTENTS,
+    CallForm,
+    NextIntent,
+    Progress,
+    ReplyKind,
+    Standing,
+    situation_of,
+)
 from handrail.workflows.compiled import Choice
 from handrail.workflows.prompt_sections import without_example
 

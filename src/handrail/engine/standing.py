@@ -2,26 +2,410 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.engine.arriving import needs_confirmation
-from handrail.engine.artifact_kinds import Misnamed, misnamed_among
-from handrail.engine.asking import asked_at
+from handrail.contract.effort import Effort
+from handrail.contract.ids import Autonomy
+from handrail.contract.outcome import Fault, Payload
+from handrail.engine.arriving import PassedBy, in_mode, needs_confirmation, parts_passed_by, told_once
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
-from handrail.engine.facts import facts_at, inside_loops
-from handrail.engine.history import History, Node, Run, attached_to
-from handrail.engine.inputs import NearlyDeclared, nearly_declared
-from handrail.engine.intents import Situation
-from handrail.engine.navigate import EvaluatedCondition, SelectedStep, deciding_loop, leaf_at
-from handrail.engine.passing_by import PassedBy, parts_passed_by
-from handrail.engine.preferences import preferences_after, preferences_at, safest_highest
-from handrail.engine.progress import NOT_BEGUN, Progress, progress_at
-from handrail.engine.prompts import Occasion, View, prompt_at
-from handrail.engine.skeleton import frame_of
-from handrail.engine.state import Complete, Running
-from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Contract, Leaf, Step
+from handrail.engine.facts import facts_at, inside_loops, preferences_after, preferences_at, safest_highest
+from handrail.engine.history import History, Node, Run, attached_to, path_to
+from handrail.engine.judge.artifacts import Misnamed, NearlyDeclared, misnamed_among, nearly_declared
+from handrail.engine.judge.asking import Ask, asked_at, frame_of
+from handrail.engine.judge.requirements import rule_words
+from handrail.engine.navigate import (
+    Complete,
+    EvaluatedCondition,
+    Running,
+    SelectedStep,
+    deciding_loop,
+    leaf_at,
+    leaves_of,
+    loop_named,
+    open_loops,
+)
+from handrail.engine.reported import LOOP_CONTROL
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Contract,
+    Count,
+    ForEach,
+    Fragment,
+    Leaf,
+    Loop,
+    Part,
+    Reference,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, named_value
+from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
+from handrail.workflows.prompt_sections import with_loop_named
+
+# What an agent should do next in every situation a reply can tell of: one table.
+#
+# `nextIntent` says what to do next, not what just happened (mcp-and-http 1.2).
+
+ReplyKind: TypeAlias = Literal["ok", "blocked"]
+NextIntent: TypeAlias = Literal[
+    "perform_pending_then_continue", "await_user_confirmation", "rehydrate_only", "complete"
+]
+CallForm: TypeAlias = Literal["ack", "retry", "read", "per_option", "none"]
+"""Which call comes next: with the ackToken, the retryAckToken, the stateToken, one per option, or none."""
+Situation: TypeAlias = Literal[
+    "finished",
+    "unhealthy",
+    "step",
+    "confirmation",
+    "choice",
+    "user_choice",
+    "blocked_by_agent",
+    "blocked_by_user",
+    "blocked_for_good",
+]
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reply says in one situation."""
+
+    kind: ReplyKind
+    intent: NextIntent
+    call: CallForm
+
+
+INTENTS: dict[Situation, Row] = {
+    "finished": Row(kind="ok", intent="complete", call="none"),
+    "unhealthy": Row(kind="ok", intent="rehydrate_only", call="none"),
+    "step": Row(kind="ok", intent="perform_pending_then_continue", call="ack"),
+    "confirmation": Row(kind="ok", intent="await_user_confirmation", call="ack"),
+    "choice": Row(kind="ok", intent="perform_pending_then_continue", call="per_option"),
+    "user_choice": Row(kind="ok", intent="await_user_confirmation", call="per_option"),
+    "blocked_by_agent": Row(kind="blocked", intent="perform_pending_then_continue", call="retry"),
+    "blocked_by_user": Row(kind="blocked", intent="await_user_confirmation", call="retry"),
+    "blocked_for_good": Row(kind="blocked", intent="rehydrate_only", call="read"),
+}
+
+
+# How far a run is: the steps that are done, and the least number there will be in all.
+#
+# Honest about what is not known: a step with a condition, a loop that may not be entered and every round
+# after the first count for nothing until they happen.
+
+
+class Progress(Payload, frozen=True, kw_only=True):
+    """`done` of `atLeast` steps."""
+
+    done: int
+    at_least: int
+
+
+NOT_BEGUN = Progress(done=0, at_least=0)
+
+
+def progress_at(history: History, workflow: CompiledWorkflow, node: Node) -> Progress:
+    """How far the run is at a node."""
+    done = 0
+    current: Node | None = node
+    while current is not None:
+        if current.kind == "step" and current.parent is not None:
+            done += 1
+        current = None if current.parent is None else history.nodes[current.parent]
+    if not isinstance(node.state, Running):
+        return Progress(done=done, at_least=done)
+    return Progress(done=done, at_least=done + 1 + _after(workflow, workflow.steps, node.state.step_id))
+
+
+def _after(workflow: CompiledWorkflow, parts: tuple[Part, ...], step_id: str) -> int:
+    """The steps that surely follow a step; of the loop it stands in, those of its round."""
+    for place, part in enumerate(parts):
+        if isinstance(part, Loop):
+            if _holds_step(part.body, step_id):
+                return _after(workflow, part.body, step_id) + _surely(workflow, parts[place + 1 :])
+        elif part.id == step_id:
+            return _surely(workflow, parts[place + 1 :])
+    return 0
+
+
+def _holds_step(parts: tuple[Part, ...], step_id: str) -> bool:
+    return any(
+        _holds_step(part.body, step_id) if isinstance(part, Loop) else part.id == step_id for part in parts
+    )
+
+
+def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
+    total = 0
+    for part in parts:
+        if part.when:
+            continue
+        total += _surely(workflow, part.body) * _rounds_told(workflow, part) if isinstance(part, Loop) else 1
+    return total
+
+
+def _rounds_told(workflow: CompiledWorkflow, loop: Loop) -> int:
+    """The rounds that a loop surely makes."""
+    match loop.repeat:
+        case Count(count=count):
+            return min(count, loop.max_iterations)
+        case While(condition=condition):
+            return 1 if isinstance(workflow.conditions[condition], LoopControl) else 0
+        case Until():
+            return 1
+        case ForEach():
+            return 0
+
+
+# What the agent reads at a step: fragments that apply, values filled in, functions, references.
+#
+# A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because what
+# is
+# filled in is: a value that is too long is named instead, and where all together are, the rest stays as it
+# was written.
+
+Occasion: TypeAlias = Literal["reply", "rehydrate"]
+"""After losing its context an agent is told again what it was told before."""
+
+LONGEST_VALUE_BYTES = 4_096
+RECAP_FUNCTIONS_BYTES = 4_096
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """How a step is looked at: in which mode, with which values asked for, on which occasion."""
+
+    autonomy: Autonomy
+    occasion: Occasion
+    asks: Sequence[Ask] = ()
+    has_new_mode: bool = False
+    """Whether the mode changed at this very node, after the first step explained another one."""
+
+
+def prompt_at(
+    history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, facts: Facts, view: View
+) -> str:
+    """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
+    assert isinstance(node.state, Running), "only a pending step has a prompt"
+    text = in_mode(step_text(workflow, leaf, facts), leaf, view.autonomy)
+    if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
+        text = with_loop_named(text, deciding_loop(workflow, node.state.loops))
+    parts = [_rounds(workflow, node.state, facts), text, _note_rules(leaf), _asked(view.asks)]
+    wanted = leaf.functions if isinstance(leaf, Step) else ()
+    occasion = view.occasion
+    if occasion == "rehydrate" or view.has_new_mode:
+        parts += _told_at_first(history, workflow, node, text, view.autonomy)
+    match occasion:
+        case "reply":
+            told = _functions_before(history, workflow, node) if wanted else ()
+            parts += _definitions(workflow, [name for name in wanted if name not in told], facts)
+            parts += _references(workflow.references) if _is_first_step(history, node) else []
+        case "rehydrate":
+            told = _functions_before(history, workflow, node) if workflow.functions else ()
+            parts += _definitions(workflow, wanted, facts)
+            parts += _recap_definitions(workflow, [name for name in told if name not in wanted], facts)
+            parts += _references(workflow.references)
+        case never:
+            assert_never(never)
+    return "\n\n".join(part for part in parts if part)
+
+
+class _Values:
+    """What the facts know under a name, as a sentence shows it; each is looked up once for a text."""
+
+    def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
+        self._inputs = workflow.inputs
+        self._text = text
+        self._facts = facts
+        self._known: dict[str, str | None] = {}
+        self._code: list[tuple[int, int]] | None = None
+        self._room = Effort(MAX_FILLED_BYTES, "The values of one prompt are too long.", "")
+
+    def shown(self, found: re.Match[str]) -> str:
+        """The value, or that nobody gave one; the placeholder where that is meant, or no room is left."""
+        name = found[1]
+        if name not in self._known:
+            self._known[name] = self._value(name)
+        text = self._known[name]
+        if text is None:
+            if self._stands_for_itself(name, found.start()):
+                return found[0]
+            text = f"(not given: {name})"
+        return text if self._room.affords(len(text.encode())) else found[0]
+
+    def _value(self, name: str) -> str | None:
+        value: Any = named_value(self._facts.values, name)
+        if value is MISSING:
+            return None
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"(too long to show: {name})"
+
+    def _stands_for_itself(self, name: str, place: int) -> bool:
+        """In code, braces around a name that nobody declared are code: an example of some other template."""
+        declared = self._inputs.get(name.partition(".")[0])
+        if declared is not None and not declared.implicit:
+            return False
+        if self._code is None:
+            self._code = [match.span() for match in _CODE.finditer(self._text)]
+        return any(start <= place < end for start, end in self._code)
+
+
+def filled(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
+    """Every `{{name}}`, dotted members too, with its value, or with words where nobody gave one."""
+    return _PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
+
+
+def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
+    """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
+    match leaf:
+        case Step(prompt=prompt, fragments=fragments):
+            text = "\n\n".join([prompt, *_applying(workflow, fragments, facts)])
+            return filled(workflow, text, facts)
+        case Choice(prompt=prompt):
+            return filled(workflow, prompt, facts)
+        case Action(operation=operation, params=params, save_as=save_as):
+            shown = filled(workflow, msgspec.json.encode(params).decode(), facts)
+            kept = f" and send the result back as context.{save_as}" if save_as else ""
+            return f"Run the operation {operation} with the parameters {shown}{kept}."
+        case never:
+            assert_never(never)
+
+
+def _applying(workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts) -> Iterator[str]:
+    """The fragments whose condition holds. A step stays readable: what is too much to decide is named."""
+    effort = Effort(MAX_MOVE_PLACES, "The fragments of a prompt take too many comparisons.", "")
+    for place, fragment in enumerate(fragments):
+        try:
+            applies = not fragment.when or holds(workflow.conditions[fragment.when], facts, "", effort)
+        except Fault:
+            yield f"[LEFT OUT] {len(fragments) - place} fragments: their conditions compare too much."
+            return
+        if applies:
+            yield fragment.text
+
+
+def _is_decision(workflow: CompiledWorkflow, leaf: Leaf) -> bool:
+    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) else None
+    return contract is not None and contract.artifact_kind == LOOP_CONTROL
+
+
+def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
+    """Where the run is in the loops around the step, outermost first."""
+    lines = []
+    for frame in state.loops:
+        loop, number = loop_named(workflow, frame.loop_id), frame.iteration + 1
+        match loop.repeat:
+            case ForEach(input=name):
+                items = named_value(facts.values, name)
+                total = len(items) if isinstance(items, list) else number
+                spec = workflow.inputs.get(name)
+                if spec is not None and spec.counted_by:
+                    lines.append(f"Round {number} of {min(total, loop.max_iterations)} (loop {loop.id}).")
+                    continue
+                cut = (
+                    f", of which {loop.max_iterations} at most are taken"
+                    if total > loop.max_iterations
+                    else ""
+                )
+                lines.append(f"Item {number} of {total} in {name}{cut} (loop {loop.id}).")
+            case Count(count=count):
+                lines.append(f"Round {number} of {min(count, loop.max_iterations)} (loop {loop.id}).")
+            case While() | Until():
+                is_last = number == loop.max_iterations
+                last = " It is the last one, whatever is decided." if is_last else ""
+                lines.append(f"Round {number} of at most {loop.max_iterations} (loop {loop.id}).{last}")
+            case never:
+                assert_never(never)
+    return "\n".join(lines)
+
+
+def _note_rules(leaf: Leaf) -> str:
+    """The rules that the notes are held against, before they can refuse them."""
+    if not isinstance(leaf, Step) or not leaf.rules:
+        return ""
+    return "\n".join(
+        ["The notes are accepted only if they:", *(f"- {rule_words(rule)}" for rule in leaf.rules)]
+    )
+
+
+def _asked(asks: Sequence[Ask]) -> str:
+    """Values that steer the run, as far as they can be known here."""
+    if not asks:
+        return ""
+    lines = [
+        f"- {ask.name} ({ask.allowed})" + (f": {ask.description}" if ask.description else "") for ask in asks
+    ]
+    return "\n".join(["Send as context with this step, once you know it:", *lines])
+
+
+def _told_at_first(
+    history: History, workflow: CompiledWorkflow, node: Node, text: str, autonomy: Autonomy
+) -> list[str]:
+    """What the first step said for all steps, unless this one says it too."""
+    first = history.runs[node.run_id].first_node
+    state = history.nodes[first].state if first is not None else None
+    if not isinstance(state, Running):
+        return []
+    leaf = leaf_at(workflow, state)
+    if not isinstance(leaf, Step | Choice):
+        return []
+    here = told_once(text)
+    told = told_once(in_mode(leaf.prompt, leaf, autonomy))
+    return [section for heading, section in told.items() if heading not in here]
+
+
+def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, ...]:
+    """The functions that steps before this one refer to, in their order, each once."""
+    if not workflow.functions:
+        return ()
+    states = (earlier.state for earlier in path_to(history, node.node_id))
+    visited = dict.fromkeys(
+        state.step_id for state in states if isinstance(state, Running) and state != node.state
+    )
+    known = leaves_of(workflow)
+    leaves = [known[step_id] for step_id in visited]
+    return tuple(dict.fromkeys(name for leaf in leaves if isinstance(leaf, Step) for name in leaf.functions))
+
+
+def _is_first_step(history: History, node: Node) -> bool:
+    first = history.runs[node.run_id].first_node
+    return first is not None and history.nodes[first].state == node.state
+
+
+def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts) -> list[str]:
+    known = [name for name in names if name in workflow.functions]
+    return [f"{name}: {filled(workflow, workflow.functions[name], facts)}" for name in known]
+
+
+def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:
+    """Functions of earlier steps, as far as their budget goes; what is left out is counted."""
+    texts = _definitions(workflow, names, facts)
+    kept, used = [], 0
+    for text in texts:
+        used += len(text.encode())
+        if used > RECAP_FUNCTIONS_BYTES:
+            break
+        kept.append(text)
+    left = len(texts) - len(kept)
+    return [*kept, f"[TRUNCATED] {left} more functions of earlier steps."] if left else kept
+
+
+def _references(references: tuple[Reference, ...]) -> list[str]:
+    if not references:
+        return []
+    lines = [
+        f"- {held.title} ({held.source}{', authoritative' if held.authoritative else ''})"
+        + (f": {held.purpose}" if held.purpose else "")
+        for held in references
+    ]
+    return ["\n".join(["References of this workflow:", *lines])]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from handrail.contract.catalogue import SESSION_LOCKED, STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.event_log.plan import chained, check_new, check_plan, check_session_id, digest_before, not_there
-from handrail.ports import (
+from handrail.ports.log import (
     Appended,
     Blob,
     Committed,

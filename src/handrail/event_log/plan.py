@@ -7,10 +7,10 @@ from collections.abc import Container, Sequence
 from typing import Final
 
 from handrail.contract.catalogue import SESSION_NOT_FOUND
-from handrail.contract.chain import chain_digest, genesis
 from handrail.contract.ids import blob_ref, is_session_id
+from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
-from handrail.ports import Blob, Draft, Record
+from handrail.ports.log import Blob, Draft, Record
 
 DEDUPE_KEY_LIMIT: Final = 256
 

@@ -13,9 +13,8 @@ from contextlib import suppress
 import msgspec
 
 from handrail.contract.redaction import Secrets
-from handrail.host.plain_files import opened_plainly
-from handrail.host.private_files import ensure_private_directory
-from handrail.ports import AuditLine
+from handrail.host.private_files import ensure_private_directory, opened_plainly
+from handrail.ports.process import AuditLine
 
 MOST_LINE_BYTES = 4_096
 """One write of this size to a file opened for appending is not torn apart by another process."""

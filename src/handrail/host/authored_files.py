@@ -7,12 +7,11 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from handrail.contract.authored_facts import FilePlace
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted, shortened
-from handrail.host.plain_files import opened_plainly
-from handrail.host.private_files import create_private_in_parts
+from handrail.host.private_files import create_private_in_parts, opened_plainly
+from handrail.ports.workspace import FilePlace
 
 _FILE_MODE = 0o644
 _MOST_BYTES = 1_000_000

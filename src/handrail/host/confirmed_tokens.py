@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from handrail.host.private_files import create_exclusively, ensure_private_directory
-from handrail.ports import Claim
+from handrail.ports.process import Claim
 
 _DIRECTORY = "confirm-consumed"
 _KEPT = 1_024

@@ -1,12 +1,4 @@
-"""The one way git is asked. Nothing that a repository contains can start a program or open a connection.
-
-A repository may be anyone's, and git takes commands from its configuration: monitors, hooks, filters, remote
-helpers, credential helpers. So the values below are given on git's command line, which no file overrides, and
-connections are shut by the environment, because `protocol.ext.allow` in a file beats `protocol.allow`. A
-filter has a name that only the repository knows: whoever asks git to read the working tree asks
-`names_filters` first, and the user's own configuration stays away too: its filters take orders from the
-repository's. Whether objects of another user's repository are read is the user's word (`safe.directory`).
-"""
+"""How many files of a project differ from its last commit, as git tells; nothing of the project is run."""
 
 from __future__ import annotations
 
@@ -15,6 +7,17 @@ import subprocess
 from collections.abc import Mapping
 
 from handrail.host.programs import find_program, make_child_environment
+
+# The one way git is asked. Nothing that a repository contains can start a program or open a connection.
+#
+# A repository may be anyone's, and git takes commands from its configuration: monitors, hooks, filters,
+# remote
+# helpers, credential helpers. So the values below are given on git's command line, which no file overrides,
+# and
+# connections are shut by the environment, because `protocol.ext.allow` in a file beats `protocol.allow`. A
+# filter has a name that only the repository knows: whoever asks git to read the working tree asks
+# `names_filters` first, and the user's own configuration stays away too: its filters take orders from the
+# repository's. Whether objects of another user's repository are read is the user's word (`safe.directory`).
 
 _VALUES = {
     "core.alternateRefsCommand": "",
@@ -102,3 +105,16 @@ class Git:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired):
             return None
+
+
+SECONDS = 2
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+
+
+def count_changed_files(project: str, environment: Mapping[str, str]) -> int | None:
+    """None where git is not there, refuses, takes too long or would start a filter."""
+    git = open_working_tree(project, environment, SECONDS)
+    if git.names_filters():
+        return None
+    listed = git.run(*_STATUS)
+    return None if listed is None else listed.count(b"\0")

@@ -17,9 +17,9 @@ import msgspec
 from handrail.contract import catalogue
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
-from handrail.contract.tokens.purpose_keys import KEY_LENGTH, purpose_key, ring_key_of_secret
+from handrail.contract.tokens.workflow import KEY_LENGTH, purpose_key, ring_key_of_secret
 from handrail.host.private_files import create_private, ensure_private_directory, locked, replace_private
-from handrail.ports import KeyringFacts, Randomness
+from handrail.ports.process import KeyringFacts, Randomness
 
 _VERSION = 1
 _SIZE_LIMIT = 4096

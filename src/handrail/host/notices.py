@@ -10,7 +10,7 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Json, Notice
-from handrail.contract.versions import version_key
+from handrail.program.update.package_index import version_key
 
 NOTICES = ("data", "cache", "notices.json")
 _MOST_BYTES = 65_536

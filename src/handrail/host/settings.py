@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 import msgspec
 from msgspec import Meta
 
-from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import E_CONFIG, E_IO
+from handrail.contract.ids import Autonomy, MaxEffect, RiskPolicy
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.vocabulary import Autonomy, MaxEffect, RiskPolicy
 from handrail.host.private_files import ensure_private_directory, locked, replace_private
-from handrail.ports import SettingProblem, Settings
+from handrail.ports.workspace import SettingProblem, Settings
 
 MOST_BYTES = 65_536
 USER_FILE = "config.json"
@@ -127,7 +127,7 @@ class LocalSettings:
             self._lowered("dangerous")
         except Fault as fault:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
-        from handrail.contract.format import wrong_variables
+        from handrail.contract.envelopes.format import wrong_variables
 
         found += [_problem(name, fault) for name, fault in wrong_variables(self._environment).items()]
         return tuple(found)
@@ -176,7 +176,7 @@ def _leads_out(project: str) -> bool:
     path = os.path.join(project, PROJECT_FILE)
     if not os.path.lexists(path):
         return False
-    from handrail.host.plain_files import leads_out
+    from handrail.host.private_files import leads_out
 
     return leads_out(path, project)
 
@@ -194,8 +194,8 @@ def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
 def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
-    from handrail.contract.strict_json import decode_json
-    from handrail.host.plain_files import why_unreadable
+    from handrail.contract.json.strict import decode_json
+    from handrail.host.private_files import why_unreadable
     from handrail.host.workflow_sources.directories import content_of
 
     if why := why_unreadable(path):

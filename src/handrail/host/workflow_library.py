@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from handrail.contract.vocabulary import SourceKind
-from handrail.host.plain_files import leads_out
+from handrail.contract.ids import SourceKind
+from handrail.host.private_files import leads_out
 from handrail.host.workflow_sources.directories import content_of, files_in
 from handrail.host.workflow_sources.settings import OWN_FOLDER, UserSettings, project_settings, user_settings
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
 

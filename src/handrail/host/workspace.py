@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 
 from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import ObservationKey
 from handrail.contract.wording import make_readable, quoted
-from handrail.host.plain_files import opened_plainly
+from handrail.host.private_files import opened_plainly
 
 _SMALL_FILE_BYTES = 4_096
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.canonical import digest
 from handrail.contract.effort import Effort
 from handrail.contract.ids import NodeId, RunId, event_id
+from handrail.contract.json.canonical import digest
 from handrail.contract.ledger import ContextDelta, LedgerEntry, ListChange
 from handrail.contract.outcome import Json
 from handrail.engine.events import (
@@ -34,9 +34,8 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord
-from handrail.engine.inherited import merged
-from handrail.engine.navigate import ExitedLoop
-from handrail.engine.state import Running, State, step_key
+from handrail.engine.history import merged
+from handrail.engine.navigate import ExitedLoop, Running, State, step_key
 
 MOST_LEDGER_WORK = 10_000_000
 """What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""

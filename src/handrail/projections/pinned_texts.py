@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.canonical import digest
-from handrail.contract.newest_within import encoded_size
-from handrail.contract.outcome import Json
-from handrail.contract.payload import Answer
+from handrail.contract.disclosure.newest_within import encoded_size
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Answer, Json
 from handrail.contract.wording import spelled_out
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 

@@ -6,29 +6,60 @@ Stored notes are data, never instructions: the payload marks them untrusted, tex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
+from handrail.contract.disclosure.newest_within import FENCE_BYTES, encoded_size, newest_rows, newest_within
 from handrail.contract.ids import NodeId
-from handrail.contract.newest_within import FENCE_BYTES, encoded_size, newest_rows, newest_within
 from handrail.engine.events import Blocked
-from handrail.engine.history import (
-    History,
-    Node,
-    instance_of,
-    kept_in_instance,
-    path_to,
-    steps_after,
-    way_to,
-)
-from handrail.engine.navigate import leaves_of
-from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, SkippedPart
-from handrail.engine.state import Running, step_key
-from handrail.projections.known_inputs import known_inputs
-from handrail.projections.lineage import current_artifacts, skipped_at
+from handrail.engine.facts import facts_at
+from handrail.engine.history import History, Node, instance_of, kept_in_instance, path_to, steps_after, way_to
+from handrail.engine.navigate import Running, leaves_of, step_key
+from handrail.engine.reply import BranchSummary, Recap, RecapArtifact, RecapEntry, RecapInput, SkippedPart
 from handrail.projections.overview import imported_from
-from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, status_at
+from handrail.projections.run_graph import (
+    RunGraph,
+    current_artifacts,
+    preferred_tip_below,
+    run_graph,
+    skipped_at,
+    status_at,
+)
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
+
+# The values that hold at a step, for an agent that no longer knows what it sent.
+
+INPUTS_BUDGET_BYTES = 2_048
+LONGEST_INPUT_BYTES = 400
+
+
+def known_inputs(
+    history: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> tuple[list[RecapInput], int]:
+    """By name, as far as their budget goes, and how many were left out.
+
+    Context that no input names is not told again: what an agent keeps there is its own.
+    """
+    values = facts_at(history, workflow, node_id).values
+    names = [name for name in workflow.inputs if name in values]
+    shown: list[RecapInput] = []
+    used = 0
+    for name in names:
+        held = RecapInput(name=name, value=_fitting(values[name]))
+        used += len(msgspec.json.encode(held))
+        if used > INPUTS_BUDGET_BYTES:
+            break
+        shown.append(held)
+    return shown, len(names) - len(shown)
+
+
+def _fitting(value: Any) -> Any:
+    encoded = msgspec.json.encode(value)
+    if len(encoded) <= LONGEST_INPUT_BYTES:
+        return value
+    return encoded[: LONGEST_INPUT_BYTES - 3].decode(errors="ignore") + "…"
+
 
 RECAP_BUDGET_BYTES = 12_288
 """Of entries, children and downstream together, as they are sent, structured or as text."""

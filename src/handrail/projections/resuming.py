@@ -16,11 +16,16 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.ids import RunId, SessionId
+from handrail.engine.facts import Place, begun_at, excerpt, is_same_place, opened_at
 from handrail.engine.history import History, attached_to
-from handrail.engine.place import Place, begun_at, is_same_place, opened_at
-from handrail.engine.work import excerpt
-from handrail.projections.overview import SessionStatus, last_notes, run_overview, session_status
-from handrail.projections.session_facts import SessionFacts, seen_on_the_way
+from handrail.projections.overview import (
+    SessionFacts,
+    SessionStatus,
+    last_notes,
+    run_overview,
+    seen_on_the_way,
+    session_status,
+)
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_FOUND = 5

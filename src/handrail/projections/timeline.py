@@ -2,10 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
 import msgspec
 
+from handrail.contract.ids import SessionId, event_id
+from handrail.contract.outcome import Payload
 from handrail.engine.history import History
-from handrail.projections.lineage import done_step
+from handrail.projections.run_graph import done_step
+
+# Events as they are stored, one row each, with what their place in the log says.
+
+
+class _Stored(Protocol):
+    @property
+    def index(self) -> int: ...
+    @property
+    def dedupe_key(self) -> str: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def digest(self) -> str: ...
+
+
+class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
+    """One event. `data` is what was recorded, text of agents and people included."""
+
+    event_id: str
+    event_index: int
+    session_id: str
+    v: int
+    kind: str
+    scope: dict[str, str]
+    dedupe_key: str
+    at: str
+    data: dict[str, Any]
+
+
+def event_rows(
+    session_id: SessionId, records: Iterable[_Stored], *, after: int = -1, kinds: Sequence[str] = ()
+) -> Iterator[EventRow]:
+    """The events after an index, of these kinds or of all; made one at a time, for lists and for streams.
+
+    A kind that this version does not know is shown like any other: nothing is interpreted.
+    """
+    for record in records:
+        if record.index <= after:
+            continue
+        row = _row(session_id, record)
+        if not kinds or row.kind in kinds:
+            yield row
+
+
+def _row(session_id: SessionId, record: _Stored) -> EventRow:
+    stored: dict[str, Any] = msgspec.json.decode(record.body)
+    data = dict(stored.get("data", {}))
+    return EventRow(
+        event_id=event_id(record.digest),
+        event_index=record.index,
+        session_id=session_id,
+        v=stored.get("v", 0),
+        kind=str(data.pop("kind", "")),
+        scope=stored.get("scope", {}),
+        dedupe_key=record.dedupe_key,
+        at=str(stored.get("at", "")),
+        data=data,
+    )
+
 
 SESSION_LANE = "session"
 

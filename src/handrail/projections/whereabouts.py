@@ -1,16 +1,17 @@
-"""Where a run stands, told to a caller that holds a token of an earlier step. Pure."""
+"""The line that an agent tells its user when a run has ended, from recorded facts. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
 from handrail.contract.ids import NodeId
+from handrail.contract.wording import counted
 from handrail.engine.history import History, Node, path_to, steps_after
-from handrail.engine.navigate import leaf_at
-from handrail.engine.state import Running, step_key
-from handrail.projections.lineage import done_step
-from handrail.projections.run_graph import RunStatus, run_graph
+from handrail.engine.navigate import Running, leaf_at, step_key
+from handrail.projections.run_graph import RunStatus, done_step, open_gaps, run_graph, skipped_at
 from handrail.workflows.compiled import CompiledWorkflow
+
+# Where a run stands, told to a caller that holds a token of an earlier step.
 
 MOST_STEPS_TOLD = 5
 
@@ -53,3 +54,18 @@ def moved_on_from(history: History, workflow: CompiledWorkflow, node_id: NodeId)
 def title_at(workflow: CompiledWorkflow, node: Node) -> str:
     """The title of the step that is pending at a node; empty when none is."""
     return leaf_at(workflow, node.state).title if isinstance(node.state, Running) else ""
+
+
+def closing_line(history: History, node_id: NodeId) -> str:
+    """How the run ended: what was done, what did not run, what is left."""
+    run = history.runs[history.nodes[node_id].run_id]
+    done = sum(1 for node in path_to(history, node_id) if node.kind == "step" and node.parent is not None)
+    passed = {entry.step_id for entry in skipped_at(history, node_id)}
+    gaps = open_gaps(history, node_id)
+    parts = [
+        f"{counted(done, 'step')} done",
+        *([f"{len(passed)} passed by"] if passed else []),
+        *([f"{counted(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
+    ]
+    told = "; ".join(parts)
+    return f"{run.workflow_id} is finished: {told}" + ("" if told.endswith(".") else ".")

@@ -11,8 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, E_VALIDATION
-from handrail.contract.outcome import Fault, Json, PartlyDone
-from handrail.contract.payload import Answer
+from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.runtime.runtime import Runtime
 
 MOST_TARGETS = 1_000

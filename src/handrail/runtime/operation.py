@@ -1,13 +1,18 @@
-"""What an operation is: defined once, offered by every surface."""
+"""The operation registry: every operation by name, loaded one at a time.
 
+A command line runs one operation, so only that one's module and structs are paid for.
+"""
+
+import importlib
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.outcome import Json, Success
-from handrail.contract.payload import Answer
-from handrail.contract.shape import Shape
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Json, Success
+
+# What an operation is: defined once, offered by every surface.
 
 Effect: TypeAlias = Literal["read", "record", "create", "ack", "gated", "dangerous", "update"]
 """read changes nothing; record appends one fact about work that happened anyway, without a gate; create takes
@@ -150,3 +155,55 @@ def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
     if any(params.get(name) is True for name in called.reads_with):
         return "read"
     return called.effect
+
+
+_MODULES = {
+    "workflow.list": "handrail.operations.workflows.list_workflows",
+    "workflow.inspect": "handrail.operations.workflows.inspect_workflow",
+    "workflow.validate": "handrail.operations.workflows.validate_workflows",
+    "workflow.graph": "handrail.operations.workflows.graph_workflow",
+    "workflow.simulate": "handrail.operations.workflows.simulate_workflow",
+    "workflow.builtins": "handrail.operations.workflows.list_builtins",
+    "workflow.schema": "handrail.operations.workflows.show_schema",
+    "workflow.new": "handrail.operations.workflows.new_workflow",
+    "run.start": "handrail.operations.runs.start_run",
+    "run.continue": "handrail.operations.runs.continue_run",
+    "run.checkpoint": "handrail.operations.runs.checkpoint_run",
+    "run.close": "handrail.operations.runs.close_run",
+    "session.list": "handrail.operations.sessions.list_sessions",
+    "session.show": "handrail.operations.sessions.show_session",
+    "session.resume": "handrail.operations.sessions.resume_session",
+    "session.start": "handrail.operations.sessions.start_session",
+    "session.delete": "handrail.operations.sessions.delete_sessions",
+    "preferences.show": "handrail.operations.sessions.show_preferences",
+    "preferences.set": "handrail.operations.sessions.set_preferences",
+    "keys.rotate": "handrail.operations.store.rotate_keys",
+    "store.verify": "handrail.operations.store.verify_store",
+    "store.du": "handrail.operations.store.measure_store",
+    "store.selftest": "handrail.operations.store.selftest_store",
+    "session.events": "handrail.operations.sessions.list_events",
+    "store.gc": "handrail.operations.store.collect_garbage",
+    "store.copy": "handrail.operations.store.copy_store",
+    "session.export": "handrail.operations.sessions.export_session",
+    "session.import": "handrail.operations.sessions.import_session",
+    "ledger.show": "handrail.operations.sessions.show_ledger",
+    "lafs.check": "handrail.operations.store.check_lafs",
+    "clients.setup": "handrail.program.setup.set_up_clients",
+    "program.update": "handrail.program.update.update_program",
+    "self.context": "handrail.program.doctor.show_context",
+    "self.doctor": "handrail.program.doctor.examine_installation",
+}
+
+OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
+
+
+def operation(name: str) -> Operation:
+    """One operation. Its module is imported here, late, because each costs its structs at start-up."""
+    loaded = importlib.import_module(_MODULES[name]).OPERATION
+    assert isinstance(loaded, Operation), f"{_MODULES[name]} must define OPERATION"
+    return loaded
+
+
+def all_operations() -> tuple[Operation, ...]:
+    """Every operation, in the order of the table."""
+    return tuple(operation(name) for name in OPERATION_NAMES)

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from handrail.contract.newest_within import encoded_size
+from handrail.contract.disclosure.newest_within import encoded_size
 from handrail.contract.outcome import Page
 from handrail.contract.tokens.cursor import cursor_scope, read_cursor
-from handrail.contract.tokens.purpose_keys import CURSOR
+from handrail.contract.tokens.workflow import CURSOR
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 

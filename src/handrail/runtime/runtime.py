@@ -2,41 +2,70 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from handrail.contract.catalogue import FEATURE_DISABLED
-from handrail.contract.commits import Commits
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Commits, Fault
 from handrail.contract.redaction import Secrets
-from handrail.ports import (
+from handrail.ports.log import EventLog, EventReader
+from handrail.ports.process import (
     Audit,
-    AuthoredFiles,
-    ClientFiles,
+    AuditLine,
     Clock,
     ConfirmedTokens,
-    EventLog,
-    EventReader,
     Incidents,
-    Installation,
     Interruptions,
     Keys,
     Progress,
-    Provenance,
     Randomness,
-    SettingsFiles,
-    StoreKeeper,
-    StoreProof,
-    Updates,
-    WorkflowLibrary,
-    Workspace,
 )
-from handrail.runtime.quiet_calls import NeverInterrupted, NoAudit, NoProgress
+from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+from handrail.ports.store import StoreKeeper, StoreProof
+from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibrary, Workspace
 
-if TYPE_CHECKING:  # few calls list or search
-    from handrail.runtime.session_index import SessionIndex
+if TYPE_CHECKING:
+    from handrail.ports.store import SessionIndex
+
+
+# Calls that nobody interrupts, watches or records: what a runtime has unless a surface says more.
+
+
+class NeverInterrupted:
+    """`ports.Interruptions` where the surface has its own way to end."""
+
+    def deferred(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        return ""
+
+    def end_here(self) -> None:
+        return
+
+    def pause(self, milliseconds: int) -> None:
+        time.sleep(milliseconds / 1000)
+
+
+class NoProgress:
+    """`ports.Progress` into nothing."""
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        del done, total, what
+
+    def say(self, line: str) -> None:
+        del line
+
+
+class NoAudit:
+    """`ports.Audit` of a scratch store that is gone afterwards."""
+
+    def record(self, line: AuditLine, keep_months: int) -> None:
+        del line, keep_months
 
 
 def no_installation() -> Installation:

@@ -13,8 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
-from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
-from handrail.contract.payload import Answer
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, Notice, Success
 from handrail.contract.redaction import without_named_secrets
 from handrail.contract.tokens.confirm import (
     LIFETIME_SECONDS,
@@ -33,7 +32,7 @@ from handrail.contract.tokens.confirm import (
     targets_digest,
     versions_digest,
 )
-from handrail.contract.tokens.purpose_keys import CONFIRM
+from handrail.contract.tokens.workflow import CONFIRM
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 

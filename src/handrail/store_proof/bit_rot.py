@@ -10,8 +10,8 @@ import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.outcome import Fault
-from handrail.contract.store_facts import ProofPart
-from handrail.event_log.verify import check_store
+from handrail.event_log.files.upkeep.verify import check_store
+from handrail.ports.store import ProofPart
 from handrail.store_proof.crash_states import Tree
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.reference import Progress

@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 from handrail.contract.redaction import Secrets
-from handrail.contract.store_facts import ProofPart
-from handrail.event_log.verify import check_store
+from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles
 from handrail.host.confirmed_tokens import ConfirmedTokenFiles
-from handrail.ports import AuditLine
+from handrail.ports.process import AuditLine
+from handrail.ports.store import ProofPart
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.reference import Progress
 from handrail.store_proof.scratch import empty, read_tree

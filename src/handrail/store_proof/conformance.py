@@ -9,11 +9,11 @@ from typing import Final
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
-from handrail.contract.store_facts import ProofPart
-from handrail.event_log.files import FileLog
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.memory import MemoryLog
-from handrail.event_log.segments import SegmentLimits
-from handrail.ports import Blob, Draft, EventLog
+from handrail.ports.log import Blob, Draft, EventLog
+from handrail.ports.store import ProofPart
 from handrail.store_proof.scratch import empty
 
 SESSIONS: Final = tuple(SessionId(f"ses_00000000000{number}") for number in range(1, 4))

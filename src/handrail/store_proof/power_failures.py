@@ -7,7 +7,7 @@ from random import Random
 
 import msgspec
 
-from handrail.contract.store_facts import ProofPart
+from handrail.ports.store import ProofPart
 from handrail.store_proof.crash_states import is_exhaustive, states_after
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.recording import PowerDisk, recorded_key_files

@@ -6,8 +6,8 @@ import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.verify import check_store
-from handrail.ports import Record
+from handrail.event_log.files.upkeep.verify import check_store
+from handrail.ports.log import Record
 from handrail.store_proof.workload import Broken, Replies, Script, Step, World
 
 

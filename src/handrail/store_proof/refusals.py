@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from handrail.contract.outcome import Fault
-from handrail.contract.store_facts import ProofPart
+from handrail.ports.store import ProofPart
 from handrail.store_proof.disks import CountingDisk, QuietDisk, RefusingDisk
 from handrail.store_proof.reference import Progress, Reference, reference_of, troubles
 from handrail.store_proof.scratch import empty

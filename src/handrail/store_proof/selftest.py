@@ -13,14 +13,13 @@ import msgspec
 
 from handrail.contract.catalogue import E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
-from handrail.contract.store_facts import Effort, ProofOrder, ProofPart
 from handrail.contract.wording import quoted
+from handrail.ports.store import Effort, ProofOrder, ProofPart
 from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, bit_rot
 from handrail.store_proof.clocks import clocks
 from handrail.store_proof.conformance import conformance
-from handrail.store_proof.nursery import NurseryOrder
+from handrail.store_proof.kills import NurseryOrder, part_of
 from handrail.store_proof.power_failures import power_failures
-from handrail.store_proof.processes import part_of
 from handrail.store_proof.refusals import EVERY_WAY, ONCE, refusals
 from handrail.store_proof.scratch import quiet_place
 from handrail.store_proof.stretches import stretches

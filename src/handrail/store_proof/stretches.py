@@ -18,13 +18,14 @@ from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.redaction import Secrets
-from handrail.contract.store_facts import ProofPart, StoreCheck
 from handrail.engine.folding import fold
 from handrail.engine.remembering import encode_history
-from handrail.event_log.segments import SegmentLimits
-from handrail.event_log.verify import check_store
+from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.files.upkeep.verify import check_store
 from handrail.host.audit import AuditFiles
-from handrail.ports import AuditLine, Loaded, Record
+from handrail.ports.log import Loaded, Record
+from handrail.ports.process import AuditLine
+from handrail.ports.store import ProofPart, StoreCheck
 from handrail.runtime.hub import perform
 from handrail.store_proof.crash_states import Tree
 from handrail.store_proof.disks import QuietDisk

@@ -16,21 +16,22 @@ from typing import Any, Final
 import msgspec
 
 from handrail.contract.catalogue import STORE_IO_ERROR
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import ObservationKey, SessionId, SourceKind
 from handrail.contract.outcome import Failure, Fault, Json
-from handrail.contract.tokens.purpose_keys import WORKFLOW
 from handrail.contract.tokens.reading import ANY_KIND, read_token
-from handrail.contract.vocabulary import ObservationKey, SourceKind
-from handrail.event_log.files import FileLog
-from handrail.event_log.keeping import FileKeeper
-from handrail.event_log.retention import RemovingDisk, plan_removal, remove
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.upkeep.keeping import FileKeeper
+from handrail.event_log.files.upkeep.retention import RemovingDisk, plan_removal, remove
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.ports import Claim, Record, WorkflowFile
-from handrail.runtime.hot_sessions import HotLog
+from handrail.ports.log import Record
+from handrail.ports.process import Claim
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import HotLog
 
 LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
 """Longer than an event keeps, and than one page of a disk."""

@@ -9,17 +9,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from handrail.contract.vocabulary import SourceKind
+from handrail.contract.ids import SourceKind
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Contract, InputSpec
-from handrail.workflows.compiling.project_contracts import (
-    ReadContract,
-    read_checked_contract,
-    read_contract,
-)
-from handrail.workflows.edits import replaced
-from handrail.workflows.problem import Problem
-from handrail.workflows.workflow_id import IdStatus, WorkflowKind, id_status
+from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract, read_contract
+from handrail.workflows.limits import IdStatus, WorkflowKind, id_status
+from handrail.workflows.problem import Problem, replaced
 
 RESERVED_NAMESPACE = "wr."
 _SUFFIX_DIGITS = 6

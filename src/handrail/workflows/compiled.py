@@ -1,20 +1,22 @@
-"""The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes. Pure.
+"""Values that come from inside a workflow, so that nobody has to send them. Pure."""
 
-Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas.
-No ids of runs, no times, no environment.
-"""
-
-# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
-
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
-from handrail.contract.ids import WorkflowHash, WorkflowId
+from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import Autonomy, RiskPolicy
 from handrail.workflows.conditions import Condition, ConditionId
+
+# The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes.
+#
+# Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas.
+# No ids of runs, no times, no environment.
+
+# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+
 
 COMPILED_VERSION = 1
 
@@ -351,3 +353,33 @@ def decode_compiled(content: bytes) -> CompiledWorkflow:
             "The workflow of this run was pinned in a form that this version does not know.",
             details={"found": str(error)[:200], "supported": COMPILED_VERSION},
         ) from error
+
+
+def set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
+    """What a choice sets and what an action saves."""
+    for part in parts:
+        match part:
+            case Choice(options=options):
+                for option in options:
+                    yield from option.sets
+            case Action(save_as=name):
+                yield name
+            case Loop(body=body):
+                yield from set_inside(body)
+            case Step():
+                pass
+            case never:
+                assert_never(never)
+
+
+def loop_variables(loop: Loop) -> frozenset[str]:
+    """What a loop counts and goes through."""
+    match loop.repeat:
+        case ForEach(item=item, index=index):
+            return frozenset({item, index} - {""})
+        case Count(index=index):
+            return frozenset({index} - {""})
+        case While() | Until():
+            return frozenset()
+        case never:
+            assert_never(never)

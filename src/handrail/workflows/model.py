@@ -10,14 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail.workflows.compiled import (
-    ChoiceKind,
-    InputSpec,
-    Recommended,
-    Reference,
-    Rule,
-    UserOnly,
-)
+from handrail.workflows.compiled import ChoiceKind, InputSpec, Recommended, Reference, Rule, UserOnly
 from handrail.workflows.conditions import Condition
 
 

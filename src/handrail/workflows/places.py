@@ -13,9 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from handrail.contract.json_syntax import first_trouble
-from handrail.workflows.edits import NO_EDIT, Edit, rewritten
-from handrail.workflows.problem import Problem
+from handrail.contract.json.trouble import first_trouble
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewritten
 
 Place: TypeAlias = tuple[int, int]
 """Line and column."""

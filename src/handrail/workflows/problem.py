@@ -2,11 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import UNSET
 
-from handrail.workflows.edits import NO_EDIT, EditOperation
+from handrail.contract.outcome import Json
+
+# A fix that a program can apply: operations of a JSON Patch, or a stretch of the text.
+#
+# A problem has an edit only where it is certain what was meant; advice that leaves a choice stays a
+# sentence.
+
+
+class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"source": "from"}):
+    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, where a file is no JSON yet.
+
+    `rewrite` puts `text` in the place of `length` characters at a line and column.
+    """
+
+    op: Literal["add", "remove", "replace", "move", "rewrite"]
+    path: str = ""
+    source: str = ""
+    value: Any = UNSET
+    line: int = 0
+    column: int = 0
+    length: int = 0
+    text: str = ""
+
+
+Edit: TypeAlias = tuple[EditOperation, ...]
+NO_EDIT: Edit = ()
+
+
+def replaced(pointer: str, value: Json) -> Edit:
+    return (EditOperation(op="replace", path=pointer, value=value),)
+
+
+def added(pointer: str, value: Json) -> Edit:
+    return (EditOperation(op="add", path=pointer, value=value),)
+
+
+def removed(pointer: str) -> Edit:
+    return (EditOperation(op="remove", path=pointer),)
+
+
+def renamed(pointer: str, key: str) -> Edit:
+    """The member under another key of the same object."""
+    holder = pointer.rpartition("/")[0]
+    escaped = key.replace("~", "~0").replace("/", "~1")
+    return (EditOperation(op="move", source=pointer, path=f"{holder}/{escaped}"),)
+
+
+def rewritten(line: int, column: int, length: int, text: str) -> Edit:
+    return (EditOperation(op="rewrite", line=line, column=column, length=length, text=text),)
+
+
+def edit_rows(edit: Edit) -> list[dict[str, Any]]:
+    """An edit as answers show it."""
+    return [msgspec.to_builtins(operation) for operation in edit]
+
 
 ProblemCode: TypeAlias = Literal[
     "unreadable",

@@ -5,7 +5,7 @@ The compiler writes them and the engine reads them, so their words have this one
 
 from __future__ import annotations
 
-from handrail.contract.canonical import canonical_bytes
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import UserOnly
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
-from handrail.workflows.edits import NO_EDIT, Edit, EditOperation
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import NO_EDIT, Edit, EditOperation, Problem
 
 _MOST_TRIALS = 20
 _FEW_TRIALS = 2

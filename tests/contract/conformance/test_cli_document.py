@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.lafs_check import Report, check
+from handrail.contract.conformance.check import Report, check
 from handrail.contract.outcome import Json
 from tests.contract.conformance.documents import (
     CLI_FAILURE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.lafs_check import check
+from handrail.contract.conformance.check import check
 from tests.contract.conformance.documents import CARD, DISCOVERY, Document, changed, lacking
 
 

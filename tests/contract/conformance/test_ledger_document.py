@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from handrail.contract.lafs_check import Report, check
+from handrail.contract.conformance.check import Report, check
 from handrail.contract.outcome import Json
 from tests.contract.conformance.documents import (
     LEDGER,

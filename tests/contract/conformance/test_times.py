@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.conformance.times import is_date_time, is_uri, loose_parts
+from handrail.contract.conformance.rules import is_date_time, is_uri, loose_parts
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.tokens.cleaning import clean, unwrap
+from handrail.contract.tokens.workflow import clean, unwrap
 from tests.contract.tokens.samples import ACK, STATE
 
 

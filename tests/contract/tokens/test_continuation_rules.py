@@ -14,13 +14,11 @@ from handrail.contract.tokens.continuation import (
     ContinuationContext,
     ContinuationMetadata,
     NextAction,
-    mint_continuation,
-    open_continuation,
-)
-from handrail.contract.tokens.continuation_rules import (
     Stale,
     allowed_action,
     file_gone,
+    mint_continuation,
+    open_continuation,
     read_continuation,
     stale_refusal,
     stale_results,

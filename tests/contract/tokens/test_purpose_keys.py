@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.tokens.purpose_keys import (
+from handrail.contract.tokens.workflow import (
     continuation_purpose,
     hkdf_sha256,
     purpose_key,

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from handrail.contract.tokens import repair as repair_module
-from handrail.contract.tokens.cleaning import BAD_CHARACTER
-from handrail.contract.tokens.repair import repair
+from handrail.contract.tokens import reading as repair_module
+from handrail.contract.tokens.reading import repair
+from handrail.contract.tokens.workflow import BAD_CHARACTER
 from tests.contract.tokens.samples import ACK, KEY, OTHER_KEY, STATE, TOKENS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.contract.tokens.splitting import split_glued
+from handrail.contract.tokens.workflow import split_glued
 from tests.contract.tokens.samples import ACK, CHECKPOINT, STATE
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import rfc8785
 
-from handrail.contract.chain import chain_digest, genesis
+from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.engine.bundles.document import integrity_entries, name_of
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer

@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.inputs import problems_at_start
-from handrail.engine.simulation.candidates import (
-    both_ways,
-    built,
-    flipped,
-    input_paths,
-    starts,
-)
+from handrail.engine.judge.artifacts import problems_at_start
+from handrail.engine.simulation.candidates import both_ways, built, flipped, input_paths, starts
 from handrail.workflows.compiled import CompiledWorkflow, ForEach, InputSpec, Loop, Part
 from handrail.workflows.conditions import (
     MISSING,

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.answering import place_of
-from handrail.engine.assess import assess
-from handrail.engine.note_rules import broken_rules
+from handrail.engine.judge.assess import assess, place_of
+from handrail.engine.judge.requirements import broken_rules
+from handrail.engine.navigate import LoopFrame, Running
 from handrail.engine.simulation.made_reports import invalid_reports, notes_for, valid_reports
-from handrail.engine.state import LoopFrame, Running
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,

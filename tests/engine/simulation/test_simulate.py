@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
 from handrail.engine.simulation.made_reports import MadeReport
 from handrail.engine.simulation.report import ALL_MODES, Coverage, Limits, Report
 from handrail.engine.simulation.simulate import simulate

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.host.workflow_sources.git import clone_directory, git_files
 from handrail.host.workflow_sources.settings import GitSource
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

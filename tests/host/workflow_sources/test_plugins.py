@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.host.workflow_sources import plugins
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 
 
 def offers_two() -> dict[str, bytes]:

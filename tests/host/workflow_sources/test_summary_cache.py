@@ -10,7 +10,7 @@ import pytest
 
 from handrail.host.workflow_sources import summary_cache
 from handrail.host.workflow_sources.summary_cache import SummaryCache
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import Catalog, Summary, build_catalog, summarise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.projections.html.notes import notes_html
+from handrail.projections.html.elements import notes_html
 from tests.projections.html.test_elements import Seen
 
 

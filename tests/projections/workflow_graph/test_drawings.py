@@ -8,9 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from handrail.projections.workflow_graph.mermaid import draw_mermaid
+from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_text
 from handrail.projections.workflow_graph.svg import draw_svg
-from handrail.projections.workflow_graph.text import draw_text
 from tests.projections.workflow_graph.drawn import everything, graph_of, loop, step
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.projections.workflow_graph.document import graph_document
-from handrail.projections.workflow_graph.graph import GraphNode, WorkflowGraph
+from handrail.projections.workflow_graph.graph import GraphNode, WorkflowGraph, graph_document
 from tests.projections.workflow_graph.drawn import choice, everything, graph_of, loop, step
 
 

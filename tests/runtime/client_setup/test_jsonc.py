@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handrail.runtime.client_setup.jsonc import NotEditable, parse, with_element, with_member, without_part
+from handrail.program.setup.jsonc import NotEditable, parse, with_element, with_member, without_part
 
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}
 RENDERED = '"handrail": {\n      "command": "/bin/h",\n      "args": ["mcp"]\n    }'

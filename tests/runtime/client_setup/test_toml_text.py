@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from handrail.runtime.client_setup.jsonc import NotEditable
-from handrail.runtime.client_setup.toml_text import table, with_table, without_table
+from handrail.program.setup.edits import table, with_table, without_table
+from handrail.program.setup.jsonc import NotEditable
 
 PATH = ("mcp_servers", "handrail")
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}

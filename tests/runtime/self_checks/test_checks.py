@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import E_CONFIG, KEYRING_INVALID, STORE_PERMISSION_DENIED
-from handrail.contract.installation_facts import ClientServer, Handshake, InstalledSkill, PlaceFacts
 from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import SettingProblem, Settings
+from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
+from handrail.ports.workspace import SettingProblem, Settings
+from handrail.program.doctor.check import Check, Examined
+from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.self_checks.check import Check, Examined
-from handrail.runtime.self_checks.checks import CHECK_NAMES, examine
 from tests.conftest import FixedClock, FixedKeys, GivenInstallation, GivenSettings
 
 Spoil = Callable[[GivenInstallation], None]

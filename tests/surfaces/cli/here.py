@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail import main
-from handrail.contract.shape import Ask
+from handrail.contract.disclosure.fields import Ask
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.call import answer, input_problems, output_settings, pour, stream
-from handrail.surfaces.cli.parse import Parsed
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.reference import help_slice
+from handrail.surfaces.cli.reading.parse import Parsed
 from handrail.surfaces.cli.run import Doors, run
+from handrail.surfaces.cli.self_description.reference import help_slice
 from tests.conftest import KeptIncidents
 from tests.surfaces.cli.tool import Ran
 

@@ -21,10 +21,10 @@ from handrail import main
 from handrail.contract.redaction import Secrets
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli import _catalog
 from handrail.surfaces.cli.call import answer, stream
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail.surfaces.cli.run import Doors, run
+from handrail.surfaces.cli.self_description import _catalog
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
@@ -226,7 +226,7 @@ def test_a_defect_s_traceback_holds_no_secret(place: Place, monkeypatch: pytest.
     def broken(*_: object) -> None:
         raise RuntimeError(f"the secret is {ENVIRONMENT}")
 
-    monkeypatch.setattr("handrail.event_log.files.FileLog.load", broken)
+    monkeypatch.setattr("handrail.event_log.files.log.FileLog.load", broken)
     perform(rt, "session.show", {"sessionId": "ses_000000000000"})
 
     texts = [path.read_bytes() for path in Path(place.home, "incidents").iterdir()]

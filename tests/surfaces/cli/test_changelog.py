@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.contract.changelog import releases
+from handrail.program.update.notice import releases
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.changelog import ShowChangelog, show_changelog
+from handrail.surfaces.cli.self_description.changelog import ShowChangelog, show_changelog
 from tests.conftest import GivenInstallation
 
 TEXT = """# Changelog

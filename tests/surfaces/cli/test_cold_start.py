@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from handrail.engine.events import Event, EventBody
-from handrail.event_log.manifest import Attestation
+from handrail.event_log.files.manifest import Attestation
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
@@ -23,22 +23,22 @@ typing_extensions regex
 """
 RARE = """
 json traceback heapq
-handrail.contract.budget handrail.contract.estimate handrail.contract.json_trouble
-handrail.contract.lafs_envelope handrail.contract.named_fields handrail.contract.strict_json
+handrail.contract.disclosure.budget handrail.contract.disclosure.estimate handrail.contract.json.trouble
+handrail.contract.envelopes.lafs handrail.contract.disclosure.named_fields handrail.contract.json.strict
 handrail.contract.tokens.confirm handrail.contract.tokens.cursor
 handrail.host.authored_files handrail.host.confirmed_tokens handrail.host.incidents
 handrail.host.workflow_library handrail.host.workflow_sources
 handrail.projections
-handrail.runtime.foretold handrail.runtime.paging handrail.runtime.reread_run
-handrail.runtime.session_replies handrail.runtime.source_drift
-handrail.surfaces.cli.human handrail.surfaces.cli.kept_files handrail.surfaces.cli.text
-handrail.workflows.catalog handrail.workflows.contract_check handrail.workflows.patterns
+handrail.runtime.paging handrail.operations.runs.reread_run
+handrail.operations.session_replies handrail.operations.source_drift
+handrail.surfaces.cli.rendering.human handrail.surfaces.cli.rendering.text
+handrail.workflows.catalog handrail.workflows.contracts.check handrail.workflows.contracts.patterns
 handrail.workflows.reading
 """
 """What an advance has no use for, whether it is the first or a replay: each has a call of its own."""
 MOST_OWN_MODULES = 155
 PATTERNS_OF_A_CALL = {
-    *("blobs.py", "conditions.py", "manifest.py", "mode_words.py", "plan.py", "prompts.py", "segments.py")
+    *("arriving.py", "conditions.py", "disk.py", "manifest.py", "plan.py", "segments.py", "standing.py")
 }
 """Files whose patterns an advance really uses; all others are compiled by the calls that match with them."""
 PATTERN_SCRIPT = """
@@ -105,7 +105,7 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
     assert not any(
         name.startswith(("handrail.runtime", "handrail.host", "handrail.engine")) for name in modules
     )
-    assert "handrail.surfaces.cli._catalog" not in modules
+    assert "handrail.surfaces.cli.self_description._catalog" not in modules
 
 
 @pytest.fixture
@@ -189,5 +189,5 @@ def test_an_operation_loads_only_its_own_module(tool: Tool, started: Any) -> Non
         "inspect_workflow",
     ):
         assert f"handrail.runtime.{name}" not in modules
-    assert "handrail.surfaces.cli.commands" not in modules
-    assert "handrail.surfaces.cli.rows" not in modules
+    assert "handrail.surfaces.cli.commands.all" not in modules
+    assert "handrail.surfaces.cli.reading.rows" not in modules

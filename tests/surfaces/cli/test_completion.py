@@ -13,9 +13,9 @@ import pytest
 import tree_sitter
 import tree_sitter_powershell
 
-from handrail.surfaces.cli import _table
-from handrail.surfaces.cli.completion import SHELLS
-from handrail.surfaces.cli.shell_scripts.words import command_words
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description.completion import SHELLS
+from handrail.surfaces.cli.self_description.shell_scripts.words import command_words
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 from tests.surfaces.cli.typist import Typist, bash_typist, zsh_typist
 

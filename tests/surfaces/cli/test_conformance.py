@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.lafs_check import check
-from handrail.surfaces.cli import _catalog, _table
+from handrail.contract.conformance.check import check
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description import _catalog
 from tests.conftest import THREE_STEPS
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document, strict_json
 

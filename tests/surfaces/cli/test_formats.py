@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 

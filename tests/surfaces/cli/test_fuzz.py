@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli import _table
+from handrail.surfaces.cli.reading import _table
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import CORE_CODES, Ran, Tool, checked_document, strict_json
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.surfaces.cli import _catalog, _table
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description import _catalog
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Ran, Tool, checked_document, strict_json
 
 NOT_STATE = ("audit", "confirm-consumed", "cache", "keys")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.surfaces.cli import _catalog, _table
-from handrail.surfaces.cli.help import help_text
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description import _catalog
+from handrail.surfaces.cli.self_description.help import help_text
 
 
 @pytest.mark.parametrize("path", list(_table.COMMANDS))

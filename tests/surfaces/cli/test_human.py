@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.human import human_text
+from handrail.surfaces.cli.call import TerminalProgress
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.progress import TerminalProgress
-from handrail.surfaces.cli.text import Page
+from handrail.surfaces.cli.rendering.human import human_text
+from handrail.surfaces.cli.rendering.text import Page
 from tests.runtime.asked import answered
 from tests.surfaces.cli.here import run_here
 
@@ -107,8 +107,8 @@ def test_progress_is_for_a_person_who_waits_and_did_not_ask_for_quiet(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, is_quiet: bool, count: int
 ) -> None:
     seconds = iter([0.0, 0.5, 2.5, 3.0, 5.0])
-    monkeypatch.setattr("handrail.surfaces.cli.progress.time.monotonic", lambda: next(seconds))
-    monkeypatch.setattr("handrail.surfaces.cli.progress.is_terminal", lambda _: is_terminal)
+    monkeypatch.setattr("handrail.surfaces.cli.call.time.monotonic", lambda: next(seconds))
+    monkeypatch.setattr("handrail.surfaces.cli.call.is_terminal", lambda _: is_terminal)
     process = Told()
     progress = TerminalProgress(process, is_quiet=is_quiet)
 

@@ -9,7 +9,11 @@ import pytest
 from handrail.contract.catalogue import E_CONFLICT, E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, NextCall
 from handrail.contract.wording import counted
-from handrail.surfaces.cli.columns import (
+from handrail.surfaces.cli.rendering.failures import failure_lines
+from handrail.surfaces.cli.rendering.human import human_text
+from handrail.surfaces.cli.rendering.text import (
+    Page,
+    again,
     as_table,
     cut,
     moment_text,
@@ -17,9 +21,6 @@ from handrail.surfaces.cli.columns import (
     width_of,
     wrapped,
 )
-from handrail.surfaces.cli.human import human_text
-from handrail.surfaces.cli.looks.failures import failure_lines
-from handrail.surfaces.cli.text import Page, again
 
 SESSIONS = ("id", "status", "workflow_id", "goal", "last_activity")
 

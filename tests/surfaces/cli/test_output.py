@@ -6,9 +6,10 @@ import itertools
 
 import pytest
 
+from handrail.contract.disclosure.fields import Budget
 from handrail.contract.outcome import Fault
-from handrail.contract.shape import Budget
-from handrail.surfaces.cli.output import (
+from handrail.surfaces.cli.reading.parse import Problem, parse
+from handrail.surfaces.cli.rendering.render import (
     Output,
     ask_of,
     check_schema_version,
@@ -17,8 +18,6 @@ from handrail.surfaces.cli.output import (
     timeout_of,
     written_on,
 )
-from handrail.surfaces.cli.parse import parse
-from handrail.surfaces.cli.values import Problem
 
 LIST = ["workflow", "list"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault, Json
-from handrail.surfaces.cli.params import params_of
-from handrail.surfaces.cli.parse import parse
 from handrail.surfaces.cli.process import Interrupted, Process
+from handrail.surfaces.cli.reading.params import params_of
+from handrail.surfaces.cli.reading.parse import parse
 
 
 @pytest.fixture

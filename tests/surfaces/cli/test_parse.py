@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.surfaces.cli.parse import Parsed, parse
-from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.values import Reference, Value, array_of, label_of, object_of
+from handrail.surfaces.cli.reading.parse import Parsed, Reference, Value, array_of, label_of, object_of, parse
+from handrail.surfaces.cli.reading.spelling import refusal
 
 
 def own(parsed: Parsed) -> dict[str, Value]:

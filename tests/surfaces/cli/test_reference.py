@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.estimate import estimate_tokens
-from handrail.surfaces.cli import _table
-from handrail.surfaces.cli.reference import RISK_TIER, Reference
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
 

@@ -7,8 +7,7 @@ import pytest
 from handrail.contract.catalogue import E_IO, NOT_CONFORMANT
 from handrail.contract.outcome import Call, Failure, NextCall, Notice, Page, Success
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.output import Output
-from handrail.surfaces.cli.render import Rendered, bare, render, widest_size
+from handrail.surfaces.cli.rendering.render import Output, Rendered, bare, render, widest_size
 from tests.conftest import GivenFiles
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import checked_document

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.contract.changelog import releases
+from handrail.program.update.notice import releases
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.contract.lafs_check import check
+from handrail.contract.conformance.check import check
 from handrail.host.authored_files import ProjectFiles
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime

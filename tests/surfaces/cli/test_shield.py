@@ -11,10 +11,9 @@ import pytest
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import (
+from handrail.ports.log import (
     Appended,
     Blob,
-    Claim,
     Committed,
     Conflict,
     Draft,
@@ -24,8 +23,9 @@ from handrail.ports import (
     SessionHold,
     SessionStamp,
 )
+from handrail.ports.process import Claim
+from handrail.surfaces.cli.call import ShieldedFiles, ShieldedLog, ShieldedTokens
 from handrail.surfaces.cli.process import Interrupted, Process
-from handrail.surfaces.cli.shield import ShieldedFiles, ShieldedLog, ShieldedTokens
 from tests.conftest import KeptClaims, KeptFiles
 from tests.event_log.conformance import WAIT_MS, A, EventLogPromises, append, keys, plan
 

@@ -10,22 +10,22 @@ import pytest
 
 from handrail.runtime.operation import StreamItem
 from handrail.surfaces.cli.process import Process
-from handrail.surfaces.cli.render import Rendered
+from handrail.surfaces.cli.rendering.render import Rendered
 from handrail.surfaces.cli.run import _Caller, _streamed
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
-RESOLVE = ("handrail.runtime.rotate_keys", "_plan", 0)
+RESOLVE = ("handrail.operations.store.rotate_keys", "_plan", 0)
 CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
 BEFORE_WRITE = ("handrail.runtime.write_gate", "check_expiry", 0)
 WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
 AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
-REMOVE_SECOND = ("handrail.event_log.keeping:FileKeeper", "remove_session", 1)
-REMOVE_LAST = ("handrail.event_log.keeping:FileKeeper", "remove_session", 2)
-SWEEP = ("handrail.event_log.keeping:FileKeeper", "remove", 0)
+REMOVE_SECOND = ("handrail.event_log.files.upkeep.keeping:FileKeeper", "remove_session", 1)
+REMOVE_LAST = ("handrail.event_log.files.upkeep.keeping:FileKeeper", "remove_session", 2)
+SWEEP = ("handrail.event_log.files.upkeep.keeping:FileKeeper", "remove", 0)
 FIRST_PAUSE = ("handrail.surfaces.cli.process:Process", "pause", 0)
-SECOND_MODE = ("handrail.runtime.simulate_workflow", "_mode_row", 1)
+SECOND_MODE = ("handrail.operations.workflows.simulate_workflow", "_mode_row", 1)
 
 
 def keyring(tool: Tool) -> bytes:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.contract.outcome import Json, NextCall
-from handrail.surfaces.cli.parse import parse
-from handrail.surfaces.cli.spelling import command_line, shell_quoted
+from handrail.surfaces.cli.reading.parse import parse
+from handrail.surfaces.cli.reading.spelling import command_line, shell_quoted
 
 
 def check_spelt(operation: str, params: dict[str, Json], expected: str | None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.outcome import Json
-from handrail.surfaces.cli.human import human_text
-from handrail.surfaces.cli.text import Page
+from handrail.surfaces.cli.rendering.human import human_text
+from handrail.surfaces.cli.rendering.text import Page
 
 REPLY: dict[str, Json] = {
     "kind": "ok",

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.lafs_check import check
+from handrail.contract.conformance.check import check
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.files import MOST_FILES, is_workflow_id, workflow_files
+from handrail.surfaces.cli.reading.params import MOST_FILES, is_workflow_id, workflow_files
 from handrail.workflows.editor_schema import workflow_json_schema
 from tests.conftest import THREE_STEPS, KeptClaims
 from tests.surfaces.cli.here import run_here

@@ -11,7 +11,7 @@ import mcp_types
 from mcp import Client
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import build_server
 
 ERAS = ("legacy", "auto")
 """How a client opens: with the older handshake, or with the stateless revision if the server has it."""

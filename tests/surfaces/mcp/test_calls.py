@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from handrail.contract.shape import Level
+from handrail.contract.disclosure.fields import Level
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import Settings
+from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp import calls
 from handrail.surfaces.mcp.calls import LIST_BYTES, answer_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.surfaces.mcp.catalog_text import candidates_text, workflow_text, workflows_text
+from handrail.surfaces.mcp.results import candidates_text, workflow_text, workflows_text
 
 
 def listed(*items: dict[str, Any], **changes: Any) -> dict[str, Any]:

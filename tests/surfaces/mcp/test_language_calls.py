@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from handrail.contract.shape import Level
+from handrail.contract.disclosure.fields import Level
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.mcp.limits import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, too_large
+from handrail.surfaces.mcp.arguments import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, too_large
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.limits import MAX_BYTES
-from handrail.surfaces.mcp.over_http import HttpDoor, loopback_authorities
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.arguments import MAX_BYTES
+from handrail.surfaces.mcp.over_http import HttpDoor, build_server, loopback_authorities
 
 PORT = 8765
 HOST = f"127.0.0.1:{PORT}"

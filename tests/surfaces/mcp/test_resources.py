@@ -11,7 +11,7 @@ import pytest
 from mcp import MCPError
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.cli_envelope import payload_of
+from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.hub import perform

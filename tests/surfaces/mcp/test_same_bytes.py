@@ -17,8 +17,7 @@ from mcp.shared.message import SessionMessage
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.over_http import HttpDoor
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.over_http import HttpDoor, build_server
 from tests.conftest import memory_runtime
 from tests.surfaces.mcp.conversations import (
     ASKED,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.mcp.sent_as_text import read_texts, text_warning
+from handrail.surfaces.mcp.arguments import read_texts, text_warning
 from handrail.surfaces.mcp.tools import fields_of, offered_tools
 
 TOOLS = offered_tools()

@@ -15,10 +15,10 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from handrail import __version__
-from handrail.ports import Settings
+from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.introduction import INSTRUCTIONS, Results
-from handrail.surfaces.mcp.server import build_server
+from handrail.surfaces.mcp.messages import INSTRUCTIONS, Results
+from handrail.surfaces.mcp.over_http import build_server
 from handrail.surfaces.mcp.tools import tool_definitions
 from tests.conftest import GivenSettings
 

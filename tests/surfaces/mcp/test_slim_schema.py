@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.shape import Shape
-from handrail.surfaces.mcp.slim_schema import input_schema, output_schema
+from handrail.contract.disclosure.fields import Shape
+from handrail.surfaces.mcp.tools import input_schema, output_schema
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

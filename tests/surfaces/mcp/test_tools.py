@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.estimate import estimate_tokens
-from handrail.contract.mcp_error import to_mcp_error
+from handrail.contract.disclosure.estimate import estimate_tokens
+from handrail.contract.envelopes.mcp_and_http import to_mcp_error
 from handrail.contract.outcome import Failure, NextCall
-from handrail.runtime.registry import all_operations
+from handrail.runtime.operation import all_operations
 from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON, offered_tools, spell_call, tool_definitions
 
 BUDGET_TOKENS = 1_800

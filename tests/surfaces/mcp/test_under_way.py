@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from handrail.event_log.memory import MemoryLog
-from handrail.ports import WorkflowFile, WorkflowLibrary
+from handrail.ports.workspace import WorkflowFile, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import Work

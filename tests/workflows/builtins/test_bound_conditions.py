@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.builtins.bound_conditions import bound
+from handrail.workflows.builtins.routines import bound
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.engine.reported import SHAPES, trouble_with
 from handrail.workflows.builtins.registry import all_contracts, find_contract
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.contract_check import allowed_schema, unsatisfiable
+from handrail.workflows.contracts.check import allowed_schema, unsatisfiable
 
 every_contract = pytest.mark.parametrize("contract", all_contracts(), ids=lambda each: each.id)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.builtins.placeholders import filled, in_words, input_named_by
+from handrail.workflows.builtins.placing import filled, in_words, input_named_by
 
 
 @pytest.mark.parametrize(

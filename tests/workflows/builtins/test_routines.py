@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.examples import example_document
+from handrail.workflows.builtins.described import example_document
 from handrail.workflows.builtins.routines import (
     foreign_routine_template,
     routine_template,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.checking.soft_words import soft_phrase
+from handrail.workflows.checking.linter import soft_phrase
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.limits import MAX_PROMPT_BYTES

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
-from handrail.workflows.compiling.project_contracts import read_contract
+from handrail.workflows.compiling.shelf import read_contract
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from tests.workflows.compiling.written import choice, compilation, compiled, document, found, step, step_of
 

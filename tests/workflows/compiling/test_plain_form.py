@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from handrail.workflows.compiled import InputSpec, Option, Provenance, Reference, Step, While
-from handrail.workflows.compiling.plain_form import plain_form
+from handrail.workflows.compiling.condition_table import plain_form
 from handrail.workflows.conditions import And, Compare, LoopControl
 
 

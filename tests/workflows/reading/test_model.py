@@ -16,15 +16,7 @@ from handrail.workflows.compiled import (
     SchemaRule,
     UserOnly,
 )
-from handrail.workflows.conditions import (
-    AlwaysFalse,
-    AlwaysTrue,
-    And,
-    Compare,
-    LoopControl,
-    Not,
-    Or,
-)
+from handrail.workflows.conditions import AlwaysFalse, AlwaysTrue, And, Compare, LoopControl, Not, Or
 from handrail.workflows.model import (
     ConditionRef,
     InlineCondition,

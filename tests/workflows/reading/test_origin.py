@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.reading.origin import origin_in
+from handrail.workflows.reading.reader import origin_in
 
 ORIGINAL: dict[str, Any] = {
     "id": "x",

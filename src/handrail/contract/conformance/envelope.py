@@ -1,12 +1,17 @@
-"""The shape of the LAFS envelope, as its schema has it. Pure."""
+"""The checks of LAFS 12.1 on an envelope of the right shape. Pure.
+
+Each function says why the document fails, or nothing.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
-from handrail.contract.catalogue import KINDS
-from handrail.contract.conformance.report import SchemaError
+from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS
+from handrail.contract.conformance.profile import NamedCheck, Profile, reserved
+from handrail.contract.conformance.report import Advisory, SchemaError, Tier
 from handrail.contract.conformance.rules import (
     ANY_ARRAY,
     ANY_OBJECT,
@@ -20,8 +25,12 @@ from handrail.contract.conformance.rules import (
     Whole,
     findings,
 )
-from handrail.contract.lafs_envelope import SCHEMA_URI
+from handrail.contract.envelopes.lafs import SCHEMA_URI
 from handrail.contract.outcome import Json
+from handrail.contract.registered import REGISTRY
+from handrail.contract.wording import quoted
+
+# The shape of the LAFS envelope, as its schema has it.
 
 LEVELS = ("minimal", "standard", "full", "custom")
 TRANSPORTS = ("cli", "http", "grpc", "sdk")
@@ -131,3 +140,191 @@ def _page_findings(page: Json) -> Iterator[Finding]:
         if key not in page:
             message = f"A page of mode {mode} needs {key}."
             yield SchemaError(pointer=f"/page/{key}", rule="required", message=message)
+
+
+Envelope: TypeAlias = dict[str, Json]
+
+_CONTEXT_CODES = (CONTEXT_MISSING.lafs_code, CONTEXT_STALE.lafs_code)
+_PAGE_FORBIDS = {
+    "cursor": ("offset",),
+    "offset": ("nextCursor",),
+    "none": ("limit", "offset", "nextCursor", "hasMore", "total"),
+}
+_KNOWN_EXTENSIONS = ("contextLedger", "lafsContextRequired", "context", "lafs")
+
+
+def _invariants(doc: Envelope) -> str:
+    if doc["success"]:
+        return "" if doc.get("error") is None else "A success carries an error."
+    return "" if doc.get("error") is not None else "A failure carries no error."
+
+
+def _code_registered(doc: Envelope) -> str:
+    code = _code(doc)
+    return "" if not code or code in REGISTRY else f"{quoted(code)} is not a registered code."
+
+
+def _action_valid(doc: Envelope) -> str:
+    action = _error(doc).get("agentAction")
+    return "" if action is None or action in AGENT_ACTIONS else "agentAction is none of the seven actions."
+
+
+def _never_fails(_: Envelope) -> str:
+    return ""
+
+
+def _transport_mapped(doc: Envelope) -> str:
+    if doc["_meta"]["transport"] == "sdk" or not _code_registered(doc):
+        return ""
+    return f"{quoted(_code(doc))} has no status for the transport {doc['_meta']['transport']}."
+
+
+def _mvi_present(doc: Envelope) -> str:
+    return "" if doc["_meta"]["mvi"] in LEVELS else "mvi is not a disclosure level."
+
+
+def _strict_present(doc: Envelope) -> str:
+    return "" if isinstance(doc["_meta"]["strict"], bool) else "strict is not true or false."
+
+
+def _strict_behavior(doc: Envelope) -> str:
+    if not doc["_meta"]["strict"]:
+        return ""
+    nulls = [key for key in ("error", "page") if key in doc and doc[key] is None]
+    return f"Under strict, leave {' and '.join(nulls)} out instead of writing null." if nulls else ""
+
+
+def _paging_consistent(doc: Envelope) -> str:
+    page = doc.get("page")
+    if page is None:
+        return ""
+    foreign = [key for key in _PAGE_FORBIDS[page["mode"]] if key in page]
+    return f"A page of mode {page['mode']} must not have {', '.join(foreign)}." if foreign else ""
+
+
+def _strict_enforced(doc: Envelope) -> str:
+    extra = {**doc, "x" * (1 + max(map(len, doc))): True}
+    refused = any(isinstance(finding, SchemaError) for finding in envelope_findings(extra))
+    return (
+        "" if refused == doc["_meta"]["strict"] else "An unknown top-level key is not treated as strict says."
+    )
+
+
+def _mutation_failure(doc: Envelope) -> str:
+    if not _needs_context(_extensions(doc)):
+        return ""
+    meta = doc["_meta"]
+    if doc["success"]:
+        has_identity = meta["contextVersion"] > 0 or "sessionId" in meta
+        return (
+            "" if has_identity else "Context is required, but neither contextVersion nor sessionId names it."
+        )
+    if _code(doc) in _CONTEXT_CODES:
+        return ""
+    return f"Where context is required, a failure is {' or '.join(_CONTEXT_CODES)}."
+
+
+def _preservation(doc: Envelope) -> str:
+    ledger = _ledger(_extensions(doc))
+    if ledger is None:
+        return ""
+    return _ledger_version_trouble(doc, ledger) or _ledger_failure_trouble(doc, ledger)
+
+
+def _ledger_version_trouble(doc: Envelope, ledger: Envelope) -> str:
+    version, previous = ledger.get("version"), ledger.get("previousVersion")
+    if not _is_number(version):
+        return "The ledger's version is not a number."
+    if version != doc["_meta"]["contextVersion"]:
+        return "The ledger's version differs from contextVersion."
+    if _is_number(previous) and version < previous:
+        return "The ledger's version is below its previousVersion."
+    if doc["success"] and isinstance(ledger.get("removedConstraints"), list) and ledger["removedConstraints"]:
+        return "A success removed constraints; only an explicit mutation may."
+    return ""
+
+
+def _ledger_failure_trouble(doc: Envelope, ledger: Envelope) -> str:
+    if doc["success"] or ledger.get("required") is not True:
+        return ""
+    allowed = _CONTEXT_CODES[1:] if ledger.get("stale") is True else _CONTEXT_CODES
+    return "" if _code(doc) in allowed else f"The failure of this ledger must be {' or '.join(allowed)}."
+
+
+def _advice(doc: Envelope) -> Iterator[Advisory]:
+    action, registered = _error(doc).get("agentAction"), REGISTRY.get(_code(doc))
+    if action is not None and registered is not None and action != registered.agent_action:
+        detail = f"agentAction is {action}; the registry has {registered.agent_action} for {_code(doc)}."
+        yield Advisory(name="error_registry_agent_action", detail=detail)
+    if not doc["success"] and doc["result"] is not None:
+        detail = "A failure carries a result; LAFS 6.1 expects null, the reference checker accepts it."
+        yield Advisory(name="failure_with_result", detail=detail)
+    foreign = [key for key in _extensions(doc) if not key.startswith("x-") and key not in _KNOWN_EXTENSIONS]
+    if foreign:
+        detail = f"{len(foreign)} keys of _extensions do not start with x- (LAFS 6.2)."
+        yield Advisory(name="extension_prefix", detail=detail)
+
+
+def _error(doc: Envelope) -> Envelope:
+    return doc.get("error") or {}
+
+
+def _code(doc: Envelope) -> str:
+    return str(_error(doc).get("code", ""))
+
+
+def _extensions(doc: Envelope) -> Envelope:
+    extensions: Envelope = doc.get("_extensions", {})
+    return extensions
+
+
+def _needs_context(extensions: Envelope) -> bool:
+    return (
+        extensions.get("lafsContextRequired") is True
+        or _member(extensions.get("context"), "required") is True
+        or _member(extensions.get("lafs"), "contextRequired") is True
+    )
+
+
+def _ledger(extensions: Envelope) -> Envelope | None:
+    """The ledger extension, by its name or by the older `context`; an array counts as one without members."""
+    found = extensions.get("contextLedger")
+    ledger = extensions.get("context") if found is None else found
+    if isinstance(ledger, list):
+        return {}
+    return ledger if isinstance(ledger, dict) else None
+
+
+def _member(value: Json, key: str) -> Json:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _named(name: str, tier: Tier, why_not: Callable[[Envelope], str]) -> NamedCheck:
+    return NamedCheck(name=name, tier=tier, why_not=why_not)
+
+
+ENVELOPE = Profile(
+    kind="lafs",
+    shape_check="envelope_schema_valid",
+    shape=envelope_findings,
+    checks=(
+        _named("envelope_invariants", "core", _invariants),
+        _named("error_code_registered", "core", _code_registered),
+        _named("agent_action_valid", "standard", _action_valid),
+        _named("error_registry_agent_action", "standard", _never_fails),
+        _named("transport_mapping_consistent", "standard", _transport_mapped),
+        _named("meta_mvi_present", "standard", _mvi_present),
+        _named("meta_strict_present", "standard", _strict_present),
+        _named("strict_mode_behavior", "standard", _strict_behavior),
+        _named("pagination_mode_consistent", "standard", _paging_consistent),
+        _named("strict_mode_enforced", "standard", _strict_enforced),
+        _named("context_mutation_failure", "complete", _mutation_failure),
+        _named("context_preservation_valid", "complete", _preservation),
+        *reserved(("context_validation", "pagination_validation")),
+    ),
+    advice=_advice,
+)

@@ -1,9 +1,4 @@
-"""Continuation tokens, strictly: CONT's payload, its size rules, its seal. Pure.
-
-A token is base64url(payload + signature). The payload is canonical JSON, or the same deflated when the
-token would not stay under 2 KB; the signature is HMAC-SHA256 over the payload bytes as they are carried,
-so nothing is inflated or parsed before it is known to be ours. Key purpose: `continuation_purpose`.
-"""
+"""The rules of CONT 3.3: which continuation token may go on, and what a refusal offers instead. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +6,21 @@ import hmac
 import zlib
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import NoReturn
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes, digest
-from handrail.contract.outcome import Json
+from handrail.contract import catalogue
+from handrail.contract.json.canonical import canonical_bytes, digest
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens import base64url
+from handrail.contract.tokens.workflow import unwrap
+
+# Continuation tokens, strictly: CONT's payload, its size rules, its seal.
+#
+# A token is base64url(payload + signature). The payload is canonical JSON, or the same deflated when the
+# token would not stay under 2 KB; the signature is HMAC-SHA256 over the payload bytes as they are carried,
+# so nothing is inflated or parsed before it is known to be ours. Key purpose: `continuation_purpose`.
 
 VERSION = 1
 LIFETIME_SECONDS = 3600
@@ -188,3 +192,215 @@ def _inflated(payload: bytes) -> bytes | None:
 
 def _is_digest(value: Json) -> bool:
     return isinstance(value, dict) and value.keys() == {DIGEST_KEY} and isinstance(value[DIGEST_KEY], str)
+
+
+_UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
+"""CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""
+
+_TOOLS = frozenset({"js-scan", "js-edit"})
+_READS = frozenset({"search", "analyze", "trace", "ripple", "outline", "deps", "locate", "context"})
+# fmt: off
+_PARAMETERS = (
+    "file", "search", "locate", "analyze", "trace", "ripple", "outline", "deps", "context", "extract",
+    "replace", "rename", "move", "to", "to_module", "with_file", "scope", "limit", "kind", "exported",
+    "hash", "span", "language", "depth",
+)
+# fmt: on
+"""What a query or a preview is made of, in the order of a command line. Nothing else gets into a suggestion
+or a repeated token: an unproven one must not be able to bring in `--fix`, or a program of its own."""
+_SUBJECTS = ("search", "locate", "extract", "replace", "rename", "move", "name")
+_PREVIEWS = frozenset({"extract_preview", "replace_preview", "rename_preview", "move_preview"})
+_REPEAT = "Repeat the query to get a new token."
+_SHOWN_ACTIONS = 8
+_TEXT_LIMIT = 200
+_LARGEST_INTEGER = 2**53 - 1
+
+
+class Stale(msgspec.Struct, frozen=True, kw_only=True):
+    """The results that a token was minted with are no longer what the files say."""
+
+    expected: str
+    actual: str
+    suggestion: str
+    reissue_token: str
+    """Repeats the query; empty when it is not one that may be repeated without asking."""
+
+
+def read_continuation(keys: Sequence[bytes], text: str, *, now: int) -> Continuation:
+    """The continuation that a caller brought, genuine and in time.
+
+    Raises:
+        Fault INVALID_TOKEN, with a token that repeats the query when its parameters can be read, or
+        TOKEN_EXPIRED, with a fresh token when the old one may be replayed.
+    """
+    token = unwrap(text) if len(text) <= 2 * LENGTH_LIMIT else ""
+    continuation = open_continuation(keys, token)
+    if continuation is None:
+        _refuse_unproven(keys, token, now)
+    if now >= continuation.expires_at:
+        _refuse_expired(keys, continuation, now)
+    return continuation
+
+
+def allowed_action(continuation: Continuation, command: str, action_id: str = "") -> NextAction:
+    """The action that this token stands for in this tool; the only one when no id is asked for.
+
+    Raises Fault ACTION_NOT_ALLOWED with the ids that are allowed.
+    """
+    allowed = [action.id for action in continuation.next_actions]
+    details: dict[str, Json] = {"allowed": allowed, "status": _BAD_REQUEST}
+    if continuation.command != command:
+        message = f"The token belongs to {continuation.command}, not to {command}. Pass it to that tool."
+        raise Fault(catalogue.ACTION_NOT_ALLOWED, message, details=details)
+    if not action_id and len(allowed) == 1:
+        return continuation.next_actions[0]
+    for action in continuation.next_actions:
+        if action.id == action_id:
+            return action
+    message = f"The token {_allows(allowed, action_id)}"
+    raise Fault(catalogue.ACTION_NOT_ALLOWED, message, details=details)
+
+
+def stale_results(key: bytes, continuation: Continuation, actual_digest: str, *, now: int) -> Stale | None:
+    """None when the results are the same, or when the token was minted without any."""
+    expected = continuation.context.results_digest
+    if expected in ("", actual_digest):
+        return None
+    return Stale(
+        expected=expected,
+        actual=actual_digest,
+        suggestion=_suggestion(continuation),
+        reissue_token=_reissued(key, continuation, now),
+    )
+
+
+def stale_warning(stale: Stale) -> dict[str, Json]:
+    """What a read says beside its fresh results."""
+    return {
+        "code": catalogue.RESULTS_STALE.code,
+        "message": "The source changed since the token was issued; these are the results of now.",
+        **_stale_details(stale, _STALE_READ),
+    }
+
+
+def stale_refusal(stale: Stale) -> Fault:
+    """What a write says instead of writing."""
+    message = f"The source changed since the preview, so nothing was written. {_REPEAT}"
+    details = _stale_details(stale, _STALE_WRITE)
+    return Fault(catalogue.RESULTS_STALE, message, details=details, hint=stale.suggestion)
+
+
+def file_gone(continuation: Continuation, file: str) -> Fault:
+    """The file that a token speaks of is no longer there."""
+    named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
+    stem = file.rpartition("/")[2].partition(".")[0]
+    subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
+    suggestion = _REPEAT if subject is None else f"Search again: js-scan --search {_quoted(subject)}"
+    details: dict[str, Json] = {
+        "resource": "file",
+        "id": file[:_TEXT_LIMIT],
+        "status": _NOT_FOUND,
+        "recovery": {"suggestion": suggestion},
+    }
+    message = "The file that the token names no longer exists. Search for its content again."
+    return Fault(catalogue.E_NOT_FOUND, message, details=details, hint=suggestion)
+
+
+def _refuse_unproven(keys: Sequence[bytes], token: str, now: int) -> NoReturn:
+    """A payload can be readable and still be anybody's; so only a query is offered again, never a write."""
+    framed = frame(token)
+    claimed = None if framed is None else parse(framed[0])
+    recovery: dict[str, Json] = {"suggestion": _REPEAT}
+    if claimed is not None:
+        recovery["suggestion"] = _suggestion(claimed)
+        reissued = _reissued(keys[0], claimed, now) if keys and _is_repeatable(claimed) else ""
+        if reissued:
+            recovery["recovery_token"] = reissued
+    details = {"token_kind": "continuation", "status": _UNAUTHORIZED, "recovery": recovery}
+    message = f"The token's signature is not valid here, or the token is damaged. {_REPEAT}"
+    raise Fault(catalogue.INVALID_TOKEN, message, details=details, hint=recovery["suggestion"])
+
+
+def _refuse_expired(keys: Sequence[bytes], continuation: Continuation, now: int) -> NoReturn:
+    can_refresh = continuation.metadata.idempotent and continuation.metadata.replayable
+    recovery: dict[str, Json] = {"suggestion": _suggestion(continuation), "can_refresh": can_refresh}
+    if can_refresh:
+        refreshed = msgspec.structs.replace(continuation, issued_at=now, expires_at=now + LIFETIME_SECONDS)
+        recovery["refresh_token"] = mint_continuation(keys[0], refreshed)
+    minutes = (now - continuation.issued_at) // 60
+    details = {
+        "token_kind": "continuation",
+        "status": _GONE,
+        "expired_at": continuation.expires_at,
+        "recovery": recovery,
+    }
+    message = f"The token has expired; it was issued {minutes} minutes ago. {_REPEAT}"
+    raise Fault(catalogue.TOKEN_EXPIRED, message, details=details, hint=recovery["suggestion"])
+
+
+def _allows(allowed: list[str], action_id: str) -> str:
+    if not allowed:
+        return "allows no action. Repeat the query to get tokens for what can be done next."
+    trouble = "does not allow this action" if action_id else "allows several actions"
+    return f"{trouble}. Choose one of: {', '.join(allowed[:_SHOWN_ACTIONS])}."
+
+
+def _reissued(key: bytes, continuation: Continuation, now: int) -> str:
+    """A token that repeats what led to this one; empty unless that was a query or a preview."""
+    action = continuation.action
+    if action not in _READS and action not in _PREVIEWS:
+        return ""
+    repeated = Continuation(
+        issued_at=now,
+        expires_at=now + LIFETIME_SECONDS,
+        command=continuation.command,
+        action=action,
+        context=ContinuationContext(can_refetch=continuation.context.can_refetch),
+        parameters=continuation.parameters,
+        next_actions=(NextAction(id=action, label="Repeat it"),),
+        metadata=ContinuationMetadata(),
+    )
+    return mint_continuation(key, repeated)
+
+
+def _stale_details(stale: Stale, status: int) -> dict[str, Json]:
+    recovery = {"suggestion": stale.suggestion}
+    if stale.reissue_token:
+        recovery["reissue_token"] = stale.reissue_token
+    mismatch = {"expected": stale.expected, "actual": stale.actual}
+    return {"status": status, "digest_mismatch": mismatch, "recovery": recovery}
+
+
+def _suggestion(continuation: Continuation) -> str:
+    """The command line that gets a new token, as far as it can be written down safely."""
+    if not _is_repeatable(continuation):
+        return _REPEAT
+    words = [continuation.command]
+    for name in _PARAMETERS:
+        if name in continuation.parameters:
+            words += [f"--{name.replace('_', '-')}", _quoted(continuation.parameters[name])]
+    line = " ".join(words)
+    return f"Get a new token by running: {line}" if len(line) <= _TEXT_LIMIT else _REPEAT
+
+
+def _is_repeatable(continuation: Continuation) -> bool:
+    """A known tool with known parameters, each a short word or a number."""
+    parameters = continuation.parameters
+    return (
+        continuation.command in _TOOLS
+        and parameters.keys() <= set(_PARAMETERS)
+        and all(_is_plain(value) for value in parameters.values())
+    )
+
+
+def _is_plain(value: Json) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _TEXT_LIMIT and value.isprintable()
+    return isinstance(value, int) and abs(value) <= _LARGEST_INTEGER
+
+
+def _quoted(value: Json) -> str:
+    """A word for a POSIX shell."""
+    if isinstance(value, int):
+        return str(value).lower()
+    return "'" + str(value).replace("'", "'\\''") + "'"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from handrail.contract import catalogue
-from handrail.contract.canonical import canonical_bytes
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens import base64url, sealed
-from handrail.contract.tokens.cleaning import unwrap
+from handrail.contract.tokens.workflow import unwrap
 
 LIFETIME_SECONDS = 3600
 LENGTH_LIMIT = 2048

@@ -8,8 +8,9 @@ from __future__ import annotations
 from handrail.contract import catalogue
 from handrail.contract.ids import SESSION_BODY_LENGTH, SESSION_PREFIX, is_session_id
 from handrail.contract.outcome import Fault, Json, NextCall
-from handrail.contract.tokens.cleaning import BAD_CHARACTER, INPUT_LIMIT
 from handrail.contract.tokens.workflow import (
+    BAD_CHARACTER,
+    INPUT_LIMIT,
     LAYOUT_BY_PREFIX,
     LAYOUTS,
     PREFIX_LENGTH,

@@ -2,16 +2,158 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hmac
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 
 import msgspec
 
+from handrail.contract import base32
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens import diagnosis
-from handrail.contract.tokens.cleaning import INPUT_LIMIT
-from handrail.contract.tokens.repair import repair
-from handrail.contract.tokens.splitting import split_glued
-from handrail.contract.tokens.workflow import LAYOUTS, Claims, TokenKind, kind_of, verify
+from handrail.contract.tokens.workflow import (
+    BAD_CHARACTER,
+    INPUT_LIMIT,
+    LAYOUTS,
+    MAC_LENGTH,
+    PREFIX_LENGTH,
+    Claims,
+    Layout,
+    TokenKind,
+    is_base32,
+    kind_of,
+    mac,
+    mac_bytes,
+    split_glued,
+    verify,
+)
+
+# One wrong character in a workflow token, put right if exactly one correction verifies.
+#
+# Covers a substituted, dropped or inserted character and two neighbours in the wrong order. The error
+# is either in the MAC, then the body gives the right MAC at the price of one HMAC, or in the body, then
+# each corrected body is tried against the MAC as given: at most some 900 HMACs per key.
+
+_BLOCK_BYTES = 64
+_HEAD_BYTES = 16
+
+
+def repair(keys: Sequence[bytes], text: str) -> str | None:
+    """The one token that a single edit of `text` makes and that verifies; None when none or several do.
+
+    `text` is cleaned: base32, with `?` for every other character. The cheap side is tried first: a body
+    whose own MAC is one edit away is the token, for any other would need a collision of 130 bits.
+    """
+    if text.count(BAD_CHARACTER) > 1:
+        return None
+    layouts = [layout for layout in LAYOUTS.values() if abs(len(text) - layout.length) <= 1]
+    for side in (_with_right_body, _with_right_mac):
+        found = {token for layout in layouts for token in side(keys, layout, text)}
+        if found:
+            return found.pop() if len(found) == 1 else None
+    return None
+
+
+def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterator[str]:
+    """The error is in the MAC: the body says what the MAC should have been."""
+    body, given = text[: layout.body_length], text[layout.body_length :]
+    if body.startswith(layout.prefix) and is_base32(body):
+        for key in keys:
+            right = base32.of_digest(mac(key, layout, body), MAC_LENGTH)
+            if _is_one_edit_apart(right, given):
+                yield body + right
+
+
+def _is_one_edit_apart(right: str, given: str) -> bool:
+    """Every way is compared, each in constant time, so the answer's timing tells nothing about `right`."""
+    if len(given) == len(right):
+        pairs = [(_without(right, at), _without(given, at)) for at in range(len(right))]
+        pairs += [(right, _swapped(given, at)) for at in range(len(right) - 1)]
+    elif len(given) < len(right):
+        pairs = [(_without(right, at), given) for at in range(len(right))]
+    else:
+        pairs = [(right, _without(given, at)) for at in range(len(given))]
+    return sum([hmac.compare_digest(one, other) for one, other in pairs]) > 0
+
+
+def _with_right_mac(keys: Sequence[bytes], layout: Layout, text: str) -> Iterator[str]:
+    """The error is in the body: each corrected body is tried against the MAC at the end."""
+    head, given = text[:-MAC_LENGTH], text[-MAC_LENGTH:]
+    if is_base32(given):
+        yield from _matching(keys, layout, _payloads(layout, head), given)
+    if len(head) == layout.body_length and is_base32(text):
+        # The last character of the body and the first of the MAC may have changed places.
+        body = head[:-1] + given[0]
+        if body.startswith(layout.prefix):
+            yield from _matching(keys, layout, {body[PREFIX_LENGTH:]}, head[-1] + given[1:])
+
+
+def _matching(keys: Sequence[bytes], layout: Layout, payloads: Iterable[str], given: str) -> Iterator[str]:
+    wanted = mac_bytes(given)
+    encoded = [payload.encode() for payload in payloads]
+    for key in keys:
+        for payload in _with_digest_head(key, layout, encoded, wanted[:_HEAD_BYTES]):
+            body = layout.prefix + payload.decode()
+            if hmac.compare_digest(mac(key, layout, body), wanted):
+                yield body + given
+
+
+def _with_digest_head(key: bytes, layout: Layout, payloads: list[bytes], head: bytes) -> Iterator[bytes]:
+    """The payloads whose HMAC begins like this; HMAC (RFC 2104) with both key blocks hashed only once."""
+    assert len(key) <= _BLOCK_BYTES, "a longer key would have to be hashed first"
+    block = key.ljust(_BLOCK_BYTES, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in block) + layout.mac_domain)
+    outer = sha256(bytes(byte ^ 0x5C for byte in block))
+    for payload in payloads:
+        inside, outside = inner.copy(), outer.copy()
+        inside.update(payload)
+        outside.update(inside.digest())
+        if hmac.compare_digest(outside.digest()[:_HEAD_BYTES], head):
+            yield payload
+
+
+def _payloads(layout: Layout, head: str) -> set[str]:
+    """Every payload that one edit of `head` gives under this prefix."""
+    missing = layout.body_length - len(head)
+    bad = head.find(BAD_CHARACTER)
+    if missing == 0:
+        edited = _substituted(layout, head, bad)
+    elif missing == 1:
+        edited = _completed(layout, head) if bad < 0 else iter(())
+    else:
+        edited = (_without(head, at) for at in (range(len(head)) if bad < 0 else (bad,)))
+    return {body[PREFIX_LENGTH:] for body in edited if body.startswith(layout.prefix)}
+
+
+def _substituted(layout: Layout, head: str, bad: int) -> Iterator[str]:
+    if head.startswith(layout.prefix):
+        for at in range(PREFIX_LENGTH, len(head)) if bad < 0 else (bad,):
+            yield from (head[:at] + character + head[at + 1 :] for character in base32.ALPHABET)
+    elif bad < PREFIX_LENGTH and _is_prefix_with_one_wrong(layout, head):
+        yield layout.prefix + head[PREFIX_LENGTH:]
+    if bad < 0:
+        yield from (_swapped(head, at) for at in range(len(head) - 1))
+
+
+def _completed(layout: Layout, head: str) -> Iterator[str]:
+    if head[: PREFIX_LENGTH - 1] in [_without(layout.prefix, at) for at in range(PREFIX_LENGTH)]:
+        yield layout.prefix + head[PREFIX_LENGTH - 1 :]
+    if head.startswith(layout.prefix):
+        for at in range(PREFIX_LENGTH, len(head) + 1):
+            yield from (head[:at] + character + head[at:] for character in base32.ALPHABET)
+
+
+def _is_prefix_with_one_wrong(layout: Layout, head: str) -> bool:
+    return sum(one != other for one, other in zip(head, layout.prefix, strict=False)) == 1
+
+
+def _without(text: str, at: int) -> str:
+    return text[:at] + text[at + 1 :]
+
+
+def _swapped(text: str, at: int) -> str:
+    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
 
 ANY_KIND: tuple[TokenKind, ...] = tuple(LAYOUTS)
 

@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Sequence
 from hashlib import sha256
 
-from handrail.contract.canonical import canonical_bytes
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.contract.tokens import base64url
 from handrail.contract.wording import make_readable_json

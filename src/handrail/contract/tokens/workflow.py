@@ -1,9 +1,4 @@
-"""Workflow tokens, strictly: what they say, how they are minted and when one verifies. Pure.
-
-Text: prefix (3), session body (12), node tag (8), then for all but the state token an attempt (7),
-then a MAC of 26 characters, which is 130 bits of HMAC-SHA256. Every part is a whole number of base32
-characters, so a token has exactly one spelling.
-"""
+"""Two or more workflow tokens pasted as one, taken apart by their prefixes and lengths. Pure."""
 
 from __future__ import annotations
 
@@ -23,6 +18,55 @@ from handrail.contract.ids import (
     SessionId,
     is_session_id,
 )
+
+# Purpose keys: HKDF-SHA256 (RFC 5869) from a ring key, so that no purpose can be used for another.
+
+KEY_LENGTH = 32
+"""Bytes of a ring key and of every key derived from it."""
+
+WORKFLOW = "workflow"
+CURSOR = "cursor"
+CONFIRM = "confirm"
+
+_HASH_LENGTH = 32
+_RING_SALT = b"handrail.keyring"
+_SECRET_SALT = b"handrail.secret"
+
+
+def purpose_key(ring_key: bytes, purpose: str) -> bytes:
+    """The key of one purpose; knowing it tells nothing about the ring key or another purpose."""
+    assert len(ring_key) == KEY_LENGTH, "a ring key has 32 bytes"
+    assert purpose, "a purpose key needs a purpose"
+    return hkdf_sha256(ring_key, _RING_SALT, purpose.encode(), KEY_LENGTH)
+
+
+def continuation_purpose(repo_root_digest: str, version: int) -> str:
+    """Binds continuation tokens to one checkout and one token version (CONT 2.3)."""
+    return f"continuation:{repo_root_digest}:{version}"
+
+
+def ring_key_of_secret(secret: bytes) -> bytes:
+    """The ring key that a secret from outside stands for, whatever its length."""
+    return hkdf_sha256(secret, _SECRET_SALT, b"ring", KEY_LENGTH)
+
+
+def hkdf_sha256(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
+    """RFC 5869, extract then expand."""
+    assert 0 < length <= 255 * _HASH_LENGTH, "HKDF-SHA256 gives 1 to 8160 bytes"
+    # HMAC pads a short key with zeros, so an empty salt is the RFC's default salt.
+    pseudorandom_key = hmac.digest(salt, secret, "sha256")
+    block, output = b"", b""
+    for counter in range(1, -(-length // _HASH_LENGTH) + 1):
+        block = hmac.digest(pseudorandom_key, block + info + bytes((counter,)), "sha256")
+        output += block
+    return output[:length]
+
+
+# Workflow tokens, strictly: what they say, how they are minted and when one verifies.
+#
+# Text: prefix (3), session body (12), node tag (8), then for all but the state token an attempt (7),
+# then a MAC of 26 characters, which is 130 bits of HMAC-SHA256. Every part is a whole number of base32
+# characters, so a token has exactly one spelling.
 
 TokenKind: TypeAlias = Literal["state", "ack", "checkpoint", "choice"]
 
@@ -210,3 +254,140 @@ def _claims(kind: TokenKind, body: str) -> Claims:
             )
         case never:
             assert_never(never)
+
+
+# What an agent wraps around a token, taken off again: labels, quotes, punctuation, line breaks.
+
+INPUT_LIMIT = 1024
+"""Longer input is refused before anything looks at it; four tokens in a JSON object need about 350."""
+
+BAD_CHARACTER = "?"
+"""Stands for any character that is not base32, so that everything after cleaning is ASCII."""
+
+# fmt: off
+_LABELS = frozenset({
+    "ack", "acktoken", "and", "checkpoint", "checkpointtoken", "choice", "choicetoken", "is", "my", "retry",
+    "retryack", "retryacktoken", "session", "sessiontoken", "state", "statetoken", "the", "token", "tokens",
+    "your",
+})
+# fmt: on
+_LABELS_IN_A_ROW = 6
+_SHORTEST_LABEL = 3
+_ESCAPES = ("\\n", "\\r", "\\t")
+_INVISIBLE = dict.fromkeys(
+    (
+        *(0x00AD, 0x034F, 0x061C, 0x180E, 0xFEFF),
+        *range(0x200B, 0x2010),  # zero width, direction marks
+        *range(0x202A, 0x202F),  # direction embeddings
+        *range(0x2060, 0x2070),  # word joiner, isolates
+        *range(0xFE00, 0xFE10),  # variation selectors
+    )
+)
+
+
+def clean(text: str) -> str:
+    """The token as it was meant: no label, no wrapping, lower case, look-alikes folded.
+
+    Only the outside is stripped and only white space is taken out of the inside: a wrong character in
+    the middle stays, as `?`, because the repair needs to know where it stood.
+    """
+    return fold(_after_labels(visible(text)))
+
+
+def fold(text: str) -> str:
+    """White space out, ends stripped to letters and digits, spelling forgiven."""
+    joined = "".join(text.split())
+    start, end = _next(joined, 0, is_word=True), len(joined)
+    while start < end and (not joined[end - 1].isalnum() or joined[end - 2 : end] in _ESCAPES):
+        end -= 1
+    forgiven = base32.forgive(joined[start:end])
+    if not forgiven.strip(base32.ALPHABET):
+        return forgiven
+    return "".join(character if character in base32.ALPHABET else BAD_CHARACTER for character in forgiven)
+
+
+def visible(text: str) -> str:
+    """Without zero-width and direction characters."""
+    return text.translate(_INVISIBLE)
+
+
+def unwrap(text: str) -> str:
+    """A token that keeps its case, without white space and without quotes or punctuation around it."""
+    return "".join(visible(text).split()).strip("\"'`<>()[]{}.,;:!?")
+
+
+def is_label(word: str) -> bool:
+    return word.lower() in _LABELS
+
+
+def _after_labels(text: str) -> str:
+    """The text after `ackToken:`, `--ack `, `"ackToken": ` and the like.
+
+    A label has three letters or more, no digit, and ends before a separator; a token has a digit at its
+    third place.
+    """
+    position = 0
+    for _ in range(_LABELS_IN_A_ROW):
+        start = _next(text, position, is_word=True)
+        end = _next(text, start, is_word=False)
+        word, mark = text[start:end], text[end:].lstrip("\"'` \t")[:1]
+        is_named = len(word) >= _SHORTEST_LABEL and word.isalpha() and mark in (":", "=")
+        if not (is_named or is_label(word)):
+            return text[start:]
+        position = end
+    return text[position:]
+
+
+def _next(text: str, position: int, *, is_word: bool) -> int:
+    """The first place from `position` on that is inside a word, or outside one."""
+    while position < len(text) and text[position].isalnum() != is_word:
+        position += 1
+    return position
+
+
+def split_glued(text: str) -> list[str]:
+    """Each token in its cleaned spelling; one element, the whole, when there is nothing to take apart.
+
+    Nothing is verified here. A piece may be one character short or long, for the repair to settle.
+    """
+    assert len(text) <= INPUT_LIMIT, "the caller refuses longer input"
+    whole = clean(text)
+    pieces: list[str] = []
+    for fragment in _fragments(text):
+        found = _cut(fragment)
+        if not found and fragment[:PREFIX_LENGTH] in LAYOUT_BY_PREFIX:
+            return _cut(whole) or [whole]  # a token broken by punctuation; leaving it out would be a guess
+        pieces += found
+    return pieces or _cut(whole) or [whole]
+
+
+def _fragments(text: str) -> list[str]:
+    """The stretches between punctuation, without the words that only name a field."""
+    spaced = "".join(
+        character if character.isalnum() or character.isspace() else "," for character in visible(text)
+    )
+    words = [[word for word in part.split() if not is_label(word)] for part in spaced.split(",")]
+    return [fold(" ".join(part)) for part in words if part]
+
+
+def _cut(text: str) -> list[str]:
+    """Tokens that follow each other without a gap; empty when the text is not made of tokens alone."""
+    pieces = []
+    start = 0
+    while start < len(text):
+        end = _end_of_token(text, start)
+        if end is None:
+            return []
+        pieces.append(text[start:end])
+        start = end
+    return pieces
+
+
+def _end_of_token(text: str, start: int) -> int | None:
+    layout = LAYOUT_BY_PREFIX.get(text[start : start + PREFIX_LENGTH])
+    if layout is None:
+        return None
+    for end in (start + layout.length, start + layout.length - 1, start + layout.length + 1):
+        if end == len(text) or text[end : end + PREFIX_LENGTH] in LAYOUT_BY_PREFIX:
+            return end
+    return None

@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes, canonical_bytes_of_decoded
 from handrail.contract.ids import BundleId, bundle_id
+from handrail.contract.json.canonical import canonical_bytes, canonical_bytes_of_decoded
 from handrail.contract.outcome import Json
-from handrail.engine.state import State
+from handrail.engine.navigate import State
 
 BUNDLE_VERSION = 1
 INTEGRITY_KIND: Final = "sha256_manifest_v1"

@@ -11,15 +11,8 @@ from typing import Protocol
 
 import msgspec
 
-from handrail.contract.canonical import digest
-from handrail.contract.ids import (
-    AttemptId,
-    NodeId,
-    RunId,
-    is_node_id,
-    is_run_id,
-    node_tag,
-)
+from handrail.contract.ids import AttemptId, NodeId, RunId, is_node_id, is_run_id, node_tag
+from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
 from handrail.engine.bundles.limits import MOST_FOLDED
 from handrail.engine.bundles.trouble import malformed, out_of_order, too_large, without_workflow
@@ -42,8 +35,7 @@ from handrail.engine.events import (
     SessionCreated,
     SessionImported,
 )
-from handrail.engine.navigate import is_position, loops_around
-from handrail.engine.state import Running
+from handrail.engine.navigate import Running, is_position, loops_around
 from handrail.workflows.compiled import CompiledWorkflow
 
 KEY_LIMIT = 256

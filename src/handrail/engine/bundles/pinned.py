@@ -29,9 +29,9 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.compiling.project_contracts import contract_trouble
-from handrail.workflows.heavy_parts import contract_places, heavy_contracts, heavy_parts
-from handrail.workflows.patterns import pattern_trouble
+from handrail.workflows.compiling.shelf import contract_trouble
+from handrail.workflows.contracts.heavy_parts import contract_places, heavy_contracts, heavy_parts
+from handrail.workflows.contracts.patterns import pattern_trouble
 
 
 def checked_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes
 from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED
-from handrail.contract.chain import chain_digest, genesis
 from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref
+from handrail.contract.json.canonical import canonical_bytes, chain_digest, genesis
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 from handrail.engine.bundles.document import BundleSession, name_of

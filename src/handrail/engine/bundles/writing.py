@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes, digest
 from handrail.contract.ids import BlobRef, RunId, SessionId, WorkflowHash
+from handrail.contract.json.canonical import canonical_bytes, digest
+from handrail.contract.json.strict import is_deeper
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import is_deeper
 from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,

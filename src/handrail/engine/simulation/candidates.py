@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, assert_never
 from msgspec import UNSET
 
 from handrail.contract.effort import Effort
-from handrail.engine.inputs import fits
+from handrail.engine.judge.artifacts import fits
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     ForEach,
@@ -21,14 +21,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import (
-    MISSING,
-    Compare,
-    Condition,
-    Facts,
-    comparisons,
-    holds,
-)
+from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds
 from handrail.workflows.limits import MAX_SIMULATION_WORK
 
 Paths: TypeAlias = dict[str, list[Any]]

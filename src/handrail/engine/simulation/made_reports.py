@@ -10,10 +10,11 @@ from typing import Any, assert_never, get_args
 import msgspec
 
 from handrail.contract.outcome import Fault
-from handrail.engine.answering import place_of
 from handrail.engine.events import Capability
-from handrail.engine.gates import assessment_example
-from handrail.engine.note_rules import broken_rules
+from handrail.engine.judge.asking import assessment_example
+from handrail.engine.judge.assess import place_of
+from handrail.engine.judge.requirements import broken_rules, fitted_example
+from handrail.engine.navigate import Running
 from handrail.engine.reported import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -22,9 +23,7 @@ from handrail.engine.reported import (
     USER_INPUT,
     contradictions,
 )
-from handrail.engine.requirements import fitted_example
 from handrail.engine.simulation.candidates import both_ways, used_conditions
-from handrail.engine.state import Running
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
@@ -38,8 +37,8 @@ from handrail.workflows.compiled import (
     Step,
 )
 from handrail.workflows.conditions import MISSING, comparisons
-from handrail.workflows.contract_check import invalid_variants, violations
-from handrail.workflows.schema_documents import sample_of
+from handrail.workflows.contracts.check import invalid_variants, violations
+from handrail.workflows.contracts.samples import sample_of
 
 MOST_VARIANTS = 24
 """Valid artifacts of one step that differ in what conditions look at."""

@@ -7,18 +7,23 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.canonical import digest
 from handrail.contract.ids import NodeId
-from handrail.engine.answering import Shown, answer_to, place_of, way_after
+from handrail.contract.json.canonical import digest
 from handrail.engine.events import Preferences
-from handrail.engine.facts import carried_to, first_facts, with_report
+from handrail.engine.facts import (
+    NOTHING_KEPT,
+    Kept,
+    carried_to,
+    first_facts,
+    kept_after,
+    preferences_at,
+    with_report,
+)
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
-from handrail.engine.judged import subject_of
-from handrail.engine.navigate import Move, first_move, leaf_at
-from handrail.engine.preferences import preferences_at
+from handrail.engine.judge.artifacts import subject_of
+from handrail.engine.judge.assess import Shown, answer_to, place_of, way_after
+from handrail.engine.navigate import Move, Running, State, first_move, leaf_at, step_key
 from handrail.engine.reasons import Block, Blocker, blocker_of
-from handrail.engine.state import Running, State, step_key
-from handrail.engine.work import NOTHING_KEPT, Kept, kept_after
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.vocabulary import Autonomy
+from handrail.contract.ids import Autonomy
 from handrail.engine.navigate import LoopExit
 
 ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused", "invalid_accepted"]

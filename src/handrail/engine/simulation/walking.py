@@ -8,32 +8,28 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from handrail.contract.effort import Effort
+from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
-from handrail.contract.vocabulary import Autonomy
-from handrail.engine.answering import Answer, answer_to, way_after
 from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
+from handrail.engine.judge.assess import Answer, answer_to, way_after
 from handrail.engine.navigate import (
+    Complete,
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
     LoopExit,
     Move,
+    Running,
     TraceEntry,
     first_move,
     leaf_at,
     move_effort,
 )
-from handrail.engine.prompts import step_text
 from handrail.engine.reasons import Block
 from handrail.engine.simulation.candidates import Paths, flipped, loops_in, used_conditions
-from handrail.engine.simulation.made_reports import (
-    MadeReport,
-    invalid_reports,
-    notes_for,
-    valid_reports,
-)
+from handrail.engine.simulation.made_reports import MadeReport, invalid_reports, notes_for, valid_reports
 from handrail.engine.simulation.report import Limits, ProblemKind, SimulationProblem
-from handrail.engine.state import Complete, Running
+from handrail.engine.standing import step_text
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -46,7 +42,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import MISSING, Compare, Facts, comparisons, value_of
-from handrail.workflows.contract_check import example_of, unsatisfiable
+from handrail.workflows.contracts.check import example_of, unsatisfiable
 
 _T = TypeVar("_T")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import Literal, TypeAlias
 
-from handrail.contract.vocabulary import SourceKind
+from handrail.contract.ids import SourceKind
 from handrail.contract.wording import make_readable, quoted
-from handrail.host.plain_files import leads_out, opened_plainly, why_unreadable
-from handrail.ports import WorkflowFile
-from handrail.workflows.file_kinds import file_kind, is_looked_into, kind_if_renamed, misnaming
-from handrail.workflows.limits import MAX_SOURCE_BYTES
+from handrail.host.private_files import leads_out, opened_plainly, why_unreadable
+from handrail.ports.workspace import WorkflowFile
+from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, is_looked_into, kind_if_renamed, misnaming
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 

@@ -12,9 +12,8 @@ from handrail.contract.wording import quoted
 from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, trouble
-from handrail.ports import WorkflowFile
-from handrail.workflows.file_kinds import file_kind, misnaming
-from handrail.workflows.limits import MAX_SOURCE_BYTES
+from handrail.ports.workspace import WorkflowFile
+from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, misnaming
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")

@@ -13,7 +13,7 @@ from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import trouble
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES
 
 GROUP = "handrail.workflows"

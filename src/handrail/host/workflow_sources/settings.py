@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 import msgspec
 
+from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.vocabulary import SourceKind
 from handrail.contract.wording import quoted
-from handrail.host.plain_files import leads_out
+from handrail.host.private_files import leads_out
 from handrail.host.workflow_sources.directories import content_of, led_out
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 
 OWN_FOLDER = ".handrail"
 MOST_BYTES = 65_536
@@ -103,7 +103,7 @@ def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFi
     if not os.path.exists(path):
         return {}
     # Without a file there is nothing to read, and the reader is dear to load.
-    from handrail.contract.strict_json import decode_json  # noqa: PLC0415 - see above
+    from handrail.contract.json.strict import decode_json  # noqa: PLC0415 - see above
 
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)

@@ -14,7 +14,7 @@ import msgspec
 
 import handrail.workflows
 from handrail.host.private_files import ensure_private_directory
-from handrail.ports import WorkflowFile
+from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import encode_summary, summarise, summarise_contract
 
 MOST_ENTRIES = 20_000

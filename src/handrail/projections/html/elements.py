@@ -1,15 +1,20 @@
-"""HTML that is escaped by construction: text goes in as text, and only elements come out. Pure.
+"""Notes of agents and people: Markdown in, harmless HTML out. Pure.
 
-`Html` values are made here and in `notes.py`, nowhere else.
+Raw HTML is shown as text, pictures become links, and links lead to web and mail addresses only.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
 import msgspec
 
 from handrail.contract.wording import visible
+
+# HTML that is escaped by construction: text goes in as text, and only elements come out.
+#
+# `Html` values are made here and in `notes.py`, nowhere else.
 
 VOID = frozenset({"meta", "br", "hr", "link", "circle", "rect", "path", "line"})
 """Elements without an end tag; those of SVG are closed in themselves."""
@@ -67,3 +72,76 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     if value is True:
         return f" {name}"
     return f' {name}="{visible(str(value)).translate(_ATTRIBUTE)}"'
+
+
+_TAGS = frozenset(
+    {
+        *("p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a"),
+        *("h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"),
+    }
+)
+_SCHEMES = frozenset({"http", "https", "mailto"})
+_RULE = " \t>:|-"
+"""What the line below the head of a table is made of."""
+MOST_INVENTED_CELLS = 1_000
+"""Beyond these, a table stands as it was written."""
+_HEADINGS_DOWN = 2
+"""The page has its own first two levels."""
+
+
+def notes_html(markdown: str) -> Html:
+    """The notes as they may stand in a page."""
+    parser, plain, clean = _tools()
+    shown = visible(markdown)
+    tokens = (plain if _invents_cells(shown) else parser).parse(shown)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1:]) + _HEADINGS_DOWN)}"
+        for place, inner in enumerate(token.children or ()):
+            if inner.type == "image":
+                token.children[place : place + 1] = _as_link(inner)
+    rendered = parser.renderer.render(tokens, parser.options, {})
+    return Html(
+        markup=clean(
+            rendered,
+            tags=set(_TAGS),
+            attributes={"a": {"href"}},
+            url_schemes=set(_SCHEMES),
+            link_rel="noopener noreferrer",
+        )
+    )
+
+
+@cache
+def _tools() -> tuple[Any, Any, Any]:
+    """The parser costs a third of a second, and most calls show no notes."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - paid for by those who show notes
+    from nh3 import clean  # noqa: PLC0415 - as above
+
+    plain = MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser, plain, clean
+
+
+def _invents_cells(text: str) -> bool:
+    """Whether its tables get far more cells than it writes: a row may be one letter, and is filled up."""
+    invented = columns = 0
+    for line in text.split("\n"):
+        if "-" in line and not line.strip(_RULE):
+            columns = max(columns, line.count("|") + 1)
+        elif not line.strip():
+            columns = 0
+        else:
+            invented += max(0, columns - line.count("|") - 1)
+            if invented > MOST_INVENTED_CELLS:
+                return True
+    return False
+
+
+def _as_link(image: Any) -> list[Any]:
+    """A picture would be fetched when the page is opened; a link waits for the reader."""
+    words = type(image)("text", "", 0)
+    words.content = f"[picture: {image.content or 'without a name'}]"
+    start = type(image)("link_open", "a", 1)
+    start.attrSet("href", str(image.attrGet("src") or ""))
+    return [start, words, type(image)("link_close", "a", -1)]

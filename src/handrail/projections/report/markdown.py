@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import visible
-from handrail.projections.graph_drawing import draw_run
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
     artifact_lines,
@@ -28,6 +27,7 @@ from handrail.projections.report.phrases import (
     trace_words,
 )
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
+from handrail.projections.run_graph import draw_run
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SCHEME = re.compile(r"(?i)\b(javascript|vbscript|data|file):")

@@ -12,11 +12,12 @@ from handrail.engine.navigate import (
     EnteredLoop,
     EvaluatedCondition,
     ExitedLoop,
+    Running,
     SelectedStep,
     SkippedStep,
     TraceEntry,
+    step_key,
 )
-from handrail.engine.state import Running, step_key
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
 STATUS_WORDS = {

@@ -19,6 +19,7 @@ from handrail.engine.events import (
     Preferences,
     ValidationPerformed,
 )
+from handrail.engine.facts import preferences_at
 from handrail.engine.history import (
     Closing,
     History,
@@ -31,13 +32,20 @@ from handrail.engine.history import (
     attached_to,
     path_to,
 )
-from handrail.engine.navigate import TraceEntry, leaves_of
-from handrail.engine.preferences import preferences_at
+from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
 from handrail.engine.reasons import Blocker
-from handrail.engine.state import Running, State, step_key
-from handrail.projections.lineage import CurrentArtifact, capabilities_at, current_artifacts, open_gaps
 from handrail.projections.overview import SessionStatus, session_status
-from handrail.projections.run_graph import RunGraph, RunStatus, closing_at, run_graphs, status_at
+from handrail.projections.run_graph import (
+    CurrentArtifact,
+    RunGraph,
+    RunStatus,
+    capabilities_at,
+    closing_at,
+    current_artifacts,
+    open_gaps,
+    run_graphs,
+    status_at,
+)
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000

@@ -1,14 +1,9 @@
-"""A compiled workflow as a graph: what may follow what, under which condition, inside which loop. Pure.
-
-The language is structured, so the graph is too: every part has one way in and one way out. Before a part
-with a condition stands a `condition` node that leads into it or past it; at the end of a loop stands a
-`repeat` node that leads back or on.
-"""
+"""A workflow graph as data, for programs that draw it themselves. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
@@ -25,7 +20,13 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.condition_words import condition_words
+from handrail.workflows.conditions import condition_words
+
+# A compiled workflow as a graph: what may follow what, under which condition, inside which loop.
+#
+# The language is structured, so the graph is too: every part has one way in and one way out. Before a part
+# with a condition stands a `condition` node that leads into it or past it; at the end of a loop stands a
+# `repeat` node that leads back or on.
 
 NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "condition", "repeat"]
 EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave"]
@@ -247,3 +248,10 @@ def _origin(provenance: Provenance) -> tuple[str, ...]:
     if provenance.kind == "authored":
         return ()
     return (f"from {provenance.kind} {provenance.origin}".rstrip(),)
+
+
+def graph_document(graph: WorkflowGraph) -> dict[str, Any]:
+    """Nodes, edges and loops by id."""
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(graph))
+    del document["outline"]
+    return document

@@ -1,36 +1,290 @@
 """One operation for one command line: gather its input, perform it under the shield, pick a bare field."""
 
-# ruff: noqa: PLC0415 - few calls ask for one field or for a file
-
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from handrail.contract.commits import is_unseen
-from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of
-from handrail.contract.shape import Ask
-from handrail.ports import Settings
+from handrail.contract.catalogue import E_CONFLICT
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.ids import Autonomy, BlobRef, RiskPolicy, SessionId
+from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of, is_unseen
+from handrail.contract.wording import quoted
+from handrail.ports.log import (
+    Appended,
+    Blob,
+    Committed,
+    Draft,
+    EventLog,
+    Loaded,
+    Remembered,
+    SessionHold,
+    SessionStamp,
+)
+from handrail.ports.process import Claim, ConfirmedTokens, KeyringFacts, Keys
+from handrail.ports.workspace import AuthoredFiles, SettingProblem, Settings, SettingsFiles
 from handrail.runtime.hub import account, declared_of, perform_chunked, perform_operation, perform_stream
-from handrail.runtime.operation import StreamItem, effect_of, shape_of
+from handrail.runtime.operation import Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.own_operations import operation_of
-from handrail.surfaces.cli.params import params_in_line, params_of
-from handrail.surfaces.cli.parse import SELF_DESCRIPTION, Parsed
-from handrail.surfaces.cli.process import Interrupted, Process
-from handrail.surfaces.cli.progress import TerminalProgress
-from handrail.surfaces.cli.shield import (
-    ShieldedFiles,
-    ShieldedKeys,
-    ShieldedLog,
-    ShieldedSettings,
-    ShieldedTokens,
-)
-from handrail.surfaces.cli.stopped import stopped
-from handrail.surfaces.cli.values import Problem, label_of
+from handrail.surfaces.cli.process import STDERR, Interrupted, Process, is_terminal
+from handrail.surfaces.cli.reading.params import params_in_line, params_of
+from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, label_of
+from handrail.surfaces.cli.reading.spelling import stopped
+
+if TYPE_CHECKING:
+    from handrail.ports.workspace import FilePlace
+
+
+# The operations that only a command line has: they describe the command table itself.
+#
+# They are operations like those of the registry, so parsing, disclosure and rendering treat them alike.
+
+_MODULES = {
+    "self.reference": "handrail.surfaces.cli.self_description.reference",
+    "self.changelog": "handrail.surfaces.cli.self_description.changelog",
+    "self.completion": "handrail.surfaces.cli.self_description.completion",
+}
+
+OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
+
+
+def operation_of(name: str) -> Operation:
+    """One operation, ours or the registry's. Its module is imported here, late, as the registry does."""
+    module = _MODULES.get(name)
+    if module is None:
+        return operation(name)
+    loaded = importlib.import_module(module).OPERATION
+    assert isinstance(loaded, Operation), f"{module} must define OPERATION"
+    return loaded
+
+
+# `--out FILE`: a part of the answer goes into a new file, and the answer says where and what it is.
+
+
+def kept_in_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> dict[str, Json]:
+    """Path, size and digest of the new file that holds it all.
+
+    Raises Fault E_CONFLICT, and what the file system or the chunks refuse.
+    """
+    full = os.path.abspath(path)
+    whole = hashlib.sha256()
+    size = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal size
+        for chunk in chunks:
+            whole.update(chunk)
+            size += len(chunk)
+            yield chunk
+
+    if not files.create_private(full, counted()):
+        raise Fault(
+            E_CONFLICT,
+            f"{quoted(full)} exists, and nothing is overwritten.",
+            details={"reason": "target_exists"},
+            hint="Choose another file name for --out, or move the file away.",
+        )
+    return {"path": full, "bytes": size, "sha256": whole.hexdigest()}
+
+
+# How far a long piece of work is, now and then, for a person at a terminal; programs get nothing.
+
+PATIENCE_SECONDS = 2.0
+"""Nobody wonders before; after the first line the next one comes when as much time has passed again."""
+
+
+class TerminalProgress:
+    """`ports.Progress` on a stderr that is a terminal, unless the person asked for quiet."""
+
+    def __init__(self, process: Process, *, is_quiet: bool) -> None:
+        self._process = process
+        self._is_silent = is_quiet
+        self._is_quiet = is_quiet or not is_terminal(STDERR)
+        self._due = time.monotonic() + PATIENCE_SECONDS
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        if self._is_quiet or now < self._due:
+            return
+        self._due = now + PATIENCE_SECONDS
+        share = f"{done} of {total}" if total else str(done)
+        self._process.tell(f"handrail: {what}: {share}\n".encode())
+
+    def say(self, line: str) -> None:
+        if not self._is_silent:
+            self._process.tell(line.encode(errors="replace"))
+
+
+# Ports whose commits no signal can tear apart: inside one it waits, after one the truth is told.
+
+
+class ShieldedLog:
+    """Passes everything on; only appending is guarded."""
+
+    def __init__(self, log: EventLog, process: Process) -> None:
+        self._log = log
+        self._process = process
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self._log.load(session_id)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        return self._log.load_since(session_id, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        return self._log.recall(session_id)
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        return self._log.list_sessions()
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        return self._log.get_blob(ref)
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold(session_id, wait_ms), self._process)
+
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return _ShieldedScope(self._log.hold_existing(session_id, wait_ms), self._process)
+
+
+class ShieldedFiles:
+    """New files: made whole, and told."""
+
+    def __init__(self, files: AuthoredFiles, process: Process) -> None:
+        self._files = files
+        self._process = process
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        return self._files.place(project, directory, name)
+
+    def create(self, path: str, content: bytes) -> bool:
+        with self._process.shielded():
+            is_made = self._files.create(path, content)
+            if is_made:
+                self._process.settle()
+        return is_made
+
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
+        with self._process.shielded():
+            is_made = self._files.create_private(path, parts)
+            if is_made:
+                self._process.settle()
+        return is_made
+
+
+class ShieldedTokens:
+    """Used confirm tokens: a claim is made whole; the write it is for may still be interrupted."""
+
+    def __init__(self, tokens: ConfirmedTokens, process: Process) -> None:
+        self._tokens = tokens
+        self._process = process
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        with self._process.shielded():
+            return self._tokens.claim(fingerprint, expires_at=expires_at, now=now)
+
+    def is_used(self, fingerprint: str) -> bool:
+        return self._tokens.is_used(fingerprint)
+
+
+class ShieldedKeys:
+    """The keyring: a rotation is made whole, and told."""
+
+    def __init__(self, keys: Keys, process: Process) -> None:
+        self._keys = keys
+        self._process = process
+
+    def facts(self) -> KeyringFacts:
+        return self._keys.facts()
+
+    def signing_key(self, purpose: str) -> bytes:
+        return self._keys.signing_key(purpose)
+
+    def request_key(self) -> bytes:
+        return self._keys.request_key()
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        return self._keys.verifying_keys(purpose)
+
+    def rotate(self, expected_version: str) -> bool:
+        with self._process.shielded():
+            is_done = self._keys.rotate(expected_version)
+            if is_done:
+                self._process.settle()
+        return is_done
+
+
+class ShieldedSettings:
+    """The user's settings: a change is kept whole, and told."""
+
+    def __init__(self, settings: SettingsFiles, process: Process) -> None:
+        self._settings = settings
+        self._process = process
+
+    def of(self, project: str = "") -> Settings:
+        return self._settings.of(project)
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        return self._settings.problems(project)
+
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        with self._process.shielded():
+            is_set = self._settings.set_preferences(autonomy, risk_policy, shown)
+            if is_set:
+                self._process.settle()
+        return is_set
+
+
+class _ShieldedScope(AbstractContextManager[SessionHold]):
+    def __init__(self, scope: AbstractContextManager[SessionHold], process: Process) -> None:
+        self._scope = scope
+        self._process = process
+
+    def __enter__(self) -> SessionHold:
+        return _ShieldedHold(self._scope.__enter__(), self._process)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return self._scope.__exit__(kind, error, trace)
+
+
+class _ShieldedHold:
+    def __init__(self, hold: SessionHold, process: Process) -> None:
+        self._hold = hold
+        self._process = process
+
+    def load(self) -> Loaded | None:
+        return self._hold.load()
+
+    def load_since(self, index: int) -> Loaded | None:
+        return self._hold.load_since(index)
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        with self._process.shielded():
+            answer = self._hold.append(expected_head, plan, blobs)
+            if isinstance(answer, Committed):
+                self._process.settle()
+        return answer
+
+    def remember(self, content: bytes) -> None:
+        self._hold.remember(content)
+
+
+# ruff: noqa: PLC0415 - few calls ask for one field or for a file
+
 
 TOOL = "handrail cli"
 
@@ -54,8 +308,6 @@ def answer(
     started_ms = runtime.clock.monotonic_ms()
     try:
         if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
-            from handrail.surfaces.cli.kept_files import kept_in_file
-
             keep = partial(kept_in_file, runtime.authored, str(parsed.options["out"]))
             return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
@@ -64,7 +316,7 @@ def answer(
         raise
     if ask.field is None or not isinstance(outcome, Success) or is_unseen(outcome):
         return outcome
-    from handrail.contract.named_fields import select_field
+    from handrail.contract.disclosure.named_fields import select_field
 
     try:
         return select_field(outcome, shape_of(called, params), ask.field, declared_of(called))
@@ -82,7 +334,7 @@ def input_problems(parsed: Parsed) -> list[Problem]:
     params = params_in_line(parsed)
     if not params:
         return []
-    from handrail.runtime.inputs import input_problems as found_in
+    from handrail.runtime.hub import input_problems as found_in
 
     labels = {param["name"].partition(".")[0]: label_of(param) for param, _ in parsed.values}
     return [

@@ -13,11 +13,11 @@ import msgspec
 from handrail.contract.fence import fenced, one_line
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
+from handrail.operations.sessions.resume_session import Candidate, work_in_progress
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
-from handrail.runtime.resume_session import Candidate, work_in_progress
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.soundness import commands_for
+from handrail.runtime.sessions import commands_for
 
 SECONDS = 5
 """What the client allows; the hook itself ends a little earlier."""

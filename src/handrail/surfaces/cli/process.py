@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # this file is loaded before everything else, so it loads nothing that it can spare
     from typing import Literal
 
-    from handrail.contract.commits import Commits
+    from handrail.contract.outcome import Commits
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 _CHUNK_BYTES = 65_536

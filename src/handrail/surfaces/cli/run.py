@@ -13,11 +13,13 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
-from handrail.contract.cli_envelope import SCHEMA_VERSION, encode_line, stream_line
-from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
-from handrail.contract.format import wrong_variables
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.cli import SCHEMA_VERSION, encode_line, stream_line
+from handrail.contract.envelopes.format import wrong_variables
 from handrail.contract.outcome import (
+    DONE,
     Call,
+    Commits,
     Failure,
     Fault,
     Json,
@@ -26,32 +28,37 @@ from handrail.contract.outcome import (
     Success,
     failure_of,
     failure_of_defect,
+    is_unseen,
+    spelled,
+    unseen,
 )
-from handrail.contract.shape import Ask
-from handrail.surfaces.cli.output import (
+from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
+from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
+from handrail.surfaces.cli.reading.spelling import command_line, refusal, stopped
+from handrail.surfaces.cli.rendering.render import (
     Output,
+    Rendered,
     ask_of,
+    bare,
     check_schema_version,
     out_problems,
     output_of,
+    plain,
+    prepare,
     raw_problems,
+    render,
     stream_problems,
+    summary_line,
     timeout_of,
+    widest_size,
     written_on,
 )
-from handrail.surfaces.cli.parse import SELF_DESCRIPTION, Parsed, parse
-from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
-from handrail.surfaces.cli.refusal import refusal
-from handrail.surfaces.cli.render import Rendered, bare, plain, prepare, render, summary_line, widest_size
-from handrail.surfaces.cli.spelling import command_line
-from handrail.surfaces.cli.stopped import stopped
-from handrail.surfaces.cli.values import Problem
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
     from handrail.runtime.operation import StreamItem
 
 if TYPE_CHECKING:  # only annotations name it, and a usage error must not pay for the ports
-    from handrail.ports import Settings
+    from handrail.ports.workspace import Settings
 
 _T = TypeVar("_T")
 
@@ -334,7 +341,7 @@ def _checked(
     if problems:
         if parsed.values or isinstance(parsed.options.get("input"), dict):
             problems += input_problems(parsed)
-        from handrail.surfaces.cli.repair import repair_line  # noqa: PLC0415 - most lines are spelled right
+        from handrail.surfaces.cli.reading.repair import repair_line  # noqa: PLC0415 - most lines are spelled right
 
         raise refusal(problems, parsed.words, repair_line(typed))
     return ask

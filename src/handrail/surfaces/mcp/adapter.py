@@ -12,18 +12,22 @@ from typing import Any, TypeVar
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT
+from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Failure, Fault, Json
-from handrail.contract.shape import Level
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.ask import answered_call, is_taken, question_in
-from handrail.surfaces.mcp.calls import answer_call
-from handrail.surfaces.mcp.completion import Completed, complete_address, complete_prompt
-from handrail.surfaces.mcp.guarded import guarded, refusal_of
-from handrail.surfaces.mcp.introduction import Asking, Results
-from handrail.surfaces.mcp.messages import INVALID_PARAMS, Refusal, Told
-from handrail.surfaces.mcp.prompts import PromptRow, list_prompts, prompt_text
+from handrail.surfaces.mcp.calls import answer_call, guarded, refusal_of
+from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, Results, Told
+from handrail.surfaces.mcp.prompts import (
+    Completed,
+    PromptRow,
+    complete_address,
+    complete_prompt,
+    list_prompts,
+    prompt_text,
+)
 from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, input_required, value_brought
 from handrail.surfaces.mcp.resources import LONGEST_URI, TEMPLATES, ResourceRow, list_resources, read_resource
 from handrail.surfaces.mcp.results import Rendered, render

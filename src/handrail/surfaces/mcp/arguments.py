@@ -14,14 +14,119 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.outcome import Failure, Json, NextCall
+from handrail.contract.catalogue import REQUEST_TOO_LARGE, VALIDATION_ERROR
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import edits, nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.operation import OFFERED_CALL_BYTES
-from handrail.surfaces.mcp.limits import too_large
-from handrail.surfaces.mcp.sent_as_text import read_texts, text_warning
 from handrail.surfaces.mcp.tools import Tool, fields_of
+
+# How much one call may carry, measured before anything looks at the content.
+
+MAX_BYTES = 4 * 1024 * 1024
+"""Of all names and texts together; what stands between them hardly counts."""
+MAX_DEPTH = 64
+MAX_MEMBERS = 100_000
+
+
+def too_large(arguments: dict[str, Json]) -> Failure | None:
+    """The refusal of arguments over a limit. Walks level by level, so depth cannot exhaust the stack."""
+    size_bytes = members = depth = 0
+    level: list[Json] = [arguments]
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return _refusal("nested levels", depth, MAX_DEPTH)
+        deeper: list[Json] = []
+        for container in level:
+            members += len(container)
+            values = container
+            if isinstance(container, dict):
+                size_bytes += sum(map(_text_bytes, container))
+                values = container.values()
+            size_bytes += sum(_text_bytes(value) for value in values if isinstance(value, str))
+            deeper.extend(value for value in values if isinstance(value, dict | list))
+        if members > MAX_MEMBERS:
+            return _refusal("members", members, MAX_MEMBERS)
+        if size_bytes > MAX_BYTES:
+            return _refusal("bytes", size_bytes, MAX_BYTES)
+        level = deeper
+    return None
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _refusal(what: str, measured: int, limit: int) -> Failure:
+    return Failure(
+        kind=REQUEST_TOO_LARGE,
+        message=f"The arguments have {measured} {what}, {limit} at most; nothing was stored.",
+        details={"what": what, "measured": measured, "limit": limit},
+        hint="Send less: shorten the notes, and put references instead of content into context.",
+    )
+
+
+# Objects and lists that an agent sent as JSON text, read with good will and named.
+
+_LIST, _OBJECT = "a list of objects", "an object"
+
+
+def read_texts(fields: dict[str, Any], given: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
+    """The arguments with such texts read, and where one was: dotted name → what belongs there.
+
+    Only declared places are looked at; text inside context or an artifact's body is content.
+    """
+    found: dict[str, str] = {}
+    return _object(fields, given, "", found), found
+
+
+def text_warning(name: str, meant: str) -> dict[str, Json]:
+    """What the reply says about a text that was read."""
+    return {
+        "code": "INPUT_REPAIRED",
+        "message": f"{name} was sent as text and read as JSON; send it as {meant} next time.",
+    }
+
+
+def _object(
+    fields: dict[str, Any], given: dict[str, Json], above: str, found: dict[str, str]
+) -> dict[str, Json]:
+    read = dict(given)
+    for name, schema in fields.items():
+        if name not in read:
+            continue
+        place = f"{above}{name}"
+        kind = schema.get("type")
+        if kind == "object":
+            read[name] = _read(read[name], "{", place, _OBJECT, found)
+            if isinstance(read[name], dict):
+                read[name] = _object(schema.get("properties", {}), read[name], f"{place}.", found)
+        elif kind == "array":
+            read[name] = _list(schema["items"], read[name], place, found)
+    return read
+
+
+def _list(item: dict[str, Any], value: Json, place: str, found: dict[str, str]) -> Json:
+    if isinstance(value, str):
+        value = _read(value, "[{", place, _LIST, found)
+        return [value] if isinstance(value, dict) else value  # one item alone, where a list belongs
+    if isinstance(value, list) and item.get("type") == "object":
+        return [_read(part, "{", place, _LIST, found) for part in value]
+    return value
+
+
+def _read(value: Json, openings: str, place: str, meant: str, found: dict[str, str]) -> Json:
+    if not isinstance(value, str) or not value.lstrip().startswith(tuple(openings)):
+        return value
+    try:
+        read = decode_json(value, max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
+    except Fault:  # not JSON after all; the flaw is reported with the field
+        return value
+    found[place] = meant
+    return read
+
 
 MOST_FLAWS = 20
 """More are not looked for, and such a call is not worth repairing."""

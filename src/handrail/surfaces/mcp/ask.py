@@ -12,10 +12,10 @@ import msgspec
 
 from handrail.contract.fence import one_line
 from handrail.contract.outcome import Failure, Json
-from handrail.runtime.asked_input import AskedInput, asked_input
+from handrail.operations.runs.asked_input import AskedInput, asked_input
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.calls import guarded
 from handrail.surfaces.mcp.questions import Question
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import Tool

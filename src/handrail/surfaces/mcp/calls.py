@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+import traceback
+from collections.abc import Callable
+from typing import TypeVar, assert_never
 
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED
-from handrail.contract.cli_envelope import payload_of
-from handrail.contract.commits import DONE, Commits, is_unseen, spelled, unseen
-from handrail.contract.outcome import Failure, Json, Outcome, Success
-from handrail.contract.shape import Ask, Budget, Level
+from handrail.contract.catalogue import INTERNAL_ERROR as DEFECT
+from handrail.contract.disclosure.fields import Ask, Budget, Level
+from handrail.contract.envelopes.cli import payload_of
+from handrail.contract.envelopes.mcp_and_http import ToolCall, to_mcp_error
+from handrail.contract.outcome import (
+    DONE,
+    Commits,
+    Failure,
+    Fault,
+    Json,
+    Outcome,
+    Success,
+    failure_of,
+    is_unseen,
+    spelled,
+    unseen,
+)
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.guarded import guarded
+from handrail.surfaces.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, Refusal
 from handrail.surfaces.mcp.results import Rendered, render, with_warnings
 from handrail.surfaces.mcp.tools import Tool, spell_call
+
+# Trouble of this surface as a value: the one place here where an exception becomes a failure.
+
+_T = TypeVar("_T")
+
+
+def guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
+    """What the work answers; trouble is an answer too, also a defect of this surface."""
+    return _tried(work, lambda: runtime.incidents.record(traceback.format_exc()))
+
+
+def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
+    try:
+        return work()
+    except Fault as fault:
+        return failure_of(fault)
+    except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
+        # Keeping the traceback may fail for the same reason: no memory, no descriptor.
+        incident = _tried(record, str)
+        return Failure(
+            kind=DEFECT,
+            message="Handrail met an error that it does not know.",
+            details={"incident": incident} if isinstance(incident, str) and incident else {},
+        )
+
+
+def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusal:
+    """The failure as a protocol error; `tool_call` spells the call that is offered instead."""
+    text, structured = to_mcp_error(failure, tool_call=tool_call)
+    is_callers = failure.kind.http_status < DEFECT.http_status
+    return Refusal(code=INVALID_PARAMS if is_callers else INTERNAL_ERROR, message=text, data=structured)
+
 
 LAST_WORD = Rendered(text=DONE, structured={"committed": True, "message": DONE}, is_error=False)
 """Of a call that changed something, where not even that can be told in its own words."""
@@ -75,9 +122,7 @@ def _answer(
 ) -> Rendered:
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
-        from handrail.runtime.workflow_catalog import (  # noqa: PLC0415 - only a refusal reads workflow files
-            with_known_workflow,
-        )
+        from handrail.operations.workflow_catalog import with_known_workflow  # noqa: PLC0415 - only a refusal reads workflow files
 
         return render(tools, tool, {}, with_known_workflow(runtime, read))
     match _performed(runtime, tool, read.params, mvi, commits):

@@ -14,20 +14,18 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.introduction import (
+from handrail.surfaces.mcp.messages import (
     CAPABILITIES,
     INSTRUCTIONS,
     INVALID,
-    LISTING_LIFETIME_MS,
-    SERVER_INFO,
-    Asking,
-)
-from handrail.surfaces.mcp.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
+    LISTING_LIFETIME_MS,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
+    SERVER_INFO,
     UNSUPPORTED_PROTOCOL_VERSION,
+    Asking,
     ClientRequest,
     Notification,
     Refusal,

@@ -12,9 +12,9 @@ import msgspec
 
 from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
+from handrail.engine.judge.asking import TO_FILL_IN
 from handrail.engine.reasons import are_told
 from handrail.engine.reply import TOLD_FIRST
-from handrail.engine.skeleton import TO_FILL_IN
 
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",

@@ -9,16 +9,84 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.catalogue import E_NOT_FOUND, KINDS
-from handrail.contract.cli_envelope import encode_document
-from handrail.contract.fence import one_line
-from handrail.contract.outcome import Fault, Json
-from handrail.contract.shape import Ask
+from handrail.contract.disclosure.fields import Ask
+from handrail.contract.envelopes.cli import encode_document, payload_of
+from handrail.contract.fence import fenced, one_line
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.runtime.find_run import find_run
+from handrail.operations.finding import find_run
+from handrail.operations.replies import pinned_workflow
+from handrail.projections.overview import run_at_hand
+from handrail.projections.recap import recap_at
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.hub import DEFAULT_ASK, perform
+from handrail.runtime.operation import operation
+from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.mirror import told
-from handrail.surfaces.mcp.session_text import session_text
+from handrail.runtime.sessions import read_session
+from handrail.surfaces.mcp.reply_text import call_text, recap_lines
+
+# The answer of a read operation as plain data, for what this surface shows beside the tools.
+
+_CALLER = Caller(tool="handrail mcp")
+
+
+def told(runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK) -> dict[str, Any]:
+    """The payload, as every surface sends it. Raises Fault for a failure."""
+    assert operation(name).effect == "read", "what stands beside the tools only reads"
+    outcome = perform(runtime, name, params, ask, caller=_CALLER)
+    if isinstance(outcome, Failure):
+        raise Fault(
+            outcome.kind,
+            outcome.message,
+            details=outcome.details,
+            hint=outcome.hint,
+            next_call=outcome.next_call,
+        )
+    payload = payload_of(outcome)
+    assert isinstance(payload, dict), "every read answers with an object"
+    return payload
+
+
+# A session as Markdown: where it stands and what was done, stored text fenced as data.
+
+
+def session_text(runtime: Runtime, session_id: str) -> str:
+    """The recap where the run at hand stands. It holds no token. Raises Fault SESSION_NOT_FOUND."""
+    shown = told(runtime, "session.show", {"sessionId": session_id})
+    query: dict[str, Json] = {"query": shown["session_id"]}
+    banner = shown["health"]["banner"]
+    lines = [f"# Session {shown['session_id']}", "", *([banner, ""] if banner else []), *_standing(shown)]
+    lines.extend(_recap(runtime, SessionId(shown["session_id"])))
+    going_on = [] if banner else ["", f"Go on: {call_text('resume_session', query)}"]
+    return "\n".join([*lines, *going_on, ""])
+
+
+def _standing(shown: dict[str, Any]) -> Iterator[str]:
+    health = shown["health"]
+    reason = f" ({one_line(health['reason'])})" if health["reason"] else ""
+    yield f"Status {shown['status']}, log {health['state']}{reason}, {shown['event_count']} events."
+    if shown["project"]:
+        yield f"Project {one_line(shown['project'])}."
+    if shown["goal"]:
+        yield fenced(shown["goal"], f"goal of session {shown['session_id']}")
+    for run in shown["runs"]:
+        pending = f", pending {run['pending_step']}" if run["pending_step"] else ""
+        yield f"- run {run['id']}: {one_line(run['workflow_id'])}, {run['status']}{pending}"
+
+
+def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
+    session = read_session(runtime.log, session_id)
+    run_id = None if session is None else run_at_hand(session.history)
+    if session is None or run_id is None:
+        return
+    history = session.history
+    workflow = pinned_workflow(runtime.log, history.runs[run_id].workflow_hash)
+    tip = preferred_tip(history, run_id)
+    yield from recap_lines(msgspec.to_builtins(recap_at(history, workflow, tip.node_id)))
+
 
 Audience: TypeAlias = tuple[Literal["user", "assistant"], ...]
 

@@ -5,17 +5,212 @@ Some clients show the model only one of the two. Equal outcomes give equal bytes
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, assert_never
 
 import msgspec
 
-from handrail.contract.cli_envelope import encode_document, payload_of
-from handrail.contract.mcp_error import to_mcp_error
+from handrail.contract.envelopes.cli import encode_document, payload_of
+from handrail.contract.envelopes.mcp_and_http import to_mcp_error
+from handrail.contract.fence import fenced, one_line
 from handrail.contract.outcome import Failure, Json, Outcome, Success
+from handrail.contract.wording import counted_work
+from handrail.engine.judge.asking import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
-from handrail.surfaces.mcp.catalog_text import candidates_text, workflow_text, workflows_text
-from handrail.surfaces.mcp.reply_text import reply_text, session_text
+from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
+
+# What is listed or looked at, as text that is complete without its structured copy.
+
+_CALLS = {
+    "complete": "Finished; to read it",
+    "complete_with_gaps": "Finished with gaps; to read it",
+    "closed": "Closed; to read it, or to open it again with the ackToken there",
+}
+"""What the call of a candidate is for, where it does not go on."""
+
+
+def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
+    """The answer of list_workflows."""
+    lines = [_count(listed, "workflow")]
+    for row in listed["items"]:
+        lines.extend(_workflow_row(row))
+    lines.extend(_next_page("list_workflows", listed, params))
+    if listed["items"]:
+        lines.append(f"Start one: {call_text('start_workflow', {'workflowId': TO_FILL_IN})}")
+    else:
+        lines.append("No workflow fits; call list_workflows without a query to see all.")
+    return "\n".join(lines)
+
+
+def workflow_text(inspected: dict[str, Any]) -> str:
+    """The answer of inspect_workflow."""
+    workflow = inspected["workflow"]
+    facts = _naming(workflow)
+    if workflow.get("version"):
+        facts.append(f"version {one_line(workflow['version'])}")
+    lines = [f"{workflow['id']}: {one_line(workflow['name'])}{_bracketed(facts)}"]
+    if workflow.get("description"):
+        lines.append(one_line(workflow["description"]))
+    if "stepCount" in workflow:
+        lines.append(f"{workflow['stepCount']} steps, workflowHash {workflow['workflowHash']}")
+    lines.extend(_mode(workflow))
+    lines.extend(f"input {_input(held)}" for held in workflow.get("inputs", ()))
+    lines.extend(_outline(workflow.get("steps", ())))
+    if "stepsOmitted" in workflow:
+        lines.append(f"{workflow['stepsOmitted']} more steps are left out to keep this short.")
+    lines.append(f"Start it: {call_text('start_workflow', _start(workflow))}")
+    if "project" in inspected:
+        lines.append(f"Project {one_line(inspected['project'])}")
+    return "\n".join(lines)
+
+
+def candidates_text(listed: dict[str, Any]) -> str:
+    """The answer of resume_session. That nothing matched is said before anything is listed."""
+    is_matched = listed.get("matched", True)
+    lines = [] if is_matched else ["Nothing matches what was asked for."]
+    if not is_matched and listed["items"]:
+        lines.append("The latest work follows instead; go on with one only if the user means it.")
+    lines.append(counted_work(listed["items"]) + _looked(listed))
+    for candidate in listed["items"]:
+        lines.extend(_candidate(candidate))
+    if not listed["items"]:
+        lines.append("Nothing to resume here; call resume_session without a query, or start_workflow.")
+    return "\n".join(lines)
+
+
+def _count(listed: dict[str, Any], noun: str) -> str:
+    count = f"{listed['count']} {noun}{'' if listed['count'] == 1 else 's'}"
+    return count + _looked(listed)
+
+
+def _looked(listed: dict[str, Any]) -> str:
+    looked = f" ({one_line(listed['scope'])})" if "scope" in listed else ""
+    place = f", project {one_line(listed['project'])}" if "project" in listed else ""
+    return looked + place
+
+
+def _mode(workflow: dict[str, Any]) -> Iterator[str]:
+    needs = [f"{name} {level}" for name, level in workflow.get("capabilities", {}).items()]
+    if needs:
+        yield f"Capabilities: {one_line(', '.join(needs))}"
+    safe = list(workflow.get("recommended", {}).values())
+    if safe:
+        yield f"Safe, says the author, up to: {', '.join(safe)}"
+
+
+def _input(held: dict[str, Any]) -> str:
+    facts = [held["type"]]
+    if held.get("required"):
+        facts.append("required")
+    if "enum" in held:
+        facts.append(f"one of {_words(held['enum'])}")
+    if "default" in held:
+        facts.append(f"default {_words([held['default']])}")
+    if "allowed" in held:
+        facts.append(held["allowed"])
+    if "askedAt" in held:
+        facts.append(f"asked for by {', '.join(held['askedAt'])}")
+    about = f": {held['description']}" if "description" in held else ""
+    return one_line(f"{held['name']} ({', '.join(facts)}){about}")
+
+
+def _words(values: list[Json]) -> str:
+    return ", ".join(
+        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values
+    )
+
+
+def _start(workflow: dict[str, Any]) -> dict[str, Json]:
+    """The start with a place for every input that must be given."""
+    context = {
+        held["name"]: f"<{_words(held['enum']) if 'enum' in held else held['type']}>"
+        for held in workflow.get("inputs", ())
+        if held.get("required") and "default" not in held
+    }
+    return {"workflowId": workflow["id"], **({"context": context} if context else {})}
+
+
+def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
+    """Steps by their number; what a loop repeats stands below it."""
+    depth = {"": 0}
+    number = 0
+    for part in parts:
+        inside = depth[part.get("loop", "")]
+        if part.get("type") == "loop":
+            depth[part["id"]] = inside + 1
+            name = f"- loop {part['id']}"
+        else:
+            number += 1
+            name = f"{number}. {one_line(part['title'])} ({part['id']})"
+        facts = "; ".join(_part_facts(part))
+        yield "  " * inside + name + (f" ({one_line(facts)})" if facts else "")
+
+
+def _part_facts(part: dict[str, Any]) -> Iterator[str]:
+    if part.get("type") in ("choice", "action"):
+        yield part["type"] + (f" of {', '.join(part['options'])}" if "options" in part else "")
+    if "maxIterations" in part:
+        yield f"at most {part['maxIterations']} times"
+    if "when" in part:
+        yield f"if {part['when']}"
+    if "contract" in part:
+        yield f"delivers {part['contract']}"
+    waits = part["requireConfirmation"]
+    if waits:
+        yield "the user confirms" + (f" if {waits}" if isinstance(waits, str) else "")
+
+
+def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
+    yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(_naming(row))}"
+    if row.get("description"):
+        yield f"  {one_line(row['description'])}"
+    for held in row.get("inputs", ()):
+        yield f"  input {_input(held)}"
+    for problem in row.get("problems", ()):
+        yield "  problem: " + "; ".join(
+            f"{key} {one_line(_words([value]))}" for key, value in problem.items()
+        )
+
+
+def _naming(workflow: dict[str, Any]) -> list[str]:
+    """What it is, where it came from, and whether its id should be another one."""
+    facts = [workflow[key] for key in ("kind", "sourceKind", "idStatus") if key in workflow]
+    return [*facts, f"better id {workflow['suggestedId']}"] if "suggestedId" in workflow else facts
+
+
+def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
+    facts = [candidate[key] for key in ("workflowId", "status") if key in candidate]
+    if candidate.get("pendingTitle"):
+        facts.append(f"pending: {candidate['pendingTitle']}")
+    if candidate.get("whyMatched"):
+        facts.append(f"found by {', '.join(candidate['whyMatched'])}")
+    run = f", run {candidate['runId']}" if "runId" in candidate else ""
+    yield f"- session {candidate['sessionId']}{run}: {one_line(', '.join(facts))}"
+    if not candidate.get("isHere", True):
+        named = one_line(candidate.get("project") or "another one")
+        yield f"  Not of this project but of {named}: ask the user before you go on with it."
+    if candidate.get("goal"):
+        yield fenced(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("importedFrom"):
+        yield f"Imported from {candidate['importedFrom']}."
+    if candidate.get("snippet"):
+        yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
+    for warning in candidate.get("warnings", ()):
+        yield f"  Warning {warning['code']}: {one_line(warning['message'])}"
+    call = candidate["nextCall"]
+    yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
+
+
+def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
+    """The same question with the cursor: a cursor is bound to the filters it was made for."""
+    if listed.get("next_cursor"):
+        yield f"More: {call_text(tool, {**params, 'cursor': listed['next_cursor']})}"
+
+
+def _bracketed(facts: list[str]) -> str:
+    return f" [{one_line(', '.join(facts))}]" if facts else ""
+
 
 _BEFORE_WARNINGS = (
     "kind",

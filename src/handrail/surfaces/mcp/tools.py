@@ -5,14 +5,135 @@ Nothing that an author, a repository or a session wrote ever reaches a definitio
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
+from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Json, NextCall
-from handrail.runtime.operation import Effect, Operation
-from handrail.runtime.registry import operation
-from handrail.surfaces.mcp.slim_schema import input_schema, output_schema
+from handrail.runtime.operation import Effect, Operation, operation
+
+# JSON Schemas of our structs in the fewest words a client needs.
+#
+# An agent pays for every tool definition in every conversation, so references are inlined, and what
+# neither a model nor a validator reads (titles, defaults, docstrings of structs) is left out.
+
+Schema: TypeAlias = dict[str, Any]
+
+_REFERENCE = "#/$defs/"
+_UNREAD = ("title", "default", "minLength", "maxLength", "pattern")
+"""The operation refuses what breaks them, with a sentence that says more than a pattern."""
+_LIST: dict[str, Schema] = {"items": {"type": "array"}}
+
+
+def input_schema(
+    struct: type[Any],
+    fields: tuple[str, ...],
+    choices: dict[str, tuple[str, ...]],
+    said_by_name: tuple[str, ...] = (),
+) -> Schema:
+    """What a tool takes: only these fields, in this order, with their enums narrowed; closed.
+
+    Fields whose name says enough have no description.
+    """
+    whole = _read(struct)
+    unknown = set(fields) - set(whole["properties"])
+    assert not unknown, f"{struct.__name__} has no fields {sorted(unknown)}"
+    properties = {name: whole["properties"][name] for name in fields}
+    for name, values in choices.items():
+        properties[name] = {**properties[name], "enum": list(values)}
+    for name in set(said_by_name) & set(properties):
+        properties[name] = {key: held for key, held in properties[name].items() if key != "description"}
+    required = [name for name in whole.get("required", ()) if name in properties]
+    slim: Schema = {"type": "object", "properties": _typed(properties)}
+    if required:
+        slim["required"] = required
+    return {**slim, "additionalProperties": False}
+
+
+def output_schema(
+    struct: type[Any], item: type[Any] | None, shape: Shape, said_by_name: tuple[str, ...] = ()
+) -> Schema:
+    """What every answer of a tool holds, one level deep; open, because fields are only ever added.
+
+    Nothing is required at the top: several clients hold the structured copy of an error against
+    this schema too, and would hide the error from the agent if it did not fit.
+    """
+    if item is not None:
+        return {"type": "object", "properties": _LIST}
+    whole = _read(struct)
+    level = shape.levels.get("minimal") if shape.select == "top" else None
+    always = [name for name in whole.get("required", ()) if level is None or name in level]
+    always = [name for name in always if name not in said_by_name]
+    return {"type": "object", "properties": {name: _type_alone(whole["properties"][name]) for name in always}}
+
+
+def _type_alone(schema: Schema) -> Schema:
+    """A closed set of words is told as text: a client that cached the listing must take a new word.
+
+    What may be null is named only: saying so costs more words than a client gets out of it.
+    """
+    if "enum" in schema:
+        return {"type": "string"}
+    return {"type": schema["type"]} if isinstance(schema.get("type"), str) else {}
+
+
+def _read(struct: type[Any]) -> Schema:
+    (root,), definitions = msgspec.json.schema_components((struct,), ref_template=_REFERENCE + "{name}")
+    slim = _inlined(root, definitions)
+    assert isinstance(slim, dict), "a struct has an object schema"
+    return slim
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(schema, definitions)
+    slim = {}
+    for key, value in schema.items():
+        if key in _UNREAD or (key == "required" and not value):
+            continue
+        if key == "properties":
+            slim[key] = {name: _inlined(part, definitions) for name, part in value.items()}
+        else:
+            slim[key] = _inlined(value, definitions)
+    return _without_null_branch(slim)
+
+
+def _resolved(schema: Schema, definitions: dict[str, Any]) -> Schema:
+    """The definition in place of its reference, with the words of the field, not those of the struct."""
+    named = definitions[schema["$ref"].removeprefix(_REFERENCE)]
+    body = _inlined(named, definitions)
+    beside = {key: value for key, value in schema.items() if key not in ("$ref", *_UNREAD)}
+    return {**beside, **{key: value for key, value in body.items() if key != "description"}}
+
+
+def _without_null_branch(schema: Schema) -> Schema:
+    """`{anyOf: [X, null]}` as X whose type may be null, which says the same in half the words."""
+    branches = schema.get("anyOf")
+    if branches is None or len(branches) != 2 or {"type": "null"} not in branches:
+        return schema
+    other = next(branch for branch in branches if branch != {"type": "null"})
+    if not isinstance(other.get("type"), str):
+        return schema
+    beside = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**beside, **other, "type": [other["type"], "null"]}
+
+
+def _typed(schema: Any) -> Any:
+    """Enums say that they are strings: some model providers refuse an enum without a type."""
+    if isinstance(schema, list):
+        return [_typed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    typed = {key: _typed(value) for key, value in schema.items()}
+    if isinstance(schema.get("enum"), list) and "type" not in schema:
+        return {"type": "string", **typed}
+    return typed
+
 
 OFFERED = (
     "workflow.list",

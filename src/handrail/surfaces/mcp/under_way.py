@@ -24,10 +24,11 @@ from msgspec import UNSET
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.calls import guarded, refusal_of
 from handrail.surfaces.mcp.eras import Connection, Work
-from handrail.surfaces.mcp.guarded import guarded, refusal_of
-from handrail.surfaces.mcp.introduction import ANSWER_SECONDS, CALLS_AT_ONCE
 from handrail.surfaces.mcp.messages import (
+    ANSWER_SECONDS,
+    CALLS_AT_ONCE,
     INVALID_REQUEST,
     TOO_LONG,
     ClientRequest,

@@ -7,21 +7,31 @@ its conditions become inline ones, its functions and its stance go to the steps 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, assert_never
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, assert_never
 
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.bound_conditions import bound
-from handrail.workflows.builtins.placeholders import filled, input_named_by
-from handrail.workflows.builtins.placing import placed
-from handrail.workflows.builtins.rewriting import rewritten, rewritten_whole, texts_in
+from handrail.workflows.builtins.placing import filled, in_words, input_named_by, placed
 from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
 from handrail.workflows.compiled import InputSpec, UserOnly
-from handrail.workflows.conditions import AlwaysFalse, AlwaysTrue
+from handrail.workflows.conditions import (
+    AlwaysFalse,
+    AlwaysTrue,
+    And,
+    Compare,
+    Condition,
+    Facts,
+    LoopControl,
+    Not,
+    Or,
+    holds,
+)
 from handrail.workflows.model import (
     ConditionRef,
     InlineCondition,
+    PromptBlocks,
+    PromptPart,
     RepeatCount,
     RepeatForEach,
     RepeatUntil,
@@ -36,6 +46,142 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
+
+# Conditions of a routine once its arguments are known: decided, renamed or left alone.
+
+
+def bound(condition: Condition, args: Mapping[str, Any]) -> Condition:
+    """The condition in terms of the calling workflow.
+
+    A comparison with an argument that is a value is decided now. One with an argument that is `{{name}}`
+    looks at that input instead. Everything else is left to the run.
+    """
+    match condition:
+        case Compare():
+            return _bound_comparison(condition, args)
+        case And(of=parts):
+            return _all([bound(part, args) for part in parts])
+        case Or(of=parts):
+            return _either([bound(part, args) for part in parts])
+        case Not(of=part):
+            return _opposite(bound(part, args))
+        case AlwaysTrue() | AlwaysFalse() | LoopControl():
+            return condition
+        case never:
+            assert_never(never)
+
+
+def _bound_comparison(condition: Compare, args: Mapping[str, Any]) -> Condition:
+    head, _, rest = condition.input.partition(".")
+    if head not in args:
+        return condition
+    renamed = input_named_by(args[head])
+    if renamed:
+        return replace(condition, input=f"{renamed}.{rest}" if rest else renamed)
+    return AlwaysTrue() if holds(condition, Facts(values={head: args[head]})) else AlwaysFalse()
+
+
+def _all(parts: list[Condition]) -> Condition:
+    if any(isinstance(part, AlwaysFalse) for part in parts):
+        return AlwaysFalse()
+    open_parts = tuple(part for part in parts if not isinstance(part, AlwaysTrue))
+    if len(open_parts) == 1:
+        return open_parts[0]
+    return And(of=open_parts) if open_parts else AlwaysTrue()
+
+
+def _either(parts: list[Condition]) -> Condition:
+    if any(isinstance(part, AlwaysTrue) for part in parts):
+        return AlwaysTrue()
+    open_parts = tuple(part for part in parts if not isinstance(part, AlwaysFalse))
+    if len(open_parts) == 1:
+        return open_parts[0]
+    return Or(of=open_parts) if open_parts else AlwaysFalse()
+
+
+def _opposite(condition: Condition) -> Condition:
+    match condition:
+        case AlwaysTrue():
+            return AlwaysFalse()
+        case AlwaysFalse():
+            return AlwaysTrue()
+        case _:
+            return Not(of=condition)
+
+
+# Other texts in the parts of a workflow: everything that an agent or a person reads, nothing else.
+
+Rewrite: TypeAlias = Callable[[Any], Any]
+"""Of a JSON value: the same with other texts in it. A text that is read stays a text."""
+
+
+def rewritten_whole(part: SourcePart, rewrite: Rewrite) -> SourcePart:
+    """A part and everything inside it."""
+    moved = rewritten(part, rewrite)
+    if isinstance(moved, SourceLoop):
+        return replace(moved, body=tuple(rewritten_whole(inner, rewrite) for inner in moved.body))
+    return moved
+
+
+def rewritten(part: SourcePart, rewrite: Rewrite) -> SourcePart:
+    """Every text that an agent or a person reads, rewritten; ids, conditions and loop bodies stay."""
+
+    def text(value: str) -> str:
+        return in_words(rewrite(value))
+
+    match part:
+        case SourceStep():
+            return replace(
+                part,
+                title=text(part.title),
+                prompt=text(part.prompt),
+                blocks=None if part.blocks is None else _blocks(part.blocks, text),
+                fragments=tuple(replace(each, text=text(each.text)) for each in part.fragments),
+                guidance=tuple(text(each) for each in part.guidance),
+                agent_role=text(part.agent_role),
+                hints=tuple(text(each) for each in part.hints),
+            )
+        case SourceChoice():
+            options = tuple(
+                replace(
+                    each, label=text(each.label), description=text(each.description), sets=rewrite(each.sets)
+                )
+                for each in part.options
+            )
+            return replace(part, title=text(part.title), prompt=text(part.prompt), options=options)
+        case SourceAction():
+            return replace(part, title=text(part.title), params=rewrite(part.params))
+        case SourceTemplateCall():
+            return replace(part, title=text(part.title), args=rewrite(part.args))
+        case SourceLoop():
+            return replace(part, title=text(part.title))
+        case never:
+            assert_never(never)
+
+
+def _blocks(blocks: PromptBlocks, text: Callable[[str], str]) -> PromptBlocks:
+    def part(each: PromptPart) -> PromptPart:
+        return text(each) if isinstance(each, str) else each
+
+    return PromptBlocks(
+        goal=tuple(part(each) for each in blocks.goal),
+        constraints=tuple(part(each) for each in blocks.constraints),
+        procedure=tuple(part(each) for each in blocks.procedure),
+        output_required=tuple((name, part(each)) for name, each in blocks.output_required),
+        verify=tuple(part(each) for each in blocks.verify),
+    )
+
+
+def texts_in(value: Any, rewrite: Callable[[str], Any]) -> Any:
+    """A JSON value with the texts inside it rewritten."""
+    if isinstance(value, str):
+        return rewrite(value)
+    if isinstance(value, list):
+        return [texts_in(each, rewrite) for each in value]
+    if isinstance(value, dict):
+        return {name: texts_in(each, rewrite) for name, each in value.items()}
+    return value
+
 
 PREFIX = "wr.templates.routine."
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.contracts import PREFIX as CONTRACTS_PREFIX
-from handrail.workflows.builtins.placeholders import in_words
-from handrail.workflows.builtins.placing import placed
+from handrail.workflows.builtins.placing import in_words, placed
 from handrail.workflows.builtins.refs import PREFIX as REFS_PREFIX
 from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
 from handrail.workflows.compiled import InputSpec

@@ -14,7 +14,7 @@ from handrail.contract.outcome import Json
 from handrail.workflows.builtins.registry import all_features, all_refs
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.words import CONDITION_ID
+from handrail.workflows.reading.shapes import CONDITION_ID
 
 _BLOCKS = ("goal", "constraints", "procedure", "outputRequired", "verify")
 _CONDITION_KEYS = ("when", "while", "until", "requireConfirmation")

@@ -17,8 +17,8 @@ from handrail.workflows.checking.pattern_forms import (
     slashes_count,
 )
 from handrail.workflows.checking.rendered_texts import check_rendered
+from handrail.workflows.checking.usage import impossible_rules
 from handrail.workflows.checking.value_checks import check_comparison
-from handrail.workflows.checking.weak_validation import impossible_rules
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -42,10 +42,9 @@ from handrail.workflows.conditions import (
     Or,
     holds,
 )
-from handrail.workflows.contract_check import violations
-from handrail.workflows.edits import NO_EDIT, renamed, replaced
+from handrail.workflows.contracts.check import violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import NO_EDIT, Problem, renamed, replaced
 from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
 from handrail.workflows.schema_refs import Schema, resolved
 

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from handrail.workflows.checking.text_slots import UNSURE, Slot, slots_in
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Loop, Part, Step
-from handrail.workflows.own_values import loop_variables, set_inside
+from handrail.workflows.checking.names import UNSURE, Slot, slots_in
+from handrail.workflows.compiled import (
+    Choice,
+    CompiledWorkflow,
+    Leaf,
+    Loop,
+    Part,
+    Step,
+    loop_variables,
+    set_inside,
+)
 from handrail.workflows.reading.findings import Findings, meant, shown
 
 

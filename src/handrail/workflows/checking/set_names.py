@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from handrail.contract.suggest import edits
-from handrail.workflows.edits import renamed, replaced
+from handrail.workflows.problem import renamed, replaced
 from handrail.workflows.reading.findings import Findings, meant, shown, surely_meant
 
 _MOST_SLIPS = 2

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.workflows.conditions import Compare, Facts, holds
-from handrail.workflows.edits import NO_EDIT, Edit, replaced
+from handrail.workflows.problem import NO_EDIT, Edit, replaced
 from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
 from handrail.workflows.reading.value_fit import INPUT_FITS, converted, same_value
 

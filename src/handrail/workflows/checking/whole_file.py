@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import msgspec
 
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault
-from handrail.contract.strict_json import decode_json
 from handrail.workflows.checking.names import check_names
-from handrail.workflows.compiling.project_contracts import is_contract, read_checked_contract
+from handrail.workflows.compiling.shelf import is_contract, read_checked_contract
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem

@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.capabilities import observation_of
+from handrail.workflows.builtins.registry import all_capabilities, find_capability
 from handrail.workflows.builtins.specs import Site
 from handrail.workflows.compiled import (
     Action,
@@ -22,20 +23,18 @@ from handrail.workflows.compiled import (
     Loop,
     Option,
     Part,
+    Provenance,
     Repeat,
     Step,
     Until,
     While,
 )
-from handrail.workflows.compiling.capability_probes import CAPABILITY_OBSERVATION
-from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, walk
+from handrail.workflows.compiling.condition_table import ConditionTable, asks_for_decision
 from handrail.workflows.compiling.feature_texts import FeatureTexts
-from handrail.workflows.compiling.loop_deciders import LOOP_CONTROL
-from handrail.workflows.compiling.placed import Placed, PlacedLeaf, PlacedLoop
 from handrail.workflows.compiling.prompt_text import Surrounding, render_blocks, render_prompt
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.edits import NO_EDIT, renamed
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (
     RepeatCount,
@@ -50,7 +49,112 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
+from handrail.workflows.problem import NO_EDIT, renamed
 from handrail.workflows.reading.findings import child, meant, shown, surely_meant
+
+# Which step of a loop says whether it goes on.
+#
+# A loop that asks for a decision gets one: a step of its body that declares the contract, else the last
+# one is given it (DESIGN section 9).
+
+LOOP_CONTROL = "wr.contracts.loop_control"
+
+
+def loop_deciders(parts: tuple[Placed, ...], table: ConditionTable, trail: Trail) -> Mapping[str, str]:
+    """Id of each deciding step to the id of the loop it decides for."""
+    deciders: dict[str, str] = {}
+    for part in walk(parts):
+        if isinstance(part, PlacedLoop):
+            steps = [
+                leaf.part
+                for leaf in part.body
+                if isinstance(leaf, PlacedLeaf) and isinstance(leaf.part, SourceStep)
+            ]
+            declared = [step.id for step in steps if step.contract_ref == LOOP_CONTROL]
+            deciders.update(dict.fromkeys(declared, part.id))
+            if not declared and _wants_decision(part, table):
+                deciders.update(_appointed(part, steps, trail))
+    return deciders
+
+
+def _appointed(loop: PlacedLoop, steps: list[SourceStep], trail: Trail) -> dict[str, str]:
+    if not steps:
+        message = f"The loop {loop.id} waits for a decision, but its body has no step that could take it."
+    elif steps[-1].contract_ref:
+        message = f"The last step of the loop {loop.id} delivers something else, so nothing decides."
+    else:
+        why = "the loop asks for a decision and no step of its body declared the contract"
+        trail.decide("contract", LOOP_CONTROL, steps[-1].id, why)
+        return {steps[-1].id: loop.id}
+    fix = f"End the body with a step whose output.contractRef is {LOOP_CONTROL}."
+    trail.report("loop_without_decision", loop.loop.pointer, message, fix)
+    return {}
+
+
+def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
+    match loop.loop.repeat:
+        case RepeatWhile(condition=when) | RepeatUntil(condition=when):
+            return asks_for_decision(table.condition(when))
+        case _:
+            return False
+
+
+# Probes for required capabilities: steps before all others that find out, never a guess.
+#
+# EXEC "Capabilities": required is probed early; preferred is tried where it is needed.
+
+CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
+
+
+def with_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Trail) -> tuple[Placed, ...]:
+    """The parts with a probe in front for each required capability that nothing in them observes first."""
+    taken = {part.id for part in walk(parts)}
+    probes = tuple(
+        probe
+        for capability, use in sorted(source.capabilities.items())
+        if use == "required" and not _is_probed(parts, capability)
+        if (probe := _probe(capability, taken, trail)) is not None
+    )
+    return (*probes, *parts)
+
+
+def _is_probed(parts: tuple[Placed, ...], capability: str) -> bool:
+    """Whether a step that always runs observes it: a top-level one without a condition."""
+    return any(
+        isinstance(part, PlacedLeaf) and part.capability == capability and not part.whens for part in parts
+    )
+
+
+def _probe(capability: str, taken: set[str], trail: Trail) -> PlacedLeaf | None:
+    spec = find_capability(capability)
+    if spec is None:
+        known = [one.id for one in all_capabilities()]
+        pointer = f"/capabilities/{capability}"
+        trail.unknown("capability", capability, known, pointer, "It is not probed.")
+        return None
+    step_id = _free(f"probe_{capability}", taken)
+    trail.decide("capability_probe", capability, step_id, "the workflow requires it, so it is probed first")
+    return PlacedLeaf(
+        part=SourceStep(
+            id=step_id,
+            title=f"Probe: {spec.title}",
+            prompt=spec.probe,
+            contract_ref=CAPABILITY_OBSERVATION,
+            pointer=f"/capabilities/{capability}",
+        ),
+        provenance=Provenance(kind="capability_probe", origin=capability),
+        capability=capability,
+    )
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """The id, or the id with the lowest number that makes it free."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    taken.add(name)
+    return name
+
 
 ASSESSMENT = "wr.contracts.assessment"
 _NOTES_NEEDED = "This step needs notes."

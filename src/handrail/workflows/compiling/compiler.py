@@ -6,24 +6,19 @@ normalise, freeze. The same meaning gives the same hash on every machine.
 
 from __future__ import annotations
 
-from handrail.contract.canonical import canonical_bytes
 from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Pinned, decode_compiled
-from handrail.workflows.compiling.assemble import Assembly, assemble
-from handrail.workflows.compiling.capability_probes import with_probes
-from handrail.workflows.compiling.compilation import Compilation, Surroundings
-from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.compiling.assemble import Assembly, assemble, loop_deciders, with_probes
+from handrail.workflows.compiling.compilation import Compilation, Placed, Surroundings, pointer_of, walk
+from handrail.workflows.compiling.condition_table import ConditionTable, plain_form
 from handrail.workflows.compiling.expand_templates import expand_templates
 from handrail.workflows.compiling.feature_texts import feature_texts
-from handrail.workflows.compiling.first_steps import first_steps
-from handrail.workflows.compiling.implicit_inputs import implicit_inputs
-from handrail.workflows.compiling.loop_deciders import loop_deciders
-from handrail.workflows.compiling.placed import Placed, pointer_of, walk
-from handrail.workflows.compiling.plain_form import plain_form
+from handrail.workflows.compiling.implicit_inputs import first_steps, implicit_inputs
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.heavy_parts import heavy_parts
+from handrail.workflows.contracts.heavy_parts import heavy_parts
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.findings import child
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, assert_never
 
 import msgspec
 
-from handrail.contract.canonical import canonical_bytes
+from handrail.contract.json.canonical import canonical_bytes
 from handrail.workflows.builtins.placing import default_prefix
 from handrail.workflows.builtins.registry import all_templates, find_template
 from handrail.workflows.builtins.routines import foreign_routine_template, routine_template
-from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
+from handrail.workflows.builtins.specs import Brings, CapabilityUse, TemplateContext, TemplateSpec
 from handrail.workflows.compiled import Provenance
-from handrail.workflows.compiling.arguments import Taken, checked
-from handrail.workflows.compiling.capability_probes import CAPABILITY_OBSERVATION
-from handrail.workflows.compiling.compilation import Surroundings
-from handrail.workflows.compiling.joining import joined
-from handrail.workflows.compiling.placed import Placed, PlacedLeaf, PlacedLoop
+from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings
+from handrail.workflows.compiling.feature_texts import Taken, checked
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
 from handrail.workflows.model import (
@@ -31,6 +30,46 @@ from handrail.workflows.model import (
     When,
 )
 from handrail.workflows.reading.findings import child
+
+# What templates bring along joins what the calling workflow declares; the caller's own word wins.
+
+_STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required": 2}
+
+
+def joined(source: SourceWorkflow, brought: Iterable[tuple[Brings, str]], trail: Trail) -> SourceWorkflow:
+    """The workflow with everything its templates rely on; each comes with the place of its call."""
+    assessments = {one.id: one for one in source.assessments}
+    references = {one.id: one for one in source.references}
+    features = {one.id: one for one in source.features}
+    capabilities = dict(source.capabilities)
+    more = []
+    for brings, pointer in brought:
+        assessments = {one.id: one for one in brings.assessments} | assessments
+        references = {**references, **{one.id: one for one in brings.references if one.id not in references}}
+        more += [one for one in brings.features if one.id not in features]
+        features.update({one.id: one for one in more})
+        for name, use in sorted(brings.capabilities.items()):
+            capabilities[name] = _stronger(name, capabilities.get(name), use, pointer, trail)
+    return msgspec.structs.replace(
+        source,
+        assessments=tuple(assessments.values()),
+        references=tuple(references.values()),
+        features=(*source.features, *more),
+        capabilities=capabilities,
+    )
+
+
+def _stronger(
+    name: str, own: CapabilityUse | None, wanted: CapabilityUse, pointer: str, trail: Trail
+) -> CapabilityUse:
+    if own is None:
+        return wanted
+    if own == "disabled" and wanted == "required":
+        message = f"A template called here requires {name}, which this workflow disables."
+        fix = f"Remove the call, or do not disable {name}."
+        trail.report("bad_value", pointer, message, fix, trail.severity_of_unknown)
+    return max(own, wanted, key=_STRENGTH.__getitem__) if own != "disabled" else own
+
 
 CAPABILITY_PROBE = "wr.templates.capability_probe"
 

@@ -1,14 +1,11 @@
-"""Inputs that conditions, loops and prompts use without a declaration. Pure.
-
-They are part of the compiled workflow so that a start can name them and a simulation can vary them.
-What a choice sets, what an action saves and what a loop counts comes from inside and is no input.
-"""
+"""Which steps a run can begin with: they show what must be clear before anything is done. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
+from handrail.workflows.builtins.placing import PLACEHOLDER
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -20,11 +17,34 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    loop_variables,
+    set_inside,
 )
-from handrail.workflows.compiling.condition_table import parts_of
-from handrail.workflows.compiling.placeholders import names_in
-from handrail.workflows.conditions import Compare, Condition, ConditionId
-from handrail.workflows.own_values import loop_variables, set_inside
+from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop
+from handrail.workflows.compiling.condition_table import ConditionTable, parts_of
+from handrail.workflows.conditions import Compare, Condition, ConditionId, LoopControl
+from handrail.workflows.model import (
+    RepeatCount,
+    RepeatForEach,
+    RepeatUntil,
+    RepeatWhile,
+    SourceAction,
+    SourceRepeat,
+)
+
+# `{{name}}` and `{{name.member}}` in prompts: which context values a text asks for.
+
+
+def names_in(text: str) -> Iterator[str]:
+    """The values a text asks for, without their members, in order and with repeats."""
+    for match in PLACEHOLDER.finditer(text):
+        yield match[1].partition(".")[0]
+
+
+# Inputs that conditions, loops and prompts use without a declaration.
+#
+# They are part of the compiled workflow so that a start can name them and a simulation can vary them.
+# What a choice sets, what an action saves and what a loop counts comes from inside and is no input.
 
 IMPLICIT = InputSpec(implicit=True)
 
@@ -103,3 +123,38 @@ def _condition_ids(part: Step | Choice | Action) -> list[ConditionId]:
         if isinstance(part.require_confirmation, str):
             ids.append(part.require_confirmation)
     return [one for one in ids if one]
+
+
+def first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
+    """Ids of every step and choice that no other is certain to come before."""
+    found: set[str] = set()
+    _collect(parts, table, found)
+    return frozenset(found)
+
+
+def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) -> bool:
+    """Add what may come first; whether something certainly did, so that nothing behind it can."""
+    for part in parts:
+        match part:
+            case PlacedLeaf(part=SourceAction()):
+                continue  # Handrail runs it itself: nobody reads it
+            case PlacedLeaf(capability=capability) if capability:
+                continue  # a probe asks one question and nothing else
+            case PlacedLeaf():
+                found.add(part.id)
+                is_certain = True
+            case PlacedLoop():
+                is_certain = _collect(part.body, table, found) and _runs_once(part.loop.repeat, table)
+        if is_certain and not part.whens:
+            return True
+    return False
+
+
+def _runs_once(repeat: SourceRepeat, table: ConditionTable) -> bool:
+    match repeat:
+        case RepeatCount() | RepeatUntil():
+            return True
+        case RepeatWhile(condition=when):
+            return isinstance(table.condition(when), LoopControl)
+        case RepeatForEach():
+            return False

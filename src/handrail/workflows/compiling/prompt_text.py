@@ -9,9 +9,9 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import Contract, Gate, UserOnly
+from handrail.workflows.contracts.samples import field_lines
 from handrail.workflows.model import PromptBlocks, PromptPart, RefPart
 from handrail.workflows.prompt_sections import QUESTIONS, section, shown_example, user_only_section
-from handrail.workflows.schema_words import field_lines
 
 RefText: TypeAlias = Callable[[RefPart], str]
 

@@ -2,17 +2,247 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.registry import all_contracts, all_refs, find_contract, find_ref
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
-from handrail.workflows.compiling.project_contracts import contract_trouble
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.contract_check import example_of
+from handrail.workflows.contracts.check import Violation, allowed_schema, example_of, violations
+from handrail.workflows.contracts.schema_subset import Trouble
+from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart
+from handrail.workflows.places import repair_of, with_places
+from handrail.workflows.problem import NO_EDIT, Problem, added, removed, renamed, replaced
+from handrail.workflows.reading.findings import child, meant, shown, surely_meant
+from handrail.workflows.sound_edits import with_sound_edits
+
+# A project's own contract: one JSON file with a schema, embedded into every workflow that names it.
+
+MAX_CONTRACT_BYTES = 4 * MAX_CONTRACT_SCHEMA_BYTES
+_ID = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")
+_KIND = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
+_KEYS: dict[str, tuple[type, str]] = {
+    **dict.fromkeys(("id", "artifactKind", "guidance", "description", "$schema"), (str, "a text")),
+    **dict.fromkeys(("schema", "example"), (dict, "an object")),
+}
+_PLAIN_GUIDANCE = "Deliver this artifact; every member means what its name says."
+
+
+class ReadContract(msgspec.Struct, frozen=True, kw_only=True):
+    """There is no contract where there is a problem."""
+
+    id: str
+    contract: Contract | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def read_contract(content: bytes, file_name: str) -> ReadContract:
+    """Decode and check the shape of one contract file; its id is the file's name unless it says another."""
+    stem = file_name.rsplit("/", 1)[-1].removesuffix(".json")
+    try:
+        document = decode_json(content, max_bytes=MAX_CONTRACT_BYTES)
+    except Fault as fault:
+        return ReadContract(id=stem, problems=(_unreadable(fault, content),))
+    if not isinstance(document, dict):
+        fix = "Write an object with a schema."
+        problem = Problem(code="not_an_object", message="The file is not an object.", pointer="", fix=fix)
+        return ReadContract(id=stem, problems=(problem,))
+    if "steps" in document and "schema" not in document:
+        fix = "Put the file into .handrail/workflows of the project."
+        message = "This is a workflow and not a contract: it has steps and no schema."
+        problem = Problem(code="bad_source", message=message, pointer="", fix=fix)
+        return ReadContract(id=stem, problems=with_places(content.decode(), [problem]))
+    named = document.get("id", stem)
+    contract_id = named if isinstance(named, str) else stem
+    problems = tuple(_problems(document, contract_id))
+    if problems:
+        return ReadContract(id=contract_id, problems=with_places(content.decode(), problems))
+    return ReadContract(id=contract_id, contract=_contract(document, contract_id))
+
+
+def is_contract(document: Json) -> bool:
+    """Whether a document is meant as a contract, wherever it lies."""
+    return isinstance(document, dict) and isinstance(document.get("schema"), dict) and "steps" not in document
+
+
+def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
+    """The same, held against what a contract must be: there is none where its schema or example is wrong."""
+    read = _read_checked(content, file_name)
+    if not read.problems:
+        return read
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _read_checked(edited, file_name).problems
+
+    return msgspec.structs.replace(read, problems=with_sound_edits(content, read.problems, judge))
+
+
+def _read_checked(content: bytes, file_name: str) -> ReadContract:
+    read = read_contract(content, file_name)
+    if read.contract is None:
+        return read
+    problems = contract_trouble(read.contract)
+    if not problems:
+        return read
+    return ReadContract(id=read.id, problems=with_places(content.decode(), problems))
+
+
+def contract_trouble(contract: Contract) -> list[Problem]:
+    """Why a well-formed contract cannot be used, each reason with its place in the file of the contract."""
+    troubles = [_schema_problem(trouble) for trouble in allowed_schema(contract.schema)]
+    if troubles:
+        return troubles
+    is_closed = contract.schema.get("additionalProperties") is False
+    if is_closed and "kind" not in contract.schema.get("properties", {}):
+        kind = {"const": contract.artifact_kind}
+        message = "Its schema does not allow the kind that every artifact has."
+        fix = f'Add "kind": {{"const": "{contract.artifact_kind}"}} to its properties.'
+        edit = added("/schema/properties/kind", kind)
+        return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
+    of_kind = _kind_trouble(contract)
+    if of_kind is not None:
+        return [of_kind]
+    wrong = violations(contract.schema, contract.example) if contract.example else []
+    misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
+    # A misspelt member is not missing as well.
+    return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
+
+
+def _kind_trouble(contract: Contract) -> Problem | None:
+    """Schema and example must allow the one kind that every artifact of the contract has."""
+    kind, declared = contract.artifact_kind, contract.schema.get("properties", {}).get("kind")
+    own = {"type": "object", "properties": {"kind": declared}, "$defs": contract.schema.get("$defs", {})}
+    if declared is not None and violations(own, {"kind": kind}):
+        message = f"Its schema does not allow the kind {kind} that every artifact of it has."
+        fix = f'Write {{"const": "{kind}"}}, or name the kind that is meant under artifactKind.'
+        return Problem(code="broken_contract", message=message, pointer="/schema/properties/kind", fix=fix)
+    if contract.example and contract.example.get("kind") != kind:
+        message = f"Its example is of another kind; an artifact of this contract is a {kind}."
+        fix = f"Write {kind} there, or name the kind that is meant under artifactKind."
+        is_same = bool(surely_meant(str(contract.example.get("kind")), [kind]))
+        edit = replaced("/example/kind", kind) if is_same else NO_EDIT
+        return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix, edit=edit)
+    return None
+
+
+def _schema_problem(trouble: Trouble) -> Problem:
+    edit = tuple(
+        msgspec.structs.replace(
+            one, path=f"/schema{one.path}", source=f"/schema{one.source}" if one.source else ""
+        )
+        for one in trouble.edit
+    )
+    return Problem(
+        code="broken_contract",
+        message=trouble.message,
+        pointer=f"/schema{trouble.pointer}",
+        fix=trouble.fix,
+        edit=edit,
+    )
+
+
+def _example_problem(wrong: Violation) -> Problem:
+    """The example must be what its own schema accepts: an agent copies it."""
+    message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
+    pointer, edit = f"/example{wrong.pointer}", NO_EDIT
+    if wrong.pointer == "/kind":
+        edit = removed(pointer)
+    elif wrong.rule == "additionalProperties" and wrong.meant:
+        edit = renamed(pointer, wrong.meant)
+    fix = f"Write it as {wrong.meant}." if wrong.meant else "Correct the example, or the schema."
+    return Problem(code="broken_contract", message=message, pointer=pointer, fix=fix, edit=edit)
+
+
+def _unreadable(fault: Fault, content: bytes) -> Problem:
+    fix, edit = repair_of(content)
+    return Problem(
+        code="unreadable",
+        message=fault.message,
+        pointer="",
+        fix=fix or "Write one JSON object in UTF-8.",
+        line=fault.details.get("line", 1),
+        column=fault.details.get("column", 1),
+        edit=edit,
+    )
+
+
+def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
+    for name, value in document.items():
+        if name not in _KEYS:
+            near = _key_meant(name, document) or meant(name, set(_KEYS) - set(document))
+            there = "" if near else meant(name, [one for one in _KEYS if one in document])
+            fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(_KEYS)}."
+            if there:
+                fix = f"{there} is already there: keep the value that you mean under {there}."
+            edit = renamed(child("", name), near) if near and near == _key_meant(name, document) else NO_EDIT
+            message = f"{shown(name)} is not known here."
+            yield Problem(code="unknown_key", message=message, pointer=child("", name), fix=fix, edit=edit)
+        elif not isinstance(value, _KEYS[name][0]):
+            words = _KEYS[name][1]
+            message = f"{shown(name)} is not {words}."
+            yield Problem(code="wrong_type", message=message, pointer=child("", name), fix=f"Write {words}.")
+    if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in document):
+        fix = 'Add "schema": a JSON Schema of an object.'
+        yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix)
+    if not _ID.fullmatch(contract_id):
+        message = f"{shown(contract_id)} cannot be the id of a contract."
+        fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
+        own = _id_meant(contract_id) if "id" in document else ""
+        edit = replaced("/id", own) if own else NO_EDIT
+        fix = f"Name it {own}." if own else fix
+        yield Problem(code="bad_id", message=message, pointer="/id", fix=fix, edit=edit)
+    kind = document.get("artifactKind", "project.any")
+    if isinstance(kind, str) and not _KIND.fullmatch(kind):
+        message = f"{shown(kind)} cannot be the kind of an artifact."
+        fix = "Write <namespace>.<name>, such as project.api_change; wr. is reserved."
+        yield Problem(code="bad_id", message=message, pointer="/artifactKind", fix=fix)
+    guidance = document.get("guidance", "")
+    if isinstance(guidance, str) and len(guidance) > MAX_DESCRIPTION_CHARACTERS:
+        fix = f"Write at most {MAX_DESCRIPTION_CHARACTERS} characters."
+        message = "guidance is too long for a prompt."
+        yield Problem(code="too_large", message=message, pointer="/guidance", fix=fix)
+
+
+_OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "example", "title": "description"}
+
+
+def _key_meant(name: str, document: dict[str, Json]) -> str:
+    """The key that was meant by an unknown one; never one that is already there."""
+    if name in _KEYS:
+        return ""
+    other = _OTHER_KEYS.get(name, "")
+    return other if other and other not in document else surely_meant(name, set(_KEYS) - set(document))
+
+
+def _id_meant(text: str) -> str:
+    """The id in the form that contracts have, with `project.` and `contracts.` where they are missing."""
+    parts = [re.sub("[^a-z0-9_-]+", "_", one.strip().lower()).strip("_") for one in text.split(".")]
+    if len(parts) == 2 and parts[0] != "contracts":
+        parts = [parts[0], "contracts", parts[1]]
+    elif len(parts) < 3:
+        parts = ["project", "contracts", parts[-1]]
+    if parts[0] == "wr":
+        parts[0] = "project"
+    made = ".".join(parts)
+    return made if _ID.fullmatch(made) else ""
+
+
+def _contract(document: dict[str, Json], contract_id: str) -> Contract:
+    kind: str = document.get("artifactKind", contract_id.replace(".contracts.", "."))
+    example = document.get("example", {})
+    guidance: str = document.get("guidance") or document.get("description") or _PLAIN_GUIDANCE
+    return Contract(
+        artifact_kind=kind,
+        schema=document["schema"],
+        example={"kind": kind, **example} if example else {},
+        guidance=guidance,
+    )
 
 
 class Shelf:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from handrail.contract.suggest import nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
-from handrail.workflows.edits import NO_EDIT, Edit, replaced
 from handrail.workflows.limits import MAX_PROBLEMS
-from handrail.workflows.problem import Problem, ProblemCode, Severity
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replaced
 from handrail.workflows.reading.findings import shown, surely_meant
 
 

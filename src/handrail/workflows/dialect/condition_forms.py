@@ -8,10 +8,7 @@ from collections.abc import Callable
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import only_near
 from handrail.contract.wording import quoted
-from handrail.workflows.dialect.crossing import Crossing, Object
-from handrail.workflows.dialect.identifiers import native_path
-from handrail.workflows.dialect.plain_text import as_json
-from handrail.workflows.dialect.pointers import child
+from handrail.workflows.dialect.crossing import Crossing, Object, as_json, child, native_path
 
 NATIVE_KINDS = (
     "always_true",

@@ -2,15 +2,116 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from json import dumps
 from typing import TypeAlias
 
 import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
-from handrail.workflows.dialect.pointers import child
-from handrail.workflows.limits import MAX_PARTS, MAX_PROBLEMS
+from handrail.workflows.limits import (
+    MAX_ID_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    MAX_PARTS,
+    MAX_PROBLEMS,
+    MAX_WORKFLOW_ID_CHARACTERS,
+)
 from handrail.workflows.problem import Problem, ProblemCode
+
+# RFC 6901 pointers while a document is built from another one.
+
+
+def child(pointer: str, name: str | int) -> str:
+    """The pointer of a member or an item."""
+    if isinstance(name, int):
+        return f"{pointer}/{name}"
+    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+
+
+# Texts out of values that should have been texts, so that nothing an author wrote is lost.
+
+_SINGLE_BRACES = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
+
+
+def as_text(value: Json) -> str:
+    """A text as it is; anything else as JSON."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: Json) -> str:
+    """A value as JSON; the same value gives the same text."""
+    return dumps(value, ensure_ascii=False, sort_keys=True, separators=(", ", ": "))
+
+
+def as_texts(value: Json) -> list[str]:
+    """The texts of a list, or of one value alone; blank ones are left out."""
+    items = value if isinstance(value, list) else [value]
+    return [text for item in items if item is not None and (text := as_text(item)).strip()]
+
+
+def filled_in(value: Json, values: dict[str, str]) -> Json:
+    """A copy of a document in which every `{{name}}` of `values` is replaced by its value."""
+    if not values:
+        return value
+    pattern = re.compile(r"\{\{\s*(" + "|".join(re.escape(name) for name in sorted(values)) + r")\s*\}\}")
+    return _with_texts(value, lambda text: pattern.sub(lambda match: values[match[1]], text))
+
+
+def with_double_braces(value: Json) -> Json:
+    """A copy of a document in which every `{name}` is written `{{name}}`."""
+    return _with_texts(value, lambda text: _SINGLE_BRACES.sub(r"{{\1}}", text))
+
+
+def _with_texts(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_with_texts(item, change) for item in value]
+    if isinstance(value, dict):
+        return {name: _with_texts(member, change) for name, member in value.items()}
+    return value
+
+
+# Variables that the parts of a native document use and nothing in them sets.
+
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)(?:\.[A-Za-z0-9_-]+)*\s*\}\}")
+_NAME = re.compile(r"(?!(__proto__|constructor|prototype)$)[A-Za-z_][A-Za-z0-9_-]*")
+_UNREAD = frozenset({"validation", "args", "id", "title", "agentRole"})
+"""Keys of a part whose texts are not filled in."""
+
+
+def implicit_names(steps: Json) -> list[str]:
+    """The names, sorted and without their members; variables of a loop do not count inside it."""
+    used: set[str] = set()
+    _collect(steps, frozenset(), used)
+    return sorted(name for name in used if len(name) <= MAX_NAME_CHARACTERS and _NAME.fullmatch(name))
+
+
+def _collect(value: Json, own: frozenset[str], used: set[str]) -> None:
+    if isinstance(value, str):
+        used |= {match[1] for match in _PLACEHOLDER.finditer(value)} - own
+    elif isinstance(value, list):
+        for item in value:
+            _collect(item, own, used)
+    elif isinstance(value, dict):
+        inside = own | _variables(value)
+        if isinstance(value.get("input"), str):
+            used |= {value["input"].partition(".")[0]} - own
+        for name, member in value.items():
+            if name not in _UNREAD:
+                _collect(member, inside if name == "body" else own, used)
+
+
+def _variables(part: dict[str, Json]) -> frozenset[str]:
+    """What a loop sets for its body."""
+    repeat = part.get("forEach", part.get("count"))
+    if not isinstance(repeat, dict):
+        return frozenset()
+    return frozenset(repeat[name] for name in ("as", "indexAs") if isinstance(repeat.get(name), str))
+
 
 Object: TypeAlias = dict[str, Json]
 
@@ -107,3 +208,76 @@ def _more() -> Problem:
         fix="Look at the listed ones first and check the file again.",
         severity="warning",
     )
+
+
+# Ids and names of the other dialect as native ones; the same text always gives the same id.
+
+_NOT_IN_AN_ID = re.compile(r"[^a-z0-9_-]+")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+_REFUSED_NAMES = frozenset({"__proto__", "constructor", "prototype"})
+_DIGEST = 8
+
+
+class Identifiers:
+    """The ids of parts that are taken; every part gets one that no other has."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def claim(self, wanted: str, pointer: str, crossing: Crossing) -> str:
+        """The native id of a part, told about where it is not the one that is written."""
+        plain = native_id(wanted)
+        free = plain
+        number = 2
+        while free in self._taken:
+            ending = f"-{number}"
+            free = plain[: MAX_ID_CHARACTERS - len(ending)] + ending
+            number += 1
+        self._taken.add(free)
+        if free != wanted:
+            why = "is taken" if free != plain else "has characters that an id cannot have"
+            message = f"The id {quoted(wanted)} {why}; the part is called {free}."
+            crossing.changed(pointer, message, "Give it an id of its own: a-z, 0-9, _ and -.", "bad_id")
+        return free
+
+
+def native_id(text: str) -> str:
+    """An id of lower-case letters, digits, _ and -; long ones end with a digest of the whole."""
+    plain = _NOT_IN_AN_ID.sub("-", text.lower()).strip("-") or "part"
+    return _shortened(plain, text, MAX_ID_CHARACTERS)
+
+
+def native_workflow_id(text: str) -> str:
+    """`namespace.name`, or a name alone."""
+    namespace, dot, name = text.lower().partition(".")
+    if not dot:
+        return _shortened(_segment(namespace), text, MAX_WORKFLOW_ID_CHARACTERS)
+    return _shortened(f"{_segment(namespace)}.{_segment(name)}", text, MAX_WORKFLOW_ID_CHARACTERS)
+
+
+def native_path(text: str) -> str:
+    """A context value, or dotted a member of one: what the engine can look up."""
+    plain = text.strip().removeprefix("{{").removesuffix("}}").strip()
+    if _PATH.fullmatch(plain):
+        return plain
+    parts = [_NOT_IN_A_NAME.sub("_", part).strip("_") for part in plain.split(".")]
+    joined = ".".join(part for part in parts if part) or "value"
+    return joined if joined[0].isalpha() else f"_{joined}"
+
+
+def native_name(text: str) -> str:
+    """A name without members, for loop variables, functions and inputs."""
+    name = native_path(text).replace(".", "_")
+    return f"{name}_" if name in _REFUSED_NAMES else name
+
+
+def _segment(text: str) -> str:
+    plain = _NOT_IN_AN_ID.sub("-", text).strip("-_") or "workflow"
+    return plain if plain[0].isalpha() else f"w-{plain}"
+
+
+def _shortened(plain: str, text: str, most: int) -> str:
+    if len(plain) <= most:
+        return plain
+    return f"{plain[: most - _DIGEST - 1]}-{sha256(text.encode()).hexdigest()[:_DIGEST]}"

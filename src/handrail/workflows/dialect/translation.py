@@ -1,25 +1,36 @@
-"""A workflow document from elsewhere as a native one, with everything that changed on the way. Pure.
-
-The native document has the shapes of the workflow language and is read like any other. What has no place
-there is kept under `extra`; nothing that a prompt says is lost.
-"""
+"""One key of the other dialect inside a native file: what it says in native keys. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
 from handrail.workflows.dialect.assessment_forms import Assessments
-from handrail.workflows.dialect.crossing import Crossing, Object
-from handrail.workflows.dialect.identifiers import native_id, native_workflow_id
-from handrail.workflows.dialect.implicit_names import implicit_names
-from handrail.workflows.dialect.part_context import PartContext, Source
+from handrail.workflows.dialect.condition_forms import to_condition
+from handrail.workflows.dialect.crossing import (
+    Crossing,
+    Object,
+    as_text,
+    as_texts,
+    child,
+    filled_in,
+    implicit_names,
+    native_id,
+    native_workflow_id,
+    with_double_braces,
+)
+from handrail.workflows.dialect.loop_forms import PartContext, Source
 from handrail.workflows.dialect.part_forms import to_parts
-from handrail.workflows.dialect.plain_text import as_text, as_texts, filled_in, with_double_braces
-from handrail.workflows.dialect.pointers import child
 from handrail.workflows.limits import MAX_INPUTS
 from handrail.workflows.problem import Problem
+
+# A workflow document from elsewhere as a native one, with everything that changed on the way.
+#
+# The native document has the shapes of the workflow language and is read like any other. What has no place
+# there is kept under `extra`; nothing that a prompt says is lost.
 
 _COPIED = (
     "$schema",
@@ -271,3 +282,60 @@ def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
             inputs[name] = {"type": "any", "implicit": True}
     if inputs:
         native["inputs"] = dict(sorted(inputs.items()))
+
+
+_STEP_KEYS = frozenset(
+    {
+        "runCondition",
+        "outputContract",
+        "validationCriteria",
+        "functionReferences",
+        "assessmentRefs",
+        "askForFiles",
+    }
+)
+_ROOT_KEYS = frozenset(
+    {"metaGuidance", "clarificationPrompts", "functionDefinitions", "recommendedPreferences"}
+)
+_STEP: Object = {"id": "step", "title": "Step", "prompt": "Do it."}
+_WORKFLOW: Object = {"id": "a.b", "name": "Name", "description": "Text.", "steps": [_STEP]}
+
+
+def native_members(name: str, value: Json, known: Collection[str]) -> Object:
+    """The native keys that say the same as this one; none where it is no such key, or not quite the same.
+
+    The file is native, so its comparisons are, too.
+    """
+    if name in _STEP_KEYS and "prompt" in known:
+        translated = to_native(_WORKFLOW | {"steps": [_STEP | {name: value}]})
+        found = _new(translated.document["steps"][0], _STEP)
+    elif name in _ROOT_KEYS and "steps" in known:
+        translated = to_native(_WORKFLOW | {name: value})
+        found = _new(translated.document, _WORKFLOW)
+    else:
+        return {}
+    found.pop("inputs", None)
+    is_same = all(problem.code == "foreign_spelling" for problem in translated.problems)
+    return exact(found) if is_same and found.keys() <= set(known) else {}
+
+
+def native_condition(value: Json) -> Object:
+    """A condition of the other dialect as a native one; empty where it cannot be said the same."""
+    if not isinstance(value, dict) or "kind" in value:
+        return {}
+    crossing = Crossing()
+    condition = to_condition(crossing, value, "", "")
+    return exact(condition) if condition and not crossing.problems() else {}
+
+
+def exact(value: Json) -> Json:
+    """The same with comparisons that look at every letter, as native ones do."""
+    if isinstance(value, list):
+        return [exact(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: exact(one) for name, one in value.items() if name != "lenient"}
+
+
+def _new(native: Object, base: Object) -> Object:
+    return {name: value for name, value in native.items() if name not in base}

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 from handrail.contract.suggest import clearly_nearest, same_word
 from handrail.contract.wording import quoted
-from handrail.workflows.edits import NO_EDIT, Edit
 from handrail.workflows.limits import MAX_PROBLEMS
-from handrail.workflows.problem import Problem, ProblemCode, Severity
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 

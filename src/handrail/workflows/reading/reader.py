@@ -2,25 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import msgspec
 
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.strict_json import decode_json
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
-from handrail.workflows.edits import NO_EDIT
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import place_of_depth, repair_of, with_places
-from handrail.workflows.problem import Problem
-from handrail.workflows.reading.authored_parts import check_size
-from handrail.workflows.reading.build_conditions import Origin
-from handrail.workflows.reading.build_workflow import build_workflow
+from handrail.workflows.problem import NO_EDIT, Problem
+from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.grammar import ROOT
-from handrail.workflows.reading.origin import origin_in
+from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
+
+# From a pointer into a translated document back to the one into the author's own file.
+
+
+def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], str]:
+    """A function from translated to original pointers.
+
+    `pointers` maps places of the translation to those of `document`. The longest known beginning counts;
+    what follows it is kept as far as the author's file has it, too.
+    """
+
+    def origin(pointer: str) -> str:
+        known, rest = pointer, ""
+        while known and known not in pointers:
+            known, _, last = known.rpartition("/")
+            rest = f"/{last}{rest}"
+        start = pointers.get(known, "")
+        return start + _existing(_value_at(document, start), rest)
+
+    return origin
+
+
+def _value_at(document: Json, pointer: str) -> Json:
+    value = document
+    for part in pointer.split("/")[1:]:
+        value = _member(value, part)
+    return value
+
+
+def _existing(value: Json, rest: str) -> str:
+    """The beginning of `rest` that leads to something."""
+    kept = ""
+    for part in rest.split("/")[1:]:
+        value = _member(value, part)
+        if value is None:
+            break
+        kept += f"/{part}"
+    return kept
+
+
+def _member(value: Json, part: str) -> Json:
+    """A member or an item; None where there is none."""
+    if isinstance(value, dict):
+        return value.get(part.replace("~1", "/").replace("~0", "~"))
+    if isinstance(value, list) and part.isdecimal() and len(part) < 9 and int(part) < len(value):
+        return value[int(part)]
+    return None
+
 
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
 _FIXES = {

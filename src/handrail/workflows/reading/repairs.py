@@ -13,14 +13,13 @@ from json import loads
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.dialect.single_keys import native_members
-from handrail.workflows.edits import NO_EDIT, Edit, added, removed, renamed
-from handrail.workflows.reading.condition_grammar import OPERATORS, WHEN
+from handrail.workflows.dialect.translation import native_members
+from handrail.workflows.problem import NO_EDIT, Edit, added, removed, renamed
 from handrail.workflows.reading.findings import child, meant, surely_meant
 from handrail.workflows.reading.json_words import JsonType, shape_types
-from handrail.workflows.reading.shapes import Shape
+from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
+from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, Shape
 from handrail.workflows.reading.value_fit import converted
-from handrail.workflows.reading.words import DESCRIPTION, PROMPT, PROSE, REMARK
 
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "name": ("title", "label"),

@@ -13,12 +13,11 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.json_numbers import survives
+from handrail.contract.json.numbers import survives
 from handrail.contract.outcome import Json
-from handrail.workflows.dialect.plain_text import as_json
-from handrail.workflows.dialect.single_keys import native_condition
-from handrail.workflows.edits import NO_EDIT, added, replaced
-from handrail.workflows.problem import ProblemCode
+from handrail.workflows.dialect.crossing import as_json
+from handrail.workflows.dialect.translation import native_condition
+from handrail.workflows.problem import NO_EDIT, ProblemCode, added, replaced
 from handrail.workflows.reading.findings import Findings, child, label, meant, shown
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.json_words import json_type, shape_in_words, shape_types, type_in_words
@@ -32,6 +31,11 @@ from handrail.workflows.reading.repairs import (
     workflow_id_meant,
 )
 from handrail.workflows.reading.shapes import (
+    CONDITION_ID,
+    ID,
+    NAME,
+    PATH,
+    WORKFLOW_ID,
     Anything,
     ByType,
     Flag,
@@ -46,7 +50,6 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
-from handrail.workflows.reading.words import CONDITION_ID, ID, NAME, PATH, WORKFLOW_ID
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:

@@ -1,0 +1,215 @@
+"""The CLI dialect: an Outcome as `{ok, schema_version, data | error, meta}`, and its bytes. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import assert_never
+
+import msgspec
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION
+from handrail.contract.json.numbers import LARGEST_INTEGER
+from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
+from handrail.contract.wording import in_sight
+
+# What every dialect derives from a Failure and its catalogue row.
+
+
+def hint_of(failure: Failure) -> str:
+    """What to do now: the failure's own words, else those of its row."""
+    return failure.hint or failure.kind.hint
+
+
+def wait_ms_of(failure: Failure) -> int | None:
+    """How long to wait before the same call may work; None when waiting is not the answer."""
+    return failure.kind.wait_ms if failure.retry_after_ms is None else failure.retry_after_ms
+
+
+def domain_code_of(failure: Failure) -> dict[str, Json]:
+    """`domain_code`, unless the kind itself is a native code."""
+    kind = failure.kind
+    return {} if kind.code == kind.native else {"domain_code": kind.code}
+
+
+def native_details(failure: Failure) -> dict[str, Json]:
+    """The details of the CLI dialect without the next call, which each surface spells in its own way."""
+    details = {**failure.details, **domain_code_of(failure), "agent_action": failure.kind.agent_action}
+    if failure.kind.needs_escalation:
+        details["escalation_required"] = True
+    wait_ms = wait_ms_of(failure)
+    if wait_ms is not None:
+        details["retry_after_ms"] = wait_ms
+    details["hint"] = hint_of(failure)
+    return details
+
+
+def operation_call(call: NextCall) -> dict[str, Json]:
+    """The next call as a surface-neutral pair."""
+    return {"operation": call.operation, "params": call.params}
+
+
+SCHEMA_VERSION = "1.0"
+
+PLACE_KEYS = ("next_cursor", "offset", "next_offset", "has_more")
+"""Where a page stands in its list: inside the payload here, in `page` in the LAFS dialect."""
+
+CommandLine = Callable[[NextCall], str | None]
+"""Spells a next call as a command line that can be run as it stands; None when there is no such command."""
+
+_LONE_SURROGATE = "[\ud800-\udfff]"
+
+
+def to_cli(outcome: Outcome, call: Call, *, command_line: CommandLine) -> dict[str, Json]:
+    """The one document that a command prints."""
+    match outcome:
+        case Success():
+            return {
+                "ok": True,
+                "schema_version": SCHEMA_VERSION,
+                "data": payload_of(outcome),
+                "meta": _meta(call, outcome.notices),
+            }
+        case Failure():
+            return {
+                "ok": False,
+                "schema_version": SCHEMA_VERSION,
+                "error": _error(outcome, command_line),
+                "meta": _meta(call, ()),
+            }
+        case never:
+            assert_never(never)
+
+
+def payload_of(success: Success) -> dict[str, Json] | list[Json]:
+    """The payload with its paging keys: CLI `data`, MCP `structuredContent`, and LAFS before the split."""
+    page, data = success.page, success.data
+    if page is None:
+        return data
+    assert isinstance(data, dict), "a page stands in an object"
+    place = _place(page)
+    rows = {page.list_key: list(page.items)}
+    if page.list_key != "items":
+        assert not place.keys() & data.keys(), "the page alone says where it stands"
+        return {**data, **rows, **place}
+    paging = {**rows, "count": len(page.items), **place}
+    assert not paging.keys() & data.keys(), "the page alone says what it lists and where it stands"
+    return {**paging, **data}
+
+
+def stream_line(data: Json, line_type: str = "item") -> dict[str, Json]:
+    """One line of a stream before its summary."""
+    return {"ok": True, "schema_version": SCHEMA_VERSION, "type": line_type, "data": data}
+
+
+def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: CommandLine) -> dict[str, Json]:
+    """The last line of a stream of `count` items; a Failure means that the stream broke off."""
+    document = to_cli(outcome, call, command_line=command_line)
+    head = {"ok": document.pop("ok"), "schema_version": document.pop("schema_version"), "type": "summary"}
+    match outcome:
+        case Success(data=data):
+            assert isinstance(data, dict), "a summary is an object"
+            document["data"] = {"count": count, **data}
+        case Failure():
+            document["error"]["details"] |= {"count": count, "complete": False}
+        case never:
+            assert_never(never)
+    return head | document
+
+
+def encode_document(document: Json, *, compact: bool) -> bytes:
+    """The bytes of a document: UTF-8, keys in order, one newline at the end; indented by two unless compact.
+
+    Lone surrogates become U+FFFD, integers that a double cannot hold become strings, and characters that
+    hide or steer a terminal are written as escapes.
+
+    Raises: Fault INVARIANT_VIOLATION for NaN, an infinity, or anything that is not JSON.
+    """
+    encoded = msgspec.json.encode(_sendable(document))
+    if not encoded.isascii() or b"\x7f" in encoded:
+        encoded = in_sight(encoded.decode()).encode()
+    return (encoded if compact else msgspec.json.format(encoded, indent=2)) + b"\n"
+
+
+def encode_line(document: Json) -> bytes:
+    """The bytes of one NDJSON line."""
+    return encode_document(document, compact=True)
+
+
+def _error(failure: Failure, command_line: CommandLine) -> dict[str, Json]:
+    next_command = None if failure.next_call is None else command_line(failure.next_call)
+    return {
+        "code": failure.kind.native,
+        "message": failure.message,
+        "details": {**_whole_problems(native_details(failure)), "next_command": next_command},
+        "retryable": failure.kind.is_retryable,
+    }
+
+
+def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
+    """Each problem of a call with all four keys, so that a reader needs no case for those left out."""
+    problems = details.get("problems")
+    if not isinstance(problems, list):
+        return details
+    whole = [
+        {"param": one["param"], "problem": one["problem"], "got": None, "expected": None, **one}
+        if isinstance(one, dict) and "param" in one and "problem" in one
+        else one
+        for one in problems
+    ]
+    return {**details, "problems": whole}
+
+
+def _meta(call: Call, notices: tuple[Notice, ...]) -> dict[str, Json]:
+    meta: dict[str, Json] = {"duration_ms": call.duration_ms}
+    told = (*notices, *call.notices)
+    if told:
+        meta["notices"] = [_notice(notice) for notice in told]
+    return meta
+
+
+def _notice(notice: Notice) -> dict[str, Json]:
+    own = {"type": notice.type, "severity": notice.severity, "message": notice.message}
+    return {**own, **notice.extra, **own}  # an extra key cannot change what the notice is
+
+
+def _place(page: Page) -> dict[str, Json]:
+    place: dict[str, Json]
+    match page.style:
+        case "cursor":
+            place = {"next_cursor": page.next_cursor if page.has_more else None}
+        case "offset":
+            place = {"offset": page.offset}
+            if page.has_more:  # CLI section 8: present only while there is more
+                place["next_offset"] = page.offset + len(page.items)
+        case "none":
+            place = {"next_cursor": None}
+        case never:
+            assert_never(never)
+    place["has_more"] = page.has_more
+    if page.truncated:
+        place["truncated"] = True
+    return place
+
+
+def _sendable(value: Json) -> Json:
+    """The same value with what JSON readers cannot hold replaced."""
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", value)
+    if kind is dict:
+        return {_sendable_key(key): _sendable(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_sendable(item) for item in value]
+    if kind is int:
+        return value if -LARGEST_INTEGER <= value <= LARGEST_INTEGER else str(value)
+    if value is None or kind is bool or (kind is float and isfinite(value)):
+        return value
+    raise Fault(INVARIANT_VIOLATION, "The answer holds a value that JSON cannot carry.")
+
+
+def _sendable_key(key: Json) -> str:
+    if type(key) is not str:
+        raise Fault(INVARIANT_VIOLATION, "The answer holds a key that is not a string.")
+    return key if key.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", key)

@@ -1,0 +1,116 @@
+"""The hash chain over a session's events: the same bytes and digests in every store. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from hashlib import sha256
+
+import msgspec
+
+from handrail.contract.json.numbers import float_text, integer_text
+from handrail.contract.outcome import Json
+
+# Canonical JSON (RFC 8785) and digests over it.
+#
+# Everything that is hashed, signed or compared by digest goes through `canonical_bytes`.
+
+_UNSURE_NUMBERS = tuple(before + rb"-?(?:[0-9]+[.eE]|[0-9]{16})" for before in (rb'":', rb",", rb"\[", rb"^"))
+"""In compact JSON: a fraction, an exponent, or more digits than a double is sure to hold. Text in a string
+may look like one; then the long way is taken for nothing. One pattern for all would search much longer."""
+
+
+def canonical_bytes(value: Json) -> bytes:
+    """The RFC 8785 bytes of a JSON value; tuples count as arrays.
+
+    Numbers are written as ECMAScript writes them, keys are sorted by UTF-16 code units. RFC 8785 takes
+    I-JSON only, so these have no canonical form: NaN and the infinities, integers that a double does
+    not hold digit for digit (from 2^53 + 1 on; rounding them would give two documents one digest), lone
+    surrogates, keys that are not strings, and anything that is not JSON.
+
+    Raises: Fault E_VALIDATION that names the place.
+    """
+    try:
+        return _WRITERS[type(value)](value)
+    except (ValueError, TypeError, KeyError, RecursionError):  # a lone surrogate is a ValueError, too
+        pass
+    # Only what was refused pays for saying where.
+    from handrail.contract.json.trouble import refused_value  # noqa: PLC0415 - see above
+
+    raise refused_value(value)
+
+
+def canonical_bytes_of_decoded(value: Json) -> bytes:
+    """The same for what a JSON reader gave, where every key is a string: large documents take a short way.
+
+    msgspec sorts and escapes as RFC 8785 does as long as all is ASCII, and writes small integers alike.
+
+    Raises: Fault E_VALIDATION.
+    """
+    try:
+        content = msgspec.json.encode(value, order="sorted")
+    except (ValueError, TypeError, RecursionError):
+        return canonical_bytes(value)
+    if content.isascii() and not any(re.search(number, content) for number in _UNSURE_NUMBERS):
+        return content
+    return canonical_bytes(value)
+
+
+def digest(value: Json) -> str:
+    """`sha256:` and the hex SHA-256 of the canonical bytes."""
+    return "sha256:" + sha256(canonical_bytes(value)).hexdigest()
+
+
+# RFC 8785 escapes exactly what msgspec escapes; a lone surrogate is refused by both.
+_string = msgspec.json.encode
+
+
+def _object(value: dict[str, Json]) -> bytes:
+    keys = sorted(value)
+    if not "".join(keys).isascii():
+        keys.sort(key=_utf16)
+    return (
+        b"{"
+        + b",".join([_string(key) + b":" + _WRITERS[type(value[key])](value[key]) for key in keys])
+        + b"}"
+    )
+
+
+def _array(value: list[Json]) -> bytes:
+    return b"[" + b",".join([_WRITERS[type(item)](item) for item in value]) + b"]"
+
+
+def _integer(value: int) -> bytes:
+    return integer_text(value).encode()
+
+
+def _float(value: float) -> bytes:
+    return float_text(value).encode()
+
+
+def _utf16(key: str) -> bytes:
+    return key.encode("utf-16-be")
+
+
+_WRITERS: dict[type, Callable[[Json], bytes]] = {
+    str: _string,
+    dict: _object,
+    list: _array,
+    tuple: _array,
+    int: _integer,
+    float: _float,
+    bool: {True: b"true", False: b"false"}.__getitem__,
+    type(None): {None: b"null"}.__getitem__,
+}
+"""By exact type, looked up in place: this is the inner loop of every digest."""
+
+
+def genesis(session_id: str) -> str:
+    """The digest before the first event; binds the chain to its session."""
+    return hashlib.sha256(b"handrail.log.v1\0" + session_id.encode()).hexdigest()
+
+
+def chain_digest(previous: str, dedupe_key: str, body: bytes) -> str:
+    """The digest after one more event."""
+    return hashlib.sha256(bytes.fromhex(previous) + dedupe_key.encode() + b"\n" + body).hexdigest()

@@ -1,0 +1,132 @@
+"""Strict reading of JSON from outside: whatever a caller or a file hands over as text comes in here. Pure."""
+
+from __future__ import annotations
+
+from json import JSONDecodeError, JSONDecoder
+from math import isfinite
+from typing import NoReturn
+
+import msgspec
+
+from handrail.contract.json.trouble import DEEPEST, broken_syntax, broken_text, refused_text, too_many_bytes
+from handrail.contract.outcome import Json
+
+DEPTH_LIMIT = 64
+"""Arrays and objects inside each other that `decode_json` takes unless told otherwise."""
+
+
+def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Json:
+    """One JSON value from outside text, or a refusal that says where the trouble is.
+
+    Refused: more than `max_bytes`, more than `max_depth` arrays and objects inside each other, a byte
+    order mark, bytes that are not UTF-8, a key twice in one object, NaN and the infinities (also as a
+    number that overflows), lone surrogates, and everything else that is not JSON. Integers keep all
+    their digits; those that no other reader would keep are refused where they are hashed.
+
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
+    """
+    assert max_depth <= DEEPEST, "deeper values would exhaust the stack"
+    text = utf8_text(data, max_bytes)
+    try:
+        value = _DECODER.decode(text)
+    except JSONDecodeError as error:
+        raise broken_syntax(text, error.pos, error.msg) from None
+    except (ValueError, RecursionError):  # what the hooks refuse, endless digits, endless nesting
+        raise refused_text(text, max_depth) from None
+    if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
+        raise refused_text(text, max_depth)
+    if has_half_escapes(text) and not _has_whole_characters(value):
+        raise refused_text(text, max_depth)
+    return value
+
+
+def decode_json_at(
+    text: str, at: int, *, depth: int, max_depth: int, is_suspect: bool = True
+) -> tuple[Json, int]:
+    """The value that begins at `at`, and where it ends: as strict, for a reader that walks a long text.
+
+    `depth` is how many arrays and objects are open around it; `is_suspect` is what `has_half_escapes` says
+    of the whole text.
+
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except JSONDecodeError as error:
+        raise broken_syntax(text, error.pos, error.msg) from None
+    except (ValueError, RecursionError):
+        raise refused_text(text, max_depth, at, depth) from None
+    left = max_depth - depth
+    if text.count("[", at, end) + text.count("{", at, end) > left and is_deeper(value, left):
+        raise refused_text(text, max_depth, at, depth)
+    if is_suspect and not _has_whole_characters(value):
+        raise refused_text(text, max_depth, at, depth)
+    return value, end
+
+
+def has_half_escapes(text: str) -> bool:
+    """Whether half of a surrogate pair could hide behind an escape."""
+    return "\\ud" in text or "\\uD" in text
+
+
+def utf8_text(data: bytes | str, max_bytes: int) -> str:
+    """The text, if it is short enough, UTF-8, and begins with no byte order mark.
+
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
+    """
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if len(raw) > max_bytes:
+        raise too_many_bytes(len(raw), max_bytes)
+    try:
+        text = data if isinstance(data, str) and data.isascii() else raw.decode()
+    except UnicodeDecodeError as error:
+        sound = raw[: error.start].decode()
+        raise broken_text(sound, len(sound), "this is not UTF-8") from None
+    if text.startswith("\ufeff"):
+        raise broken_text(text, 0, "it begins with a byte order mark")
+    return text
+
+
+def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError
+    return members
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError
+    return number
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise ValueError
+
+
+_DECODER = JSONDecoder(object_pairs_hook=_members, parse_float=_finite, parse_constant=_refuse_constant)
+
+
+_CONTAINERS = (dict, list)
+
+
+def is_deeper(value: Json, limit: int) -> bool:
+    """Whether more than `limit` arrays and objects stand inside each other."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, _CONTAINERS)
+        ]
+    return bool(level)
+
+
+def _has_whole_characters(value: Json) -> bool:
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,346 @@
+"""What is wrong with a refused JSON value or text, and where: a Fault with a place and a way out. Pure.
+
+Nothing here runs unless something was already refused, so clarity comes before speed. Of the caller's
+text a message shows at most a key or a place, quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from json import JSONDecodeError, JSONDecoder, dumps, loads
+from math import isfinite
+from typing import NamedTuple
+
+from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
+from handrail.contract.json.numbers import survives
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import quoted
+
+# What somebody meant who wrote almost JSON: a comma too many, a comment, other quotes, other literals.
+#
+# The decoder says where it stopped. What stands there tells the kinds of trouble apart, and for most of
+# them
+# there is one stretch of text that, put in its place, is what was meant.
+
+_TRAILING_COMMA = "Illegal trailing comma"
+_SYNTAX = {
+    "Expecting value": "a value is missing or misspelt",
+    "Expecting property name": "a key in double quotes is missing",
+    "Expecting ':'": "a colon is missing after a key",
+    "Expecting ','": "a comma or a closing bracket is missing",
+    "Unterminated string": "a string is not closed",
+    "Invalid control character": "a string holds a raw control character",
+    "Invalid \\escape": "a string holds an escape that JSON does not have",
+    "Invalid \\uXXXX escape": "a string holds an incomplete \\u escape",
+    "Extra data": "there is more text after the end of the value",
+}
+"""How the decoder begins its sentences, and ours, so that an answer does not change with the interpreter."""
+
+_LITERALS = {
+    "True": "true",
+    "TRUE": "true",
+    "False": "false",
+    "FALSE": "false",
+    "None": "null",
+    "NULL": "null",
+    "Null": "null",
+    "nil": "null",
+    "undefined": "null",
+}
+_CONTROLS = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
+_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+_COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
+_OTHER_QUOTES = {"'": "'", "‘": "’", "“": "”", "”": "”", "`": "`"}
+_YAML = re.compile(r"(?:\s*#[^\n]*\n)*\s*(?:---|%YAML|- |[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$))", re.MULTILINE)
+_MARKDOWN = re.compile(r"\s*```")
+_LONGEST_STRING = 100_000
+
+
+class SyntaxTrouble(NamedTuple):
+    """What is wrong at `position`; `text` in the place of `length` characters makes it right, unless None."""
+
+    sentence: str
+    position: int
+    fix: str = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
+    length: int = 0
+    text: str | None = None
+
+
+def syntax_trouble(text: str, position: int, said: str) -> SyntaxTrouble:
+    """The trouble where the decoder stopped and said why."""
+    if said.startswith(_TRAILING_COMMA):  # newer interpreters point at the comma, older ones behind it
+        position = len(text) - len(text[position + 1 :].lstrip())
+    return _other_language(text) or _meant(text, position, said) or _plain(text, position, said)
+
+
+def first_trouble(text: str) -> SyntaxTrouble | None:
+    """The first place where a text is no JSON; None where the grammar has nothing against it."""
+    if text.startswith("\ufeff"):
+        return SyntaxTrouble("it begins with a byte order mark", 0, "Remove the byte order mark.", 1, "")
+    try:
+        JSONDecoder().decode(text)
+    except JSONDecodeError as error:
+        return syntax_trouble(text, error.pos, error.msg)
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _other_language(text: str) -> SyntaxTrouble | None:
+    """A whole file in another language: one sentence, not one for its first letter."""
+    if _YAML.match(text):
+        fix = "Write the same as JSON: braces, double quotes, commas."
+        return SyntaxTrouble("this is YAML and not JSON", 0, fix)
+    if _MARKDOWN.match(text):
+        fix = "Keep only what stands between the lines with the backticks."
+        return SyntaxTrouble("the JSON stands inside a Markdown code block", 0, fix)
+    return None
+
+
+def _meant(text: str, position: int, said: str) -> SyntaxTrouble | None:
+    here = text[position : position + 1]
+    comma = _comma_before(text, position)
+    comment = _COMMENT.match(text, position)
+    if comment is not None and not said.startswith(("Invalid", "Unterminated")):
+        sentence = "JSON has no comments"
+        return SyntaxTrouble(sentence, position, "Remove the comment.", len(comment[0]), "")
+    if here in ("]", "}") and comma >= 0 and not said.startswith("Invalid"):
+        sentence = "a comma stands before a closing bracket"
+        return SyntaxTrouble(sentence, comma, "Remove the comma.", 1, "")
+    if here in _OTHER_QUOTES and not said.startswith("Invalid"):
+        return _other_quotes(text, position)
+    if said.startswith("Invalid control character"):
+        if here not in _CONTROLS:
+            return None
+        sentence = "a string holds a raw line break or tab"
+        return SyntaxTrouble(sentence, position, f"Write {_CONTROLS[here]}.", 1, _CONTROLS[here])
+    if said.startswith("Invalid \\escape"):
+        fix = "Write two backslashes for one."
+        return SyntaxTrouble(_SYNTAX["Invalid \\escape"], position, fix, 0, "\\")
+    return _word(text, position, said) or _missing_comma(text, position, said)
+
+
+def _comma_before(text: str, position: int) -> int:
+    """The place of the comma that is the last thing before a position; -1 when it is something else."""
+    before = text[:position].rstrip()
+    return len(before) - 1 if before.endswith(",") else -1
+
+
+def _other_quotes(text: str, position: int) -> SyntaxTrouble:
+    sentence, fix = "keys and texts stand in double quotes", "Write double quotes around it."
+    closing = _OTHER_QUOTES[text[position]]
+    written: list[str] = []
+    place = position + 1
+    while place < len(text) and place - position < _LONGEST_STRING:
+        letter = text[place]
+        if letter == closing:
+            made = dumps("".join(written), ensure_ascii=False)
+            return SyntaxTrouble(sentence, position, fix, place + 1 - position, made)
+        if letter == "\\" and text[place + 1 : place + 2] in (closing, "\\", '"'):
+            place += 1
+            letter = text[place]
+        elif letter == "\\" or letter == "\n":
+            break
+        written.append(letter)
+        place += 1
+    return SyntaxTrouble(sentence, position, fix)
+
+
+def _word(text: str, position: int, said: str) -> SyntaxTrouble | None:
+    found = _WORD.match(text, position)
+    if found is None:
+        return None
+    word = found[0]
+    if said.startswith("Expecting value") and word in _LITERALS:
+        sentence = "JSON writes true, false and null, in small letters"
+        return SyntaxTrouble(sentence, position, f"Write {_LITERALS[word]}.", len(word), _LITERALS[word])
+    is_key = text[found.end() :].lstrip()[:1] == ":"
+    if said.startswith("Expecting property name") and is_key:
+        sentence = "a key stands without double quotes"
+        return SyntaxTrouble(sentence, position, "Write double quotes around it.", len(word), f'"{word}"')
+    return None
+
+
+def _missing_comma(text: str, position: int, said: str) -> SyntaxTrouble | None:
+    """Two values on two lines without a comma; on one line it is as likely a quote inside a text."""
+    before = text[:position].rstrip()
+    between = text[len(before) : position]
+    if (
+        said.startswith("Expecting ','")
+        and text[position : position + 1] in ('"', "{", "[")
+        and "\n" in between
+    ):
+        sentence = "a comma is missing between two values"
+        return SyntaxTrouble(sentence, len(before), "Write a comma behind the first.", 0, ",")
+    return None
+
+
+def _plain(text: str, position: int, said: str) -> SyntaxTrouble:
+    if position >= len(text.rstrip()):
+        return SyntaxTrouble("the text ends too early", position)
+    sentence = next((ours for theirs, ours in _SYNTAX.items() if said.startswith(theirs)), "this is not JSON")
+    return SyntaxTrouble(sentence, position)
+
+
+DEEPEST = 200
+"""Arrays and objects inside each other that every step can walk without exhausting the stack."""
+
+_AS_STRING = "Send large integers as strings."
+_NO_SUCH_NUMBER = "Leave the number out, or send null."
+
+# An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
+_PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]+', re.DOTALL)
+_INTEGER = re.compile("-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+
+
+def too_many_bytes(measured: int, limit: int) -> Fault:
+    return Fault(
+        REQUEST_TOO_LARGE,
+        f"The JSON has {measured} bytes; the limit is {limit}.",
+        details={"what": "bytes", "measured": measured, "limit": limit},
+    )
+
+
+def broken_text(text: str, position: int, sentence: str) -> Fault:
+    """The text up to `position` is fine, then comes what the sentence says."""
+    line, column = _place(text, position)
+    return Fault(
+        E_VALIDATION,
+        f"This JSON cannot be read: {sentence}, at line {line}, column {column}.",
+        details={"line": line, "column": column},
+        hint="Correct the text at that place and send the call again.",
+    )
+
+
+def _place(text: str, position: int) -> tuple[int, int]:
+    """Line and column, both from 1, the column in characters."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def broken_syntax(text: str, position: int, said: str) -> Fault:
+    """The decoder stopped at `position` and said why."""
+    trouble = syntax_trouble(text, position, said)
+    return broken_text(text, trouble.position, trouble.sentence)
+
+
+def refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Fault:
+    """The first thing in a text that the grammar allows and `decode_json` does not.
+
+    It is looked for from `at` on, where `depth` arrays and objects are open.
+    """
+    brackets: list[set[str] | None] = [None] * depth  # per open bracket: the keys so far, None for an array
+    key_is_next = False
+    for match in _PART.finditer(text, at):
+        part = match.group()
+        if part in ("{", "["):
+            brackets.append(set() if part == "{" else None)
+            if len(brackets) > max_depth:
+                return _too_deep(text, match.start(), max_depth)
+        elif part in ("}", "]"):
+            brackets.pop()
+        elif part not in (",", ":"):
+            sentence = _refused_string(part, brackets[-1] if key_is_next else None) or _refused_number(part)
+            if sentence:
+                return broken_text(text, match.start(), sentence)
+        key_is_next = part in ("{", ",") and bool(brackets) and brackets[-1] is not None
+    raise AssertionError("a refused text holds something to refuse")
+
+
+def _too_deep(text: str, position: int, limit: int) -> Fault:
+    line, column = _place(text, position)
+    return Fault(
+        REQUEST_TOO_LARGE,
+        f"The JSON is nested more than {limit} levels deep, at line {line}, column {column}.",
+        details={"what": "depth", "measured": limit + 1, "limit": limit},
+        hint=f"Send a flatter value: at most {limit} arrays and objects inside each other.",
+    )
+
+
+def _refused_string(part: str, keys: set[str] | None) -> str:
+    """What is wrong with a string; `keys` are those of its object when it is itself a key."""
+    if part[0] != '"':
+        return ""
+    string = loads(part)
+    if not _is_whole(string):
+        return "a string holds half of a surrogate pair"
+    if keys is None:
+        return ""
+    if string in keys:
+        return f"the key {quoted(string)} appears twice in one object"
+    keys.add(string)
+    return ""
+
+
+def _refused_number(part: str) -> str:
+    """What is wrong with a number; text right behind it is no part of it."""
+    if part[0] == '"' or part in ("true", "false", "null"):
+        return ""
+    number = _NUMBER.match(part)
+    if number is None:
+        return "a number is not finite" if part.startswith(_CONSTANTS) else ""
+    digits = number.group()
+    if _INTEGER.fullmatch(digits):
+        return "" if _is_readable(digits) else "an integer has too many digits"
+    return "" if isfinite(float(digits)) else "a number is not finite"
+
+
+def _is_readable(digits: str) -> bool:
+    """Whether the interpreter reads an integer this long; it refuses to spend quadratic time."""
+    try:
+        int(digits)
+    except ValueError:
+        return False
+    return True
+
+
+def refused_value(value: Json) -> Fault:
+    """Why a value has no canonical form; the value was refused, so there is a reason."""
+    waiting: list[tuple[str, int, Json]] = [("", 0, value)]
+    while waiting:
+        pointer, depth, current = waiting.pop()
+        sentence, hint = _refused_part(current, depth)
+        if sentence:
+            place = quoted(pointer)
+            message = f"The value at {place} {sentence}." if pointer else f"The value {sentence}."
+            return Fault(E_VALIDATION, message, details={"param": place.strip('"')}, hint=hint)
+        if isinstance(current, dict):
+            waiting += [(f"{pointer}/{_escaped(key)}", depth + 1, current[key]) for key in reversed(current)]
+        elif isinstance(current, list | tuple):
+            waiting += [(f"{pointer}/{i}", depth + 1, current[i]) for i in reversed(range(len(current)))]
+    raise AssertionError("a value without a canonical form holds something to refuse")
+
+
+def _escaped(key: str) -> str:
+    """A key as part of a JSON Pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _refused_part(value: Json, depth: int) -> tuple[str, str]:
+    """What is wrong with this value alone, and what to do about it; empty texts when nothing is."""
+    if depth > DEEPEST:
+        return "is nested too deep", "Send a flatter value."
+    if type(value) is dict:
+        if not all(isinstance(key, str) for key in value):
+            return "has a key that is not a string", "Use strings as keys."
+        if not all(map(_is_whole, value)):
+            return "has a key with half of a surrogate pair", "Send whole characters."
+        return "", ""
+    if type(value) is str:
+        return ("", "") if _is_whole(value) else ("holds half of a surrogate pair", "Send whole characters.")
+    if type(value) is int:
+        return ("", "") if survives(value) else ("is an integer that JSON readers would round", _AS_STRING)
+    if type(value) is float:
+        return ("", "") if isfinite(value) else ("is not a finite number", _NO_SUCH_NUMBER)
+    if value is None or type(value) in (bool, list, tuple):
+        return "", ""
+    return "is not a JSON value", "Send objects, arrays, strings, numbers, true, false and null only."
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

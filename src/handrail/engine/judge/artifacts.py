@@ -1,0 +1,496 @@
+"""An artifact and everything that is wrong with it: the one place where a report is checked. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+import msgspec
+
+from handrail.contract.json.canonical import digest
+from handrail.contract.suggest import edits, nearest
+from handrail.engine.events import Artifact
+from handrail.engine.judge.asking import TO_FILL_IN, gate_of, misfits
+from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
+from handrail.engine.reasons import Issue, fitting
+from handrail.engine.reported import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    GAP,
+    LOOP_CONTROL,
+    SHAPES,
+    USER_INPUT,
+    WORKFLOW_DIVERGENCE,
+    Judgement,
+    LoopDecision,
+    ReportedGap,
+    contradictions,
+    needed_members,
+    read_as,
+    trouble_with,
+)
+from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
+
+# Declared inputs against given context: every problem at once, and the context that would do.
+
+_SHORT, _LONG = 4, 8
+"""Characters from which on one slip, or two, still name the same thing."""
+
+
+class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One input that does not fit its declaration."""
+
+    key: str
+    problem: str
+    expected: str
+
+
+def is_no_answer(value: Any) -> bool:
+    """Whether a value says nothing, where something has to be said: blank text, an empty list or object."""
+    return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
+
+
+def problems_at_start(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    """What a start lacks or gets wrong. Keys that nobody declared pass."""
+    missing = [
+        InputProblem(key=name, problem="missing", expected=described(spec))
+        for name, spec in inputs.items()
+        if _must_be_sent(spec) and context.get(name) is None
+    ]
+    return missing + _blank(inputs, context) + _wrong(inputs, context)
+
+
+def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
+    """What a later change of context gets wrong; null deletes, but not what the workflow requires."""
+    deleted = [
+        InputProblem(key=name, problem="cannot be deleted", expected=described(spec))
+        for name, spec in inputs.items()
+        if name in delta and delta[name] is None and _must_be_sent(spec)
+    ]
+    return deleted + _blank(inputs, delta) + _wrong(inputs, delta)
+
+
+def _must_be_sent(spec: InputSpec) -> bool:
+    return spec.required and spec.default is msgspec.UNSET
+
+
+def _blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    """Required text that says nothing. An empty list or object can be what there is."""
+    return [
+        InputProblem(key=name, problem="empty", expected=described(spec))
+        for name, spec in inputs.items()
+        if _must_be_sent(spec) and isinstance(context.get(name), str) and is_no_answer(context[name])
+        if not spec.enum and spec.type in ("string", "any")
+    ]
+
+
+class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
+    """A context key that nobody declared, beside the declared one it is nearly spelt like."""
+
+    key: str
+    declared: str
+
+
+def nearly_declared(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> tuple[NearlyDeclared, ...]:
+    """Keys that look mistyped. One that comes together with the declared key means something else."""
+    found = []
+    for key, value in delta.items():
+        if key in inputs or value is None:
+            continue
+        near = [name for name in sorted(inputs) if name not in delta and _is_nearly(key, name)]
+        if near:
+            found.append(NearlyDeclared(key=key, declared=near[0]))
+    return tuple(found)
+
+
+def _is_nearly(key: str, name: str) -> bool:
+    """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
+    given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
+    allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
+    return abs(len(given) - len(known)) <= allowed and edits(given, known) <= allowed
+
+
+def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:
+    """The context with a fitting value for each of these keys, or the mark where nobody knows one."""
+    fixed = dict(context)
+    for name in inputs:
+        if name in keys:
+            fixed[name] = _suggested(inputs[name], context.get(name))
+    return fixed
+
+
+def described(spec: InputSpec) -> str:
+    """What an input must be, in words."""
+    if spec.enum:
+        what = "one of " + ", ".join(_shown(value) for value in spec.enum)
+    else:
+        what = "any value" if spec.type == "any" else f"a value of type {spec.type}"
+    return f"{what}: {spec.description}" if spec.description else what
+
+
+def fits(kind: InputType, value: Any) -> bool:
+    """Whether a JSON value has a declared type."""
+    match kind:
+        case "any":
+            return True
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return _is_number(value) and float(value).is_integer()
+        case "number":
+            return _is_number(value)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case never:
+            assert_never(never)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _wrong(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+    problems = []
+    for name, spec in inputs.items():
+        value = context.get(name)
+        if value is None:
+            continue
+        if not fits(spec.type, value):
+            problem = f"not of type {spec.type}"
+        elif spec.enum and not any(_same(value, allowed) for allowed in spec.enum):
+            problem = "not an allowed value"
+        else:
+            continue
+        problems.append(InputProblem(key=name, problem=problem, expected=described(spec)))
+    return problems
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equality as JSON means it: true is not 1."""
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _suggested(spec: InputSpec, given: Any) -> Any:
+    """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
+    if spec.default is not msgspec.UNSET:
+        return spec.default
+    if spec.enum:
+        words = {value.lower(): value for value in spec.enum if isinstance(value, str)}
+        near = nearest(given, words, 1) if isinstance(given, str) else []
+        return words[near[0]] if near else TO_FILL_IN
+    if isinstance(given, str) and spec.type in ("integer", "number", "boolean"):
+        converted = _converted(spec.type, given)
+        if converted is not None:
+            return converted
+    return TO_FILL_IN
+
+
+def _converted(kind: InputType, given: str) -> Any:
+    """A value that was sent as text: 3 for "3"."""
+    try:
+        value = msgspec.json.decode(given.strip().encode())
+    except msgspec.DecodeError:
+        return None
+    return value if fits(kind, value) else None
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+# Which kinds of artifact a run knows, their contracts, and what a misspelt kind was meant to be.
+#
+# A kind is known by its full name: an artifact counts under the kind it carries, never under one like it.
+
+# ruff: noqa: PLC0415 - only an artifact that no contract of the workflow asks for needs the builtin ones
+
+
+OTHER_NAMES = {"workflow_divergence": WORKFLOW_DIVERGENCE, "gap": GAP}
+"""What EXEC itself calls them: taken as the real thing, and checked as such."""
+OURS = "wr."
+"""The reserved namespace: a kind in it that nobody knows is a mistake, not somebody's own."""
+
+
+class KindContract(msgspec.Struct, frozen=True, kw_only=True):
+    """The contract of a kind; `is_embedded` where the pinned workflow holds it."""
+
+    ref: str
+    contract: Contract
+    is_embedded: bool = True
+
+
+class Misnamed(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind that looks like a known one and is none; `suggestion` is what was probably meant."""
+
+    kind: str
+    suggestion: str = ""
+
+
+def full_kind(kind: str) -> str:
+    """The one name of a kind that has two."""
+    return OTHER_NAMES.get(kind, kind)
+
+
+def contract_for(workflow: CompiledWorkflow, kind: str, asked: str = "") -> KindContract | None:
+    """The contract of a kind: the one that the step asks for, else one of the workflow, else a builtin."""
+    own = workflow.contracts.get(asked)
+    if own is not None and own.artifact_kind == kind:
+        return KindContract(ref=asked, contract=own)
+    for ref, held in workflow.contracts.items():
+        if held.artifact_kind == kind:
+            return KindContract(ref=ref, contract=held)
+    return _builtin(kind) if kind.startswith(OURS) else None
+
+
+def misnamed(workflow: CompiledWorkflow, kind: str) -> Misnamed | None:
+    """What is wrong with a kind that is nearly a known one; None when it is known, or somebody's own."""
+    if contract_for(workflow, full_kind(kind)) is not None:
+        return None
+    known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
+    meant = meant_by(kind, known)
+    return Misnamed(kind=kind, suggestion=meant) if meant or kind.lower().startswith(OURS) else None
+
+
+def misnamed_among(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[Misnamed, ...]:
+    """The misspelt kinds of recorded artifacts, each once; what was found valid has the right one."""
+    kinds = {artifact.kind for artifact in artifacts if not artifact.contract_ref}
+    found = [misnamed(workflow, kind) for kind in sorted(kinds)]
+    return tuple(held for held in found if held is not None)
+
+
+def meant_by(kind: str, known: Iterable[str]) -> str:
+    """The known kind that this one is a misspelling of; empty when it is a name of its own.
+
+    Case, separators, a plural and one wrong letter in five are misspellings. Another namespace is none: a
+    kind that has one is compared only with kinds of a namespace that differs by one letter at most. In the
+    reserved one nobody has names of their own, so there one wrong letter is a misspelling of any name.
+    """
+    space, _, bare = kind.rpartition(".")
+    scored = []
+    for candidate in known:
+        its_space, _, its_name = candidate.rpartition(".")
+        if space and edits(_first(space), _first(its_space)) > 1:
+            continue
+        spellings = (its_name,) if space else (its_name, candidate)
+        distance = min(edits(_folded(bare), _folded(spelling)) for spelling in spellings)
+        if distance <= max(len(_folded(bare)) // 5, 1 if f"{space}." == OURS else 0):
+            scored.append((distance, candidate))
+    return min(scored)[1] if scored else ""
+
+
+def _first(namespace: str) -> str:
+    return namespace.partition(".")[0].lower()
+
+
+def _folded(name: str) -> str:
+    """A name without what people vary: case, camel humps, separators, the plural."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:64])
+    return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_").removesuffix("s")
+
+
+def _builtin(kind: str) -> KindContract | None:
+    from handrail.workflows.builtins.contracts import CONTRACTS
+
+    for spec in CONTRACTS:
+        if spec.artifact_kind == kind:
+            held = Contract(
+                artifact_kind=kind, schema=spec.schema, example=spec.example, guidance=spec.guidance
+            )
+            return KindContract(ref=spec.id, contract=held, is_embedded=False)
+    return None
+
+
+def _builtin_kinds() -> set[str]:
+    from handrail.workflows.builtins.contracts import CONTRACTS
+
+    return {spec.artifact_kind for spec in CONTRACTS}
+
+
+# ruff: noqa: PLC0415 - only an artifact is checked against a contract
+
+
+ISSUE_BYTES = 300
+MOST_GAPS_NAMED = 5
+
+SUBJECTS = {LOOP_CONTROL: "loopId", CAPABILITY_OBSERVATION: "capability", ASSESSMENT: "assessmentId"}
+"""The member that says what an artifact is about; two about one thing cannot differ in their verdict."""
+VERDICTS = {LOOP_CONTROL: "decision", CAPABILITY_OBSERVATION: "status", ASSESSMENT: "dimensions"}
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a report is judged."""
+
+    workflow: CompiledWorkflow
+    leaf_id: str = ""
+    """What is pending; empty at a finished run."""
+    step: Step | None = None
+    """None at a choice, an action or a finished run: nothing is asked for there."""
+    frames: tuple[LoopFrame, ...] = ()
+    gaps: tuple[str, ...] | None = None
+    """The gaps that were recorded on this branch; None where nobody knows them (a simulation)."""
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """An artifact, the contract it falls under, what it is about, and every fault of it."""
+
+    artifact: Artifact
+    """Its `contract_ref` is set when the whole contract was checked and nothing is wrong."""
+    ref: str = ""
+    about: str = ""
+    issues: tuple[Issue, ...] = ()
+    misnamed: Misnamed | None = None
+    is_brought: bool = True
+    """By this very call; otherwise an earlier, blocked attempt brought it."""
+
+    @property
+    def is_good(self) -> bool:
+        return not self.issues and self.misnamed is None
+
+
+def judged_report(
+    place: Place, brought: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]] = ()
+) -> list[Judged]:
+    """The artifacts of a report, each once, by digest.
+
+    Of what earlier attempts brought (`kept`), only what is good now is among them, and only where the
+    report itself says nothing about the same thing.
+    """
+    own = _judge_all(place, brought)
+    answered = {subject_of(place, found.artifact.body) for found in own}
+    inherited = [
+        msgspec.structs.replace(found, is_brought=False)
+        for found in _with_contradictions(_judge_all(place, kept))
+        if found.is_good and subject_of(place, found.artifact.body) not in answered
+    ]
+    return sorted(_with_contradictions([*own, *inherited]), key=lambda found: found.artifact.digest)
+
+
+def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
+    """What an artifact is about: a later one about the same replaces it."""
+    kind = full_kind(str(body.get("kind", "")))
+    named = str(body.get(SUBJECTS[kind], "")) if kind in SUBJECTS else ""
+    if kind == LOOP_CONTROL and not named and len(open_loops(place.workflow, place.frames)) == 1:
+        return kind, deciding_loop(place.workflow, place.frames)
+    return kind, named
+
+
+def unchecked(bodies: Iterable[dict[str, Any]]) -> list[Judged]:
+    """Artifacts that are only kept: progress, which nobody holds against a contract yet."""
+    return [
+        Judged(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
+        for name, body in _unique(bodies)
+    ]
+
+
+def _judge_all(place: Place, bodies: Iterable[dict[str, Any]]) -> list[Judged]:
+    return [_judge(place, name, body) for name, body in _unique(bodies)]
+
+
+def _unique(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Artifacts in the one order they are recorded in, each once, under the full name of their kind."""
+    named = [body | {"kind": full_kind(str(body["kind"]))} for body in bodies]
+    return sorted({digest(body): body for body in named}.items())
+
+
+def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
+    kind = str(body["kind"])
+    asked = place.step.contract if place.step is not None else ""
+    held = contract_for(place.workflow, kind, asked)
+    if held is None:
+        artifact = Artifact(kind=kind, digest=name, body=body)
+        return Judged(artifact=artifact, misnamed=misnamed(place.workflow, kind))
+    issues = _violations(held.ref, held.contract.schema, body)
+    is_whole = not issues
+    if issues and kind in SHAPES and held.ref != asked:
+        # Nobody asked for it here, so a fact that can be understood is taken; it counts for no contract.
+        schema = held.contract.schema | {"required": list(needed_members(kind))}
+        issues = _violations(held.ref, schema, body)
+    issues = issues or _unfitting(place, held.ref, kind, body)
+    accepted = held.ref if is_whole and not issues else ""
+    return Judged(
+        artifact=Artifact(kind=kind, digest=name, body=body, contract_ref=accepted),
+        ref=held.ref,
+        about=subject_of(place, body)[1],
+        issues=tuple(issues),
+    )
+
+
+def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[Issue]:
+    from handrail.workflows.contracts.check import violations
+
+    return [
+        Issue(contract_ref=ref, pointer=found.pointer or "/", message=fitting(found.message, ISSUE_BYTES))
+        for found in violations(schema, body)
+    ]
+
+
+def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
+    """What no schema can say: whether an artifact of the right form fits the place where it came."""
+    trouble = trouble_with(kind, body)
+    if trouble:
+        return [Issue(contract_ref=ref, pointer="/", message=fitting(trouble, ISSUE_BYTES))]
+    found: list[tuple[str, str]] = []
+    if kind == LOOP_CONTROL:
+        found = _wrong_loop(place, body)
+    elif kind == GAP:
+        found = _unknown_gap(place, body)
+    elif kind == ASSESSMENT:
+        judgement = read_as(Judgement, body)
+        gate = gate_of(place.step, judgement.assessment_id) if judgement is not None else None
+        found = misfits(gate, judgement) if gate is not None and judgement is not None else []
+    elif kind == USER_INPUT:
+        found = [("/answer", "is empty")] if is_no_answer(body.get("answer")) else []
+    else:
+        found = contradictions(kind, body)
+    return [
+        Issue(contract_ref=ref, pointer=pointer, message=fitting(message, ISSUE_BYTES))
+        for pointer, message in found
+    ]
+
+
+def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
+    decided = read_as(LoopDecision, body)
+    around = [frame.loop_id for frame in place.frames]
+    if decided is None or decided.loop_id in around:
+        return []
+    known = ", ".join(around) or "no loop"
+    if decided.loop_id:
+        named = fitting(decided.loop_id, 64)
+        return [("/loopId", f"{named} is not a loop around this step; around it: {known}")]
+    if len(open_loops(place.workflow, place.frames)) > 1:
+        return [("/loopId", f"several loops are open, so the decision must name its own: {known}")]
+    return []
+
+
+def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
+    told = read_as(ReportedGap, body)
+    if told is None or not told.resolves_gap_id or place.gaps is None or told.resolves_gap_id in place.gaps:
+        return []
+    known = ", ".join(place.gaps[-MOST_GAPS_NAMED:]) or "none"
+    return [("/resolvesGapId", f"no such gap was recorded on this branch; recorded here: {known}")]
+
+
+def _with_contradictions(found: list[Judged]) -> list[Judged]:
+    """The same, where good ones about one thing that differ in their verdict are all at fault."""
+    told: dict[tuple[str, str], list[Any]] = {}
+    for held in found:
+        if held.is_good and held.artifact.kind in VERDICTS:
+            verdict = held.artifact.body.get(VERDICTS[held.artifact.kind])
+            told.setdefault((held.artifact.kind, held.about), []).append(verdict)
+    torn = {subject for subject, verdicts in told.items() if any(one != verdicts[0] for one in verdicts)}
+    return [_contradicted(held) if (held.artifact.kind, held.about) in torn else held for held in found]
+
+
+def _contradicted(held: Judged) -> Judged:
+    if not held.is_good:
+        return held
+    member = VERDICTS[held.artifact.kind]
+    said = f"the report says this twice, and differently{f', of {held.about}' if held.about else ''}"
+    issue = Issue(contract_ref=held.ref, pointer=f"/{member}", message=fitting(said, ISSUE_BYTES))
+    artifact = msgspec.structs.replace(held.artifact, contract_ref="")
+    return msgspec.structs.replace(held, artifact=artifact, issues=(issue,))

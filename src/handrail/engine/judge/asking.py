@@ -1,0 +1,576 @@
+"""What the next call must bring, as a frame to fill in: names that are known, a mark where work goes. Pure.
+
+A frame never holds an example value: copied as it is, that would be recorded as work. A mark that comes
+back unfilled, of a frame or of a printed example, is refused by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.ids import Autonomy
+from handrail.contract.wording import shortened
+from handrail.engine.events import Blocked
+from handrail.engine.reasons import (
+    Blocker,
+    CapabilityPointer,
+    ContextKey,
+    OutputContract,
+    WorkflowStep,
+    fitting,
+)
+from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT, Judgement
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Contract,
+    Count,
+    ForEach,
+    Gate,
+    InputSpec,
+    Leaf,
+    Loop,
+    Part,
+    Step,
+    Until,
+    While,
+    loop_variables,
+    set_inside,
+)
+from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons
+from handrail.workflows.prompt_sections import USER_SAID
+from handrail.workflows.schema_refs import resolved
+
+# Assessment gates: levels a step must report, some of which demand a follow-up first.
+
+ANY_LEVEL = "<level>"
+"""Stands for the level of a dimension that declares none."""
+ANY_RATIONALE = "<what each level rests on>"
+"""Stands for the agent's own reasons."""
+
+
+def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
+    """The gate of a step that this assessment is for."""
+    gates = step.gates if step is not None else ()
+    return next((gate for gate in gates if gate.assessment_id == assessment_id), None)
+
+
+def misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
+    """Where an assessment does not have the dimensions and levels that its gate declares: place and fault."""
+    issues = [
+        (f"/dimensions/{name}", f"{name} is missing")
+        for name in gate.dimensions
+        if name not in judgement.dimensions
+    ]
+    for name, level in judgement.dimensions.items():
+        levels = gate.dimensions.get(name)
+        if levels is None:
+            issues.append((f"/dimensions/{fitting(name, 60)}", f"{fitting(name, 60)} is not a dimension"))
+        elif levels and level not in levels:
+            said = f"{name} cannot be {fitting(level, 60)}; levels: {', '.join(levels)}"
+            issues.append((f"/dimensions/{name}", said))
+    return issues
+
+
+def demanded(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
+    """The first dimension and level that demand a follow-up before the run goes on."""
+    found = ((name, level) for name, level in judgement.dimensions.items() if level in gate.followups)
+    return next(found, None)
+
+
+def assessment_example(gate: Gate) -> dict[str, Any]:
+    """An assessment that passes: of each dimension the first level that demands nothing."""
+    dimensions = {
+        name: next(
+            (level for level in levels if level not in gate.followups), levels[-1] if levels else ANY_LEVEL
+        )
+        for name, levels in gate.dimensions.items()
+    }
+    return {
+        "kind": ASSESSMENT,
+        "assessmentId": gate.assessment_id,
+        "dimensions": dimensions,
+        "rationale": ANY_RATIONALE,
+    }
+
+
+def listed_levels(gate: Gate) -> str:
+    """The dimensions with their levels, for a sentence."""
+    return "; ".join(f"{name}: {', '.join(levels)}" for name, levels in gate.dimensions.items())
+
+
+# Which step asks for which value: whatever steers a run is requested before it is first read.
+#
+# A value steers a run when a condition or a loop reads it and nothing inside the workflow sets it. It is
+# asked for by the last step that surely runs before the place that reads it, and by those after it that
+# may run, as long as nobody sent it. A value that decides about another round is asked for in every round.
+#
+# This is computed from the compiled workflow when a step is shown, so it is in no hash, and runs that were
+# pinned long ago ask too.
+
+AT_START = ""
+"""In place of a step: the value is read before any step could ask for it."""
+MOST_ASKED = 12
+"""Values that one step asks for at most."""
+MOST_VALUES = 8
+_ORDERED = ("gt", "gte", "lt", "lte")
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that a step asks for, and what it may be, in words: `low | high`."""
+
+    name: str
+    allowed: str
+    description: str = ""
+    is_every_round: bool = False
+
+
+class Steering(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that steers the run."""
+
+    name: str
+    values: tuple[Any, ...] = ()
+    """What conditions compare it with."""
+    is_list: bool = False
+    """A loop goes through it."""
+    asked_at: tuple[str, ...] = ()
+    """Ids of the steps that ask, AT_START among them; in the order of the workflow."""
+    every_round_at: frozenset[str] = frozenset()
+
+
+def steering_values(workflow: CompiledWorkflow) -> dict[str, Steering]:
+    """Every value that steers the run, in the order in which they are first read."""
+    search = _Search(workflow)
+    search.walk(workflow.steps, (), frozenset())
+    return {
+        name: Steering(
+            name=name,
+            values=tuple(found.values),
+            is_list=found.is_list,
+            asked_at=tuple(found.asked_at),
+            every_round_at=frozenset(found.every_round_at),
+        )
+        for name, found in search.found.items()
+    }
+
+
+def asked_at(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask]:
+    """What a step asks for now: what nobody sent yet, and what decides about another round."""
+    asks = []
+    for held in steering_values(workflow).values():
+        if step_id not in held.asked_at:
+            continue
+        is_every_round = step_id in held.every_round_at
+        if is_every_round or not _is_known(workflow, held, facts):
+            asks.append(ask_for(workflow, held, is_every_round=is_every_round))
+    return asks[:MOST_ASKED]
+
+
+def ask_for(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:
+    """The value as a step asks for it."""
+    spec = workflow.inputs.get(held.name, InputSpec(implicit=True))
+    return Ask(
+        name=held.name,
+        allowed=_allowed(spec, held),
+        description=shortened(spec.description),
+        is_every_round=is_every_round,
+    )
+
+
+def _is_known(workflow: CompiledWorkflow, held: Steering, facts: Facts) -> bool:
+    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
+    value = facts.values.get(held.name)
+    spec = workflow.inputs.get(held.name)
+    is_empty_default = held.is_list and value == [] and spec is not None and spec.default == []
+    return value is not None and not is_empty_default
+
+
+def _allowed(spec: InputSpec, held: Steering) -> str:
+    if spec.enum:
+        return _listed(spec.enum)
+    if held.is_list or spec.type == "array":
+        return "a list; [] if there is nothing"
+    if spec.type in ("integer", "number") or _are_numbers(held.values):
+        return "a number"
+    if spec.type == "boolean" or any(isinstance(value, bool) for value in held.values):
+        return "true | false"
+    if spec.type == "object":
+        return "an object"
+    return f"{_listed(held.values)} | …" if held.values else "any text"
+
+
+def _are_numbers(values: tuple[Any, ...]) -> bool:
+    return bool(values) and all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+
+
+def _listed(values: Iterable[Any]) -> str:
+    shown = [
+        shortened(value) if isinstance(value, str) and value else msgspec.json.encode(value).decode()[:80]
+        for value in values
+    ]
+    return " | ".join([*shown[:MOST_VALUES], *(["…"] if len(shown) > MOST_VALUES else [])])
+
+
+_Recent: TypeAlias = tuple[tuple[str, int], ...]
+"""Steps that can ask for what comes next, each with how many loops are around it: the last one that surely
+ran, then those that may have run since."""
+
+
+class _Found:
+    """One value while the workflow is searched."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.is_list = False
+        self.asked_at: dict[str, None] = {}
+        self.every_round_at: set[str] = set()
+        self.first_loops: tuple[str, ...] = ()
+
+
+class _Search:
+    """One pass over a workflow in its own order."""
+
+    def __init__(self, workflow: CompiledWorkflow) -> None:
+        self._conditions = workflow.conditions
+        self._inside = frozenset(set_inside(workflow.steps))
+        self._counters = {name: spec.counted_by for name, spec in workflow.inputs.items() if spec.counted_by}
+        self.found: dict[str, _Found] = {}
+
+    def walk(
+        self,
+        parts: tuple[Part, ...],
+        loops: tuple[str, ...],
+        counted: frozenset[str],
+        recent: _Recent = (),
+    ) -> _Recent:
+        """The steps that can ask for what follows these parts."""
+        for part in parts:
+            self._read(part.when, recent, loops, counted)
+            if isinstance(part, Loop):
+                recent = self._loop(part, loops, counted, recent)
+                continue
+            here = (part.id, len(loops))
+            self._read_at_leaf(part, recent or (here,), loops, counted)
+            recent = (*recent, here) if part.when else (here,)
+        return recent
+
+    def _loop(
+        self,
+        loop: Loop,
+        loops: tuple[str, ...],
+        counted: frozenset[str],
+        recent: _Recent,
+    ) -> _Recent:
+        inner = counted | loop_variables(loop)
+        is_entered = not loop.when
+        match loop.repeat:
+            case ForEach(input=name):
+                counter = self._counters.get(name, "")
+                if counter:
+                    self._use(counter.partition(".")[0], [1], recent, loops, counted)
+                else:
+                    self._use(name.partition(".")[0], [], recent, loops, counted, is_list="." not in name)
+                is_entered = False
+            case While(condition=one):
+                self._read(one, recent, loops, counted)
+                is_entered = is_entered and isinstance(self._conditions[one], LoopControl)
+            case Count(count=count):
+                is_entered = is_entered and count > 0
+            case Until():
+                pass
+            case never:
+                assert_never(never)
+        within = (*loops, loop.id)
+        last = self.walk(loop.body, within, inner, recent)
+        if isinstance(loop.repeat, While | Until):
+            self._read(loop.repeat.condition, last, within, inner, is_every_round=True)
+        return last if is_entered else tuple(dict.fromkeys((*recent, *last)))
+
+    def _read_at_leaf(
+        self, leaf: Leaf, recent: _Recent, loops: tuple[str, ...], counted: frozenset[str]
+    ) -> None:
+        match leaf:
+            case Step(fragments=fragments, require_confirmation=confirmed):
+                for fragment in fragments:
+                    self._read(fragment.when, recent, loops, counted)
+                if isinstance(confirmed, str):
+                    self._read(confirmed, recent, loops, counted)
+            case Choice() | Action():
+                pass
+            case never:
+                assert_never(never)
+
+    def _read(
+        self,
+        condition_id: str,
+        recent: _Recent,
+        loops: tuple[str, ...],
+        counted: frozenset[str],
+        *,
+        is_every_round: bool = False,
+    ) -> None:
+        if not condition_id:
+            return
+        for atom in comparisons(self._conditions[condition_id]):
+            if atom.input:
+                head, _, member = atom.input.partition(".")
+                values = [] if member else _compared_with(atom)
+                self._use(head, values, recent, loops, counted, is_every_round=is_every_round)
+
+    def _use(
+        self,
+        name: str,
+        values: list[Any],
+        recent: _Recent,
+        loops: tuple[str, ...],
+        counted: frozenset[str],
+        *,
+        is_list: bool = False,
+        is_every_round: bool = False,
+    ) -> None:
+        if name in counted or name in self._inside:
+            return
+        if name not in self.found:
+            self.found[name] = _Found()
+            self.found[name].first_loops = loops
+        found = self.found[name]
+        found.is_list = found.is_list or is_list
+        found.values += [value for value in values if not _is_among(value, found.values)]
+        if not recent:
+            found.asked_at[AT_START] = None
+        for step_id, depth in recent:
+            found.asked_at[step_id] = None
+            # What is first read inside a loop, and can be asked for inside it, belongs to each round.
+            is_of_round = bool(loops) and found.first_loops[: len(loops)] == loops and depth >= len(loops)
+            if depth >= len(loops) and (is_every_round or is_of_round):
+                found.every_round_at.add(step_id)
+
+
+def _compared_with(atom: Compare) -> list[Any]:
+    if atom.op == "exists" or (atom.value is None and atom.op not in _ORDERED):
+        return []
+    if atom.op == "in":
+        return list(atom.value) if isinstance(atom.value, list | tuple) else [atom.value]
+    return [atom.value]
+
+
+def _is_among(value: Any, values: list[Any]) -> bool:
+    return any(type(value) is type(held) and value == held for held in values)
+
+
+TO_FILL_IN = "…"
+"""Stands for a value that the agent has to write."""
+MARKS = frozenset({TO_FILL_IN, USER_SAID, ANY_LEVEL, ANY_RATIONALE})
+"""Whatever stands in our own frames and examples for words that only the agent or the user can give."""
+DEEPEST = 6
+INNER_BYTES = 100
+"""That the members of members take in a frame, about 40 tokens; a mark stands for those beyond."""
+_BESIDE_A_NAME = 7
+_INNER_LEVELS = 3
+
+
+def frame_of(
+    workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
+) -> dict[str, Any]:
+    """What a report on a pending step brings, beside its token."""
+    frame: dict[str, Any] = {}
+    context = {ask.name: TO_FILL_IN for ask in asks}
+    match leaf:
+        case Step():
+            output: dict[str, Any] = {} if leaf.notes_optional else {"notesMarkdown": TO_FILL_IN}
+            artifacts = list(_artifacts(workflow, leaf, loop_id, autonomy))
+            if artifacts:
+                output["artifacts"] = artifacts
+            if output:
+                frame["output"] = output
+            needed = leaf.user_only
+            if needed is not None and needed.input and autonomy != "full_auto_never_stop":
+                context[needed.input] = TO_FILL_IN
+        case Action(save_as=name):
+            context |= {name: TO_FILL_IN} if name else {}
+        case Choice(non_assumable=kind):
+            if (
+                kind is not None and autonomy == "full_auto_never_stop"
+            ):  # the choice is disclosed with its reason
+                frame["output"] = {"notesMarkdown": TO_FILL_IN}
+        case never:
+            assert_never(never)
+    return frame | ({"context": context} if context else {})
+
+
+def frame_to_retry(
+    contracts: Mapping[str, Contract], frame: dict[str, Any], blocked: Blocked
+) -> dict[str, Any]:
+    """Of the frame of a step, what a retry must bring: the rest was kept.
+
+    Whatever stands in the way is in it, so that the call is enough once it is filled in.
+    """
+    pointers = [blocker.pointer for blocker in blocked.every_blocker]
+    refs = {pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContract)}
+    kinds = {contracts[ref].artifact_kind for ref in refs if ref in contracts}
+    keys = {pointer.key for pointer in pointers if isinstance(pointer, ContextKey)}
+    output = frame.get("output", {})
+    wanted: dict[str, Any] = {}
+    if any(map(_is_about_notes, blocked.every_blocker)):
+        wanted["notesMarkdown"] = TO_FILL_IN
+    asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blocked.every_blocker)
+    artifacts = [
+        held
+        for held in output.get("artifacts", ())
+        if held["kind"] in kinds or (asked_user and held["kind"] == USER_INPUT)
+    ]
+    if artifacts:
+        wanted["artifacts"] = artifacts
+    found = with_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
+    return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
+
+
+def with_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
+    """The frame of a step whose last attempt lacked a capability: what is seen of it now comes with it."""
+    output = frame.get("output", {})
+    artifacts = list(output.get("artifacts", ()))
+    for blocker in blockers:
+        if isinstance(blocker.pointer, CapabilityPointer):
+            capability = blocker.pointer.capability
+            artifacts = [held for held in artifacts if held.get("capability") != capability]
+            artifacts.append(_observation(capability))
+    return frame | {"output": output | {"artifacts": artifacts}} if artifacts else frame
+
+
+def _observation(capability: str) -> dict[str, Any]:
+    known = {"kind": CAPABILITY_OBSERVATION, "capability": capability}
+    return known | {"status": TO_FILL_IN, "summary": TO_FILL_IN}
+
+
+def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The places of a report that still hold a mark, by their names, and the mark; frames are never deep."""
+    if isinstance(value, str):
+        if value.strip() in MARKS:
+            yield name, value.strip()
+    elif depth > DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            is_mark = key == TO_FILL_IN
+            yield from [(name, key)] if is_mark else unfilled(held, f"{name}.{key}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for place, held in enumerate(value):
+            yield from unfilled(held, f"{name}[{place}]", depth + 1)
+
+
+def _is_about_notes(blocker: Blocker) -> bool:
+    return isinstance(blocker.pointer, WorkflowStep) and blocker.code.endswith("_REQUIRED_OUTPUT")
+
+
+def _artifacts(
+    workflow: CompiledWorkflow, step: Step, loop_id: str, autonomy: Autonomy
+) -> Iterator[dict[str, Any]]:
+    contract = workflow.contracts.get(step.contract)
+    if contract is not None:
+        yield _frame(contract, _known(contract.artifact_kind, step, loop_id))
+    for gate in step.gates:
+        yield _assessment(gate)
+    needed = step.user_only
+    if needed is not None and not needed.input and autonomy != "full_auto_never_stop":
+        yield {"kind": USER_INPUT, "answer": TO_FILL_IN, "givenBy": "user"}
+
+
+def _known(kind: str, step: Step, loop_id: str) -> dict[str, Any]:
+    """Names that are no work: which loop a decision is about, which capability was tried."""
+    if kind == LOOP_CONTROL and loop_id:
+        return {"loopId": loop_id}
+    if kind == CAPABILITY_OBSERVATION and step.capability:
+        return {"capability": step.capability}
+    return {}
+
+
+def _frame(contract: Contract, known: dict[str, Any]) -> dict[str, Any]:
+    schema = contract.schema
+    properties = schema.get("properties", {})
+    required = [name for name in schema.get("required", ()) if name != "kind" and name not in known]
+    marks = _Marks(schema)
+    return (
+        {"kind": contract.artifact_kind}
+        | known
+        | {name: marks.of(properties.get(name, {}), contract.example.get(name), 0) for name in required}
+    )
+
+
+class _Marks:
+    """Marks of the shape that belongs somewhere; a value that can only be one is that value.
+
+    Members of an object are named, as far as there is room. Of the rows of a list they are named where the
+    example beside the frame does not show them, as in a list that it leaves empty: else an agent would learn
+    of them by failing.
+    """
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._left = INNER_BYTES
+
+    def of(self, schema: Any, shown: Any, level: int) -> Any:
+        schema = resolved(schema, self._root)
+        if not isinstance(schema, dict):
+            return TO_FILL_IN
+        if "const" in schema:
+            return schema["const"]
+        match schema.get("type"):
+            case "array":
+                items, row = schema.get("items"), _first(shown)
+                if _shows_all(items, row, self._root, _INNER_LEVELS - level):
+                    return [TO_FILL_IN]
+                return [self._inner(items, row, level) or TO_FILL_IN]
+            case "object":
+                return self._inner(schema, shown, level) or {TO_FILL_IN: TO_FILL_IN}
+            case _:
+                return TO_FILL_IN
+
+    def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
+        """An object with its required names, as far as there is room; None where none is named."""
+        schema = resolved(schema, self._root)
+        names = list(schema.get("required", ())) if isinstance(schema, dict) else []
+        fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
+        if not fitting:
+            return None
+        properties = schema.get("properties", {})
+        held = shown if isinstance(shown, dict) else {}
+        named = {name: self.of(properties.get(name, {}), held.get(name), level + 1) for name in fitting}
+        return named if len(fitting) == len(names) else named | {TO_FILL_IN: TO_FILL_IN}
+
+    def _afforded(self, names: list[str]) -> Iterator[str]:
+        for name in names:
+            cost = len(name.encode()) + _BESIDE_A_NAME
+            if cost > self._left:
+                return
+            self._left -= cost
+            yield name
+
+
+def _first(shown: Any) -> Any:
+    return shown[0] if isinstance(shown, list) and shown else None
+
+
+def _shows_all(schema: Any, shown: Any, root: dict[str, Any], levels: int) -> bool:
+    """Whether an example has every required member, of its members and rows too."""
+    schema = resolved(schema, root)
+    if not isinstance(schema, dict) or levels < 0:
+        return True
+    if schema.get("type") == "array" or "items" in schema:
+        return _shows_all(schema.get("items"), _first(shown), root, levels)
+    required = schema.get("required", ())
+    held = shown if isinstance(shown, dict) else {}
+    properties = schema.get("properties", {})
+    return all(
+        name in held and _shows_all(properties.get(name), held[name], root, levels - 1) for name in required
+    )
+
+
+def _assessment(gate: Gate) -> dict[str, Any]:
+    dimensions = dict.fromkeys(sorted(gate.dimensions), TO_FILL_IN)
+    return {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}

@@ -1,0 +1,358 @@
+"""How a report at a position is answered: blocked, or moved on. Shared by runs and by the simulator. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, assert_never
+
+import msgspec
+
+from handrail.contract.effort import Effort
+from handrail.contract.ids import Autonomy
+from handrail.engine.arriving import arrival, unasked_confirmation
+from handrail.engine.events import (
+    Artifact,
+    CapabilityObserved,
+    CapabilityProvenance,
+    DivergenceRecorded,
+    GapRecorded,
+)
+from handrail.engine.facts import NOTHING_KEPT, Kept, inside_loops, with_report
+from handrail.engine.judge.artifacts import Judged, Place, full_kind, judged_report, unchecked
+from handrail.engine.judge.requirements import (
+    INVALID,
+    MISSING,
+    MOST_ISSUES,
+    SHOWN_ISSUES,
+    Check,
+    broken_rules,
+    findings_of,
+)
+from handrail.engine.navigate import Move, Running, deciding_loop, next_move
+from handrail.engine.reasons import (
+    Block,
+    Blocker,
+    CapabilityPointer,
+    Issue,
+    Proceed,
+    Reason,
+    WorkflowStep,
+    blocker_of,
+    consequence,
+    fitting,
+)
+from handrail.engine.reported import (
+    CAPABILITY_OBSERVATION,
+    GAP,
+    VERIFICATION_REPORT,
+    WORKFLOW_DIVERGENCE,
+    Divergence,
+    Observation,
+    ReportedGap,
+    ReportedShape,
+    read_as,
+)
+from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
+from handrail.workflows.conditions import Facts
+
+# Is what an agent reports enough? Every reason why not, found in one pass.
+#
+# The mode plays no part here: `reasons.consequence` decides afterwards what the reasons do.
+
+_R = TypeVar("_R", bound=ReportedShape)
+
+NOTES = "/notesMarkdown"
+NO_NOTES = "This step needs notes; none came."
+FACTS = frozenset({GAP, CAPABILITY_OBSERVATION, WORKFLOW_DIVERGENCE})
+"""Kinds that tell something about the run itself, whichever call brings them."""
+FACTS_AFTER_THE_END = FACTS | {VERIFICATION_REPORT}
+"""No step is pending any more, so a verification is no unfinished work."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a report is worth."""
+
+    reasons: tuple[Reason, ...] = ()
+    checks: tuple[Check, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    """Every fault, by contract and place."""
+    artifacts: tuple[Artifact, ...] = ()
+    """What is recorded when the run moves on: ordered by digest, each once."""
+    brought: tuple[Artifact, ...] = ()
+    """Of these, those that this very call brought."""
+    observed: tuple[CapabilityObserved, ...] = ()
+    divergences: tuple[DivergenceRecorded, ...] = ()
+    gaps: tuple[ReportedGap, ...] = ()
+    is_undecided: bool = False
+    """The step had to decide about its loop and did not."""
+
+
+def assess(
+    place: Place,
+    facts: Facts,
+    notes: str,
+    brought: Iterable[dict[str, Any]],
+    kept: Iterable[dict[str, Any]] = (),
+) -> Verdict:
+    """Judge a report. `facts` hold with the report's own context applied.
+
+    `kept` is what blocked attempts right before brought.
+    """
+    judged = judged_report(place, brought, kept)
+    found = findings_of(place, facts, judged)
+    told = _told(place, judged)
+    note_reasons, note_checks, note_issues = _notes(place.step, notes)
+    return msgspec.structs.replace(
+        told,
+        reasons=(*found.reasons, *note_reasons, *told.reasons),
+        checks=(*found.checks, *note_checks),
+        issues=(*note_issues, *told.issues),
+        is_undecided=found.is_undecided,
+    )
+
+
+def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
+    """Judge what is saved before a step is done: facts count at once, the rest is only kept."""
+    kinds = FACTS if place.leaf_id else FACTS_AFTER_THE_END
+    facts: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for body in brought:
+        (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
+    counted = judged_report(place, facts)
+    judged = sorted([*counted, *unchecked(others)], key=lambda found: found.artifact.digest)
+    unasked = msgspec.structs.replace(place, step=None)
+    told = _told(place, judged)
+    return msgspec.structs.replace(told, checks=findings_of(unasked, Facts(), counted).checks)
+
+
+def _told(place: Place, judged: list[Judged]) -> Verdict:
+    """What a report says about the run itself, whatever was asked for; only what is well made says it."""
+    good = tuple(found.artifact for found in judged if found.is_good)
+    observed = _observed(place.step, good)
+    return Verdict(
+        reasons=tuple(_capability_reasons(place, observed)),
+        issues=tuple(issue for found in judged for issue in found.issues),
+        artifacts=tuple(_recorded(found) for found in judged),
+        brought=tuple(_recorded(found) for found in judged if found.is_brought),
+        observed=observed,
+        divergences=tuple(
+            DivergenceRecorded(
+                reason=told.reason,
+                summary=fitting(told.summary),
+                related_step_id=told.related_step_id or place.leaf_id,
+            )
+            for told in _all_of(good, WORKFLOW_DIVERGENCE, Divergence)
+        ),
+        gaps=tuple(_all_of(good, GAP, ReportedGap)),
+    )
+
+
+def _recorded(found: Judged) -> Artifact:
+    """As the log keeps it: what does not fit is no output, and says so."""
+    return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
+
+
+def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:
+    """The notes against the rules of the step."""
+    if step is None or not (step.rules or step.notes_required):
+        return [], [], []
+    lacking = [NO_NOTES] if step.notes_required and not notes.strip() else []
+    said = lacking + broken_rules(step.rules, notes)
+    if not said:
+        return [], [Check(result="valid")], []
+    reason = Reason(
+        name=INVALID if notes else MISSING,
+        pointer=WorkflowStep(step_id=step.id),
+        message=fitting("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
+        fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
+    )
+    check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
+    return [reason], [check], [Issue(pointer=NOTES, message=fitting(message)) for message in said]
+
+
+def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
+    """What the agent saw of its own abilities; trying it in a probe step is strong, a claim stays a claim."""
+    return tuple(
+        CapabilityObserved(
+            capability=seen.capability,
+            status=seen.status,
+            provenance=_provenance(step, seen),
+            summary=fitting(seen.summary),
+        )
+        for seen in _all_of(artifacts, CAPABILITY_OBSERVATION, Observation)
+    )
+
+
+def _provenance(step: Step | None, seen: Observation) -> CapabilityProvenance:
+    is_tried = seen.provenance != "manual_claim"
+    is_probe = step is not None and seen.capability == step.capability
+    return "probe_step" if is_tried and is_probe else seen.provenance
+
+
+def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) -> list[Reason]:
+    """A required capability must not be found missing, at whichever step; a claim proves neither way.
+
+    Its probe must end in `available`, and by trying it.
+    """
+    reasons = []
+    for seen in observed:
+        if place.workflow.capabilities.get(seen.capability) != "required":
+            continue
+        is_probe = place.step is not None and place.step.capability == seen.capability
+        is_claim = seen.provenance == "manual_claim"
+        if seen.status == "unavailable" and not is_claim:
+            reasons.append(_unavailable(seen))
+        elif seen.status == "unavailable" or (is_probe and (seen.status == "unknown" or is_claim)):
+            reasons.append(_unknown(seen))
+    return list({reason.pointer: reason for reason in reasons}.values())
+
+
+def _unknown(seen: CapabilityObserved) -> Reason:
+    return Reason(
+        name="capability_missing:required_capability_unknown",
+        pointer=CapabilityPointer(capability=seen.capability),
+        message=f"Whether {seen.capability} works is still unknown, and this workflow needs it.",
+        fix="Try it once and report available or unavailable, with provenance probe_step.",
+        capability=seen.capability,
+    )
+
+
+def _unavailable(seen: CapabilityObserved) -> Reason:
+    return Reason(
+        name="capability_missing:required_capability_unavailable",
+        pointer=CapabilityPointer(capability=seen.capability),
+        message=f"This workflow needs {seen.capability}, and it is not available here.",
+        fix="Ask the user to enable it. Then make the call in nextCall, try it, and send what you see in the "
+        "observation that its reply frames.",
+        is_retryable=False,
+        capability=seen.capability,
+    )
+
+
+def _all_of(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
+    """The artifacts of a kind in its shape."""
+    read = (read_as(shape, artifact.body) for artifact in artifacts if artifact.kind == kind)
+    return [told for told in read if told is not None]
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent knew when it did a step: what held then, and why attempts right before were blocked."""
+
+    facts: Facts
+    blockers: tuple[Blocker, ...] = ()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a report, before anything is written down."""
+
+    verdict: Verdict
+    outcome: Proceed | Block
+    option_id: str = ""
+    context: dict[str, Any] = {}
+    """The change of context, with what a chosen option sets."""
+
+
+def answer_to(
+    workflow: CompiledWorkflow,
+    state: Running,
+    leaf: Leaf,
+    autonomy: Autonomy,
+    facts: Facts,
+    *,
+    notes: str,
+    artifacts: Sequence[dict[str, Any]],
+    context: dict[str, Any],
+    option: int | None,
+    kept: Kept = NOTHING_KEPT,
+    gaps: tuple[str, ...] | None = None,
+    shown: Shown | None = None,
+) -> Answer:
+    """Judge a report. `facts` hold with the report's own context applied.
+
+    `kept` is what was brought for the step before, `gaps` are the ids of those recorded on the branch,
+    `shown` is what the agent was told; without it every confirmation counts as given (a simulation).
+    """
+    place = place_of(workflow, state, leaf, gaps)
+    verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts)
+    reasons = verdict.reasons
+    if shown is not None and autonomy == "guided":
+        after = with_report(workflow, facts, state, {}, verdict.artifacts)
+        reasons = (*reasons, *_unasked(workflow, state, leaf, shown, after))
+    outcome = consequence(reasons, autonomy)
+    match leaf:
+        case Step() | Action():
+            return Answer(verdict=verdict, outcome=outcome, context=context)
+        case Choice():
+            assert option is not None, "a choice step is answered with the token of an option"
+            if isinstance(outcome, Block):
+                return Answer(verdict=verdict, outcome=outcome, context=context)
+            chosen = leaf.options[option]
+            unasked = _choice_gaps(leaf) if autonomy == "full_auto_never_stop" else ()
+            return Answer(
+                verdict=verdict,
+                outcome=Proceed(gaps=(*outcome.gaps, *unasked)),
+                option_id=chosen.id,
+                context=context | chosen.sets,
+            )
+        case never:
+            assert_never(never)
+
+
+def _unasked(
+    workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: Shown, after: Facts
+) -> list[Reason]:
+    """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""
+    before, after = (inside_loops(workflow, state, facts) for facts in (shown.facts, after))
+    found = unasked_confirmation(workflow, leaf, before, after)
+    return [reason for reason in found if blocker_of(reason) not in shown.blockers]
+
+
+def place_of(
+    workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: tuple[str, ...] | None = None
+) -> Place:
+    """Where a report about this leaf is judged; only a step asks for something."""
+    step = leaf if isinstance(leaf, Step) else None
+    return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an accepted report leads, and what it runs into there."""
+
+    move: Move
+    outcome: Proceed | Block
+    gaps: tuple[GapRecorded, ...] = ()
+    """What the way itself discloses, in every mode."""
+
+
+def way_after(
+    workflow: CompiledWorkflow,
+    state: Running,
+    verdict: Verdict,
+    autonomy: Autonomy,
+    facts: Facts,
+    effort: Effort | None = None,
+) -> Way:
+    """Where an accepted report leads. `facts` hold with the whole report applied.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when the next step is too far away.
+    """
+    loop_id = deciding_loop(workflow, state.loops)
+    undecided = loop_id if verdict.is_undecided else ""
+    move = next_move(workflow, state, facts, undecided, effort)
+    met = arrival(workflow, move, facts)
+    return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
+
+
+def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:
+    """In never-stop mode the agent chooses what is the user's to choose: that is disclosed.
+
+    In the other modes the token of an option is the user's answer.
+    """
+    if choice.non_assumable is None:
+        return ()
+    reason = Reason(
+        name="user_only_dependency:needs_user_choice",
+        pointer=WorkflowStep(step_id=choice.id),
+        message=f"The choice {choice.id} ({choice.non_assumable}) was made without the user.",
+    )
+    return (reason,)

@@ -1,0 +1,500 @@
+"""What a step asks for, and which artifact may answer it: one table, and the one place that records checks.
+
+Pure.
+
+| requirement | answered, once nothing is wrong with it, by |
+|---|---|
+| contract | an artifact of its full kind, found valid against that very contract |
+| loop decision | the same, about this loop: it names it, or names none where only one is open |
+| probe of a capability | the same, an observation of that capability |
+| assessment | the assessment with this id, and no level of it demands a follow-up |
+| user input | the declared context value, or a `wr.user_input` that the user gave |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.effort import Effort
+from handrail.engine.judge.artifacts import Judged, Place, contract_for, is_no_answer
+from handrail.engine.judge.asking import assessment_example, demanded, listed_levels
+from handrail.engine.navigate import deciding_loop
+from handrail.engine.reasons import (
+    FIX_BYTES,
+    MESSAGE_BYTES,
+    ContextKey,
+    Issue,
+    OutputContract,
+    Reason,
+    ReasonName,
+    WorkflowStep,
+    fitting,
+)
+from handrail.engine.reported import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    LOOP_CONTROL,
+    USER_INPUT,
+    Judgement,
+    read_as,
+)
+from handrail.workflows.compiled import (
+    AllOf,
+    AnyOf,
+    ContainsRule,
+    Contract,
+    Gate,
+    LengthRule,
+    PatternRule,
+    Rule,
+    SchemaRule,
+    Step,
+    UserOnly,
+)
+from handrail.workflows.conditions import Facts
+from handrail.workflows.limits import MAX_MATCH_WORK
+from handrail.workflows.prompt_sections import USER_SAID
+
+# One validation of a report, as the log keeps it.
+
+MOST_ISSUES = 20
+"""Issues of one check that the log keeps."""
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One validation that was made; without a contract it is about the rules of the step."""
+
+    contract_ref: str = ""
+    result: Literal["valid", "invalid", "missing"]
+    issues: tuple[str, ...] = ()
+
+
+# The rules a step sets for its notes, and which of them some notes break.
+
+
+def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
+    """What each broken rule says, in the author's order.
+
+    Raises Fault WORK_LIMIT_EXCEEDED where the patterns are too much for notes of this length.
+    """
+    effort = Effort(
+        MAX_MATCH_WORK,
+        "The patterns that the notes of this step are held against take too long on notes of this length.",
+        "Send shorter notes, and put the rest into an artifact; nothing was stored.",
+    )
+    return [message for rule in rules for message in _broken(rule, notes, effort)]
+
+
+def rule_words(rule: Rule) -> str:
+    """What a rule demands, as the end of the sentence "The notes are accepted only if they"."""
+    match rule:
+        case AllOf(of=parts):
+            return "; and ".join(rule_words(part) for part in parts)
+        case AnyOf(of=parts):
+            return " or ".join(rule_words(part) for part in parts)
+        case ContainsRule(value=value, message=message):
+            return _with_message(f"contain {_in_json(value)}", message)
+        case PatternRule(pattern=pattern, flags=flags, message=message):
+            beside = f" with the flags {flags}" if flags else ""
+            return _with_message(f"match the pattern {_in_json(pattern)}{beside}", message)
+        case LengthRule(minimum=minimum, maximum=maximum, message=message):
+            most = "" if maximum is None else f" and at most {maximum}"
+            return _with_message(f"have at least {minimum}{most} characters", message)
+        case SchemaRule(schema=schema, message=message):
+            return _with_message(f"are one JSON document of this schema: {_in_json(schema)}", message)
+        case never:
+            assert_never(never)
+
+
+def _with_message(demand: str, message: str) -> str:
+    return f"{demand} ({message.strip()})" if message.strip() else demand
+
+
+def _in_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _broken(rule: Rule, notes: str, effort: Effort) -> list[str]:
+    match rule:
+        case AllOf(of=parts):
+            return [message for part in parts for message in _broken(part, notes, effort)]
+        case AnyOf(of=parts):
+            broken = [_broken(part, notes, effort) for part in parts]
+            if not all(broken):
+                return []
+            return ["One of these must hold: " + " / ".join(messages[0] for messages in broken)]
+        case ContainsRule(value=value, message=message):
+            return [] if value.lower() in notes.lower() else [message]
+        case PatternRule(pattern=pattern, flags=flags, message=message):
+            return [] if _is_matched(pattern, flags, notes, effort) else [message]
+        case LengthRule(minimum=minimum, maximum=maximum, message=message):
+            is_long_enough = len(notes) >= minimum
+            return [] if is_long_enough and (maximum is None or len(notes) <= maximum) else [message]
+        case SchemaRule(schema=schema, message=message):
+            return [] if _is_document_of(schema, notes) else [message]
+        case never:
+            assert_never(never)
+
+
+def _is_matched(pattern: str, flags: str, notes: str, effort: Effort) -> bool:
+    from handrail.workflows.contracts.patterns import is_found, match_work  # noqa: PLC0415 - few rules hold a pattern
+
+    effort.spend(match_work(pattern, len(notes)))
+    return is_found(pattern, flags, notes)
+
+
+def _is_document_of(schema: dict[str, object], notes: str) -> bool:
+    try:
+        document = msgspec.json.decode(notes.encode())
+    except msgspec.DecodeError:
+        return False
+    from handrail.workflows.contracts.check import violations  # noqa: PLC0415 - few rules hold a schema
+
+    return not violations(schema, document)
+
+
+SHOWN_ISSUES = 3
+MISSING: ReasonName = "contract_violation:missing_required_output"
+INVALID: ReasonName = "contract_violation:invalid_required_output"
+
+USER_REASONS: dict[str, ReasonName] = {
+    "needs_user_secret_or_token": "user_only_dependency:needs_user_secret_or_token",
+    "needs_user_account_access": "user_only_dependency:needs_user_account_access",
+    "needs_user_artifact": "user_only_dependency:needs_user_artifact",
+    "needs_user_choice": "user_only_dependency:needs_user_choice",
+    "needs_user_approval": "user_only_dependency:needs_user_approval",
+    "needs_user_environment_action": "user_only_dependency:needs_user_environment_action",
+}
+
+
+class ContractDue(msgspec.Struct, frozen=True, kw_only=True):
+    """An artifact of the step's contract."""
+
+    ref: str
+    contract: Contract
+
+
+class DecisionDue(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision about the loop at hand; `loop_ids` are the names that mean it, none outside of loops."""
+
+    ref: str
+    contract: Contract
+    loop_ids: tuple[str, ...]
+
+
+class ObservationDue(msgspec.Struct, frozen=True, kw_only=True):
+    """What trying this capability showed."""
+
+    ref: str
+    contract: Contract
+    capability: str
+
+
+class AssessmentDue(msgspec.Struct, frozen=True, kw_only=True):
+    """The assessment of a gate."""
+
+    ref: str
+    gate: Gate
+
+
+class UserInputDue(msgspec.Struct, frozen=True, kw_only=True):
+    """What only the user can give."""
+
+    needed: UserOnly
+    step_id: str
+
+
+Due: TypeAlias = ContractDue | DecisionDue | ObservationDue | AssessmentDue | UserInputDue
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the requirements of a place say to a report."""
+
+    reasons: tuple[Reason, ...] = ()
+    checks: tuple[Check, ...] = ()
+    is_undecided: bool = False
+    """A decision about a loop was due and did not come."""
+
+
+def due_at(place: Place) -> tuple[Due, ...]:
+    """Everything that the step of a place asks for."""
+    step = place.step
+    if step is None:
+        return ()
+    gates: list[Due] = []
+    for gate in step.gates:
+        held = contract_for(place.workflow, ASSESSMENT)
+        assert held is not None, "the builtin contract of an assessment exists"
+        gates.append(AssessmentDue(ref=held.ref, gate=gate))
+    asked = [_contract_due(place, step)] if step.contract else []
+    users = [UserInputDue(needed=step.user_only, step_id=step.id)] if step.user_only is not None else []
+    return (*gates, *asked, *users)
+
+
+def asked_kinds(place: Place) -> frozenset[str]:
+    """The kinds of artifacts that answer what the step of a place asks for."""
+    return frozenset(map(_kind_for, due_at(place)))
+
+
+def _kind_for(due: Due) -> str:
+    match due:
+        case ContractDue(contract=held) | DecisionDue(contract=held) | ObservationDue(contract=held):
+            return held.artifact_kind
+        case AssessmentDue():
+            return ASSESSMENT
+        case UserInputDue():
+            return USER_INPUT
+        case never:
+            assert_never(never)
+
+
+def _contract_due(place: Place, step: Step) -> Due:
+    ref, contract = step.contract, place.workflow.contracts[step.contract]
+    if contract.artifact_kind == LOOP_CONTROL:
+        # A decider stands directly in the body of its loop, so its loop is the innermost around it.
+        innermost = place.frames[-1].loop_id if place.frames else ""
+        names = dict.fromkeys((deciding_loop(place.workflow, place.frames), innermost))
+        return DecisionDue(ref=ref, contract=contract, loop_ids=tuple(names))
+    if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
+        return ObservationDue(ref=ref, contract=contract, capability=step.capability)
+    return ContractDue(ref=ref, contract=contract)
+
+
+def is_answered_by(due: Due, found: Judged) -> bool:
+    """The table: whether this artifact is the requirement's own object."""
+    if not found.is_good:
+        return False
+    match due:
+        case ContractDue(ref=ref):
+            return found.artifact.contract_ref == ref
+        case DecisionDue(ref=ref, loop_ids=loop_ids):
+            return found.artifact.contract_ref == ref and found.about in loop_ids
+        case ObservationDue(ref=ref, capability=capability):
+            return found.artifact.contract_ref == ref and found.about == capability
+        case AssessmentDue(gate=gate):
+            return _is_for(gate, found) and _demand(gate, found) is None
+        case UserInputDue():
+            return found.artifact.kind == USER_INPUT
+        case never:
+            assert_never(never)
+
+
+def findings_of(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
+    """Every requirement against the report, then what else came, each checked and recorded once."""
+    reasons: list[Reason] = []
+    checks: list[Check] = []
+    seen: set[str] = set()
+    is_undecided = False
+    for due in due_at(place):
+        aimed = [found for found in judged if _is_aimed(due, found) and found.artifact.digest not in seen]
+        seen |= {found.artifact.digest for found in aimed}
+        is_answered = any(is_answered_by(due, found) for found in judged)
+        reason, check = _verdict(place, facts, due, aimed, judged, is_answered)
+        reasons += [] if reason is None else [reason]
+        checks += [] if check is None else [check]
+        is_undecided = is_undecided or (isinstance(due, DecisionDue) and not is_answered)
+    beside: dict[str, list[Judged]] = {}
+    for found in judged:
+        if found.ref and found.artifact.digest not in seen:
+            beside.setdefault(found.ref, []).append(found)
+    for ref, group in sorted(beside.items()):
+        issues = _issues(group)
+        if issues:
+            held = contract_for(place.workflow, group[0].artifact.kind)
+            reasons.append(_invalid(place, group[0], None if held is None else held.contract, issues))
+        if issues or all(found.artifact.contract_ref for found in group):
+            checks.append(_check(ref, "invalid" if issues else "valid", issues))
+    return Findings(reasons=tuple(reasons), checks=tuple(checks), is_undecided=is_undecided)
+
+
+def _verdict(
+    place: Place, facts: Facts, due: Due, aimed: list[Judged], judged: list[Judged], is_answered: bool
+) -> tuple[Reason | None, Check | None]:
+    issues = _issues(aimed)
+    match due:
+        case (
+            ContractDue(ref=ref, contract=contract)
+            | DecisionDue(ref=ref, contract=contract)
+            | ObservationDue(ref=ref, contract=contract)
+        ):
+            if issues:
+                return _invalid(place, aimed[0], contract, issues), _check(ref, "invalid", issues)
+            if is_answered:
+                return None, _check(ref, "valid")
+            return _missing(place, due, ref, contract, judged), _check(ref, "missing")
+        case AssessmentDue(ref=ref, gate=gate):
+            return _gate_verdict(ref, gate, aimed, issues, _came_instead(ASSESSMENT, judged))
+        case UserInputDue(needed=needed):
+            is_given = is_answered or (
+                bool(needed.input) and not is_no_answer(facts.values.get(needed.input))
+            )
+            check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
+            if not is_given:
+                return _user_reason(due, issues), check
+            wrong = _invalid(place, aimed[0], None, issues) if issues else None
+            return wrong, check
+        case never:
+            assert_never(never)
+
+
+def _is_aimed(due: Due, found: Judged) -> bool:
+    """Whether an artifact was meant for a requirement, well made or not."""
+    match due:
+        case ContractDue(ref=ref) | DecisionDue(ref=ref) | ObservationDue(ref=ref):
+            return found.ref == ref
+        case AssessmentDue(gate=gate):
+            return _is_for(gate, found)
+        case UserInputDue():
+            return found.artifact.kind == USER_INPUT
+        case never:
+            assert_never(never)
+
+
+def _is_for(gate: Gate, found: Judged) -> bool:
+    return found.artifact.kind == ASSESSMENT and found.about == gate.assessment_id
+
+
+def _demand(gate: Gate, found: Judged) -> tuple[str, str] | None:
+    judgement = read_as(Judgement, found.artifact.body)
+    return None if judgement is None else demanded(gate, judgement)
+
+
+def _issues(group: Iterable[Judged]) -> tuple[Issue, ...]:
+    return tuple(issue for found in group for issue in found.issues)
+
+
+def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> Check:
+    said = tuple(f"{issue.pointer}: {issue.message}" for issue in issues)
+    return Check(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
+
+
+def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[Judged]) -> Reason:
+    kind = contract.artifact_kind
+    what = f"This step must deliver an artifact of kind {kind}{_about(due)}; none came."
+    return Reason(
+        name=MISSING,
+        pointer=OutputContract(contract_ref=ref),
+        message=fitting(what + _came_instead(kind, judged)),
+        fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
+        example=fitted_example(place, contract),
+        capability=due.capability if isinstance(due, ObservationDue) else "",
+    )
+
+
+def _about(due: Due) -> str:
+    match due:
+        case DecisionDue(loop_ids=(loop_id, *_)) if loop_id:
+            return f" about the loop {loop_id}"
+        case ObservationDue(capability=capability):
+            return f" about {capability}"
+        case _:
+            return ""
+
+
+def _came_instead(kind: str, judged: list[Judged]) -> str:
+    """What was probably meant for the requirement and does not count for it."""
+    for found in judged:
+        if found.misnamed is not None and found.misnamed.suggestion == kind:
+            return f" An artifact of kind {fitting(found.misnamed.kind, 60)} did: did you mean {kind}?"
+    others = sorted({found.about for found in judged if found.artifact.kind == kind and found.about})
+    return f" What came is about {fitting(', '.join(others), 120)}." if others else ""
+
+
+def _invalid(place: Place, came: Judged, contract: Contract | None, issues: tuple[Issue, ...]) -> Reason:
+    """One reason for all the artifacts under a contract; `came` is one of them."""
+    ref = came.ref
+    before = f"The artifact {fitting(came.artifact.kind, 60)} does not fit and was not kept: "
+    is_due = place.step is not None and place.step.contract == ref
+    advice = "Correct what is named" if is_due else "Correct what is named, or leave the artifact out,"
+    return Reason(
+        name=INVALID,
+        pointer=OutputContract(contract_ref=ref),
+        message=before + _said([f"{issue.pointer}: {issue.message}" for issue in issues], before),
+        fix=_fix(f"{advice} and make the call in nextCall again.", contract),
+        example=None if contract is None else fitted_example(place, contract),
+    )
+
+
+def _said(faults: list[str], before: str) -> str:
+    """The first faults, each as whole as the room that they share allows, and how many more there are."""
+    more = f" ({len(faults) - SHOWN_ISSUES} more in issues)" if len(faults) > SHOWN_ISSUES else ""
+    shown = sorted(faults[:SHOWN_ISSUES], key=len)
+    left = MESSAGE_BYTES - len((before + more).encode()) - 2 * len(shown)
+    cut: dict[str, str] = {}
+    for place, fault in enumerate(shown):  # what a short one leaves is for the longer ones
+        cut[fault] = fitting(fault, left // (len(shown) - place))
+        left -= len(cut[fault].encode())
+    return "; ".join(cut[fault] for fault in faults[:SHOWN_ISSUES]) + more
+
+
+def _fix(advice: str, contract: Contract | None) -> str:
+    guidance = contract.guidance if contract is not None else ""
+    return fitting(f"{advice} {guidance}".strip(), FIX_BYTES)
+
+
+def fitted_example(place: Place, contract: Contract) -> dict[str, Any] | None:
+    """An artifact that the contract accepts, about the loop or capability at hand; None if none is known."""
+    from handrail.workflows.contracts.check import example_of  # noqa: PLC0415 - only a refusal shows one
+
+    example = example_of(contract)
+    if not example:
+        return None
+    example = {"kind": contract.artifact_kind} | example
+    loop_id = deciding_loop(place.workflow, place.frames)
+    if contract.artifact_kind == LOOP_CONTROL and loop_id:
+        return example | {"loopId": loop_id}
+    if contract.artifact_kind == CAPABILITY_OBSERVATION and place.step is not None and place.step.capability:
+        from handrail.workflows.builtins.capabilities import observation_of  # noqa: PLC0415 - the same
+
+        return observation_of(example, place.step.capability)
+    return example
+
+
+def _gate_verdict(
+    ref: str, gate: Gate, aimed: list[Judged], issues: tuple[Issue, ...], instead: str
+) -> tuple[Reason | None, Check]:
+    named = gate.assessment_id
+    if not aimed:
+        message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"
+        fix = f"Judge each dimension and add the artifact: {listed_levels(gate)}."
+        return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
+    if issues:
+        before = f"The assessment {fitting(named, 60)} does not fit and was not kept: "
+        message = before + _said([issue.message for issue in issues], before)
+        fix = f"Give every dimension one of its levels: {listed_levels(gate)}."
+        return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)
+    demands = [found for held in aimed if (found := _demand(gate, held)) is not None]
+    if demands:
+        name, level = demands[0]
+        message = f"{name} is {level} in the assessment {named}: that needs a follow-up first."
+        fix = f"{gate.followups[level]} Then assess again and make the call in nextCall."
+        issue = Issue(contract_ref=ref, pointer=f"/dimensions/{name}", message=fitting(message))
+        return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", (issue,))
+    return None, _check(ref, "valid")
+
+
+def _gate_reason(ref: str, gate: Gate, name: ReasonName, message: str, fix: str) -> Reason:
+    return Reason(
+        name=name,
+        pointer=OutputContract(contract_ref=ref),
+        message=fitting(message),
+        fix=fitting(fix, FIX_BYTES),
+        example=assessment_example(gate),
+    )
+
+
+def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
+    needed = due.needed
+    wrong = "; ".join(f"{issue.pointer}: {issue.message}" for issue in issues[:SHOWN_ISSUES])
+    what = "Only the user can give what this step needs."
+    in_context = f"context.{needed.input}, or as " if needed.input else ""
+    return Reason(
+        name=USER_REASONS[needed.reason],
+        pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=due.step_id),
+        message=fitting(f"{what} What came does not fit: {wrong}" if wrong else what),
+        fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
+        example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
+    )

@@ -1,0 +1,322 @@
+"""The plans of a session that has no run: how it begins, and the notes it keeps of its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from handrail.contract.ids import AttemptId, NodeId, ObservationKey, SessionId, node_after
+from handrail.engine.events import (
+    MOST_TRACE_ENTRIES,
+    Advanced,
+    AdvanceRecorded,
+    Artifact,
+    Blocked,
+    ContextSet,
+    DecisionTraceAppended,
+    EdgeCause,
+    EdgeCreated,
+    EdgeKind,
+    Event,
+    GapRecorded,
+    NodeCreated,
+    NodeOutputAppended,
+    NotesKept,
+    NotesStored,
+    ObservationRecorded,
+    PlannedEvent,
+    PreferencesChanged,
+    Project,
+    Scope,
+    SessionCreated,
+    ValidationPerformed,
+)
+from handrail.engine.facts import WorkDone, change_since, excerpt
+from handrail.engine.history import History, Node, seen_at, steps_after
+from handrail.engine.judge.assess import Verdict
+from handrail.engine.navigate import DetectedNonTipAdvance, EnteredLoop, EvaluatedCondition, Move, TraceEntry
+from handrail.engine.reasons import (
+    Block,
+    Proceed,
+    Reason,
+    blockers_left_out,
+    fitting,
+    shown_blockers,
+    told_issues,
+)
+
+# The events that several plans share: how nodes, edges and reported work are written down.
+
+OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
+
+
+def planned(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
+    return PlannedEvent(dedupe_key=dedupe_key, scope=scope, data=data)
+
+
+def edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) -> PlannedEvent:
+    created = EdgeCreated(edge_kind=kind, from_node_id=node.node_id, to_node_id=to_node_id, cause=cause)
+    return planned(f"edge_created:{node.node_id}->{to_node_id}", Scope(run_id=node.run_id), created)
+
+
+def work_events(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> list[PlannedEvent]:
+    """Context, notes, then artifacts by digest; they belong to the node they lead to (EXEC lineage)."""
+    node_id = scope.node_id
+    assert node_id is not None, "work is recorded at a node"
+    plan = []
+    if work.context:
+        delta = ContextSet(context=work.context, source="agent_delta")
+        plan.append(planned(f"context_set:{node_id}", scope, delta))
+    if work.notes:
+        output_id = output_name(node_id, "recap")
+        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=kept_notes(work))
+        plan.append(planned(f"node_output_appended:{output_id}", scope, appended))
+    for artifact in artifacts:
+        output_id = output_name(node_id, artifact.digest.removeprefix("sha256:")[:16])
+        kept = NodeOutputAppended(output_id=output_id, channel="artifact", artifact=artifact)
+        plan.append(planned(f"node_output_appended:{output_id}", scope, kept))
+    return plan
+
+
+def observed_changes(
+    history: History, node: Node, scope: Scope, seen: Mapping[ObservationKey, str]
+) -> list[PlannedEvent]:
+    """Branch and head at the new node, where they are not what they were at the one before it.
+
+    Only within one repository: a caller that works elsewhere says nothing about this run.
+    """
+    known = seen_at(history, node.node_id)
+    if seen.get("repo_root_hash") != known.get("repo_root_hash"):
+        return []
+    return [
+        planned(
+            f"observation_recorded:{scope.node_id}:{key}",
+            scope,
+            ObservationRecorded(key=key, value=seen[key]),
+        )
+        for key in OBSERVED_ON_THE_WAY
+        if key in seen and seen[key] != known.get(key)
+    ]
+
+
+def output_name(node_id: NodeId, what: str) -> str:
+    return f"out_{node_id.removeprefix('nod_')}_{what}"
+
+
+def trace_event(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
+    """The decisions that led to a node; of a long trace the middle is left out and counted.
+
+    What was passed by and how loops ended is kept before the conditions that were looked at.
+    """
+    if not entries:
+        return []
+    kept = tuple(entries)
+    if len(kept) > MOST_TRACE_ENTRIES:
+        kept = tuple(entry for entry in kept if not isinstance(entry, EvaluatedCondition | EnteredLoop))
+    more = max(0, len(kept) - MOST_TRACE_ENTRIES)
+    first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
+    kept = (*kept[:first], *kept[first + more :])
+    appended = DecisionTraceAppended(entries=kept, omitted=len(entries) - len(kept))
+    return [planned(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+
+
+def preferences_event(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
+    return planned(f"preferences_changed:{scope.node_id}", scope, change)
+
+
+def carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
+    """A baseline that a person set in between applies from the next node on."""
+    change = change_since(history, node.node_id, f"prf_{scope.node_id}")
+    return [] if change is None else [preferences_event(scope, change)]
+
+
+def kept_notes(work: WorkDone) -> NotesKept | NotesStored:
+    if work.notes_ref is None:
+        return NotesKept(text=work.notes)
+    encoded = work.notes.encode()
+    return NotesStored(excerpt=excerpt(work.notes), ref=work.notes_ref, size_bytes=len(encoded))
+
+
+# The plans of an answered attempt: the run moved on, or the attempt was blocked.
+#
+# In both the ledger anchor `advance_recorded` comes first (EXEC "Durable accounting").
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a plan that moves the run needs to know."""
+
+    verdict: Verdict
+    outcome: Proceed
+    move: Move
+    disclosed: tuple[GapRecorded, ...] = ()
+    """Gaps that no mode is stopped by, those of a run that ends here among them."""
+    option_id: str = ""
+
+
+def plan_advance(
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    accepted: Accepted,
+    seen: Mapping[ObservationKey, str],
+    salt: int,
+) -> list[PlannedEvent]:
+    """The run moves. Where a step follows the instance already, a second one is a fork."""
+    is_fork = bool(steps_after(history, node.node_id))
+    cause: EdgeCause = "non_tip_advance" if is_fork else "advance"
+    to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
+    scope = Scope(run_id=node.run_id, node_id=to_node_id)
+    outcome = Advanced(to_node_id=to_node_id, option_id=accepted.option_id)
+    created = NodeCreated(node_kind="step", parent_node_id=node.node_id, state=accepted.move.state)
+    noticed = (DetectedNonTipAdvance(node_id=node.node_id),) if is_fork else ()
+    return [
+        _answer(node, attempt_id, work, outcome),
+        *_validations(node, attempt_id, accepted.verdict),
+        planned(f"node_created:{to_node_id}", scope, created),
+        edge(node, to_node_id, "acked_step", cause),
+        *carried_preferences(history, node, scope),
+        *observed_changes(history, node, scope, seen),
+        *work_events(scope, work, accepted.verdict.artifacts),
+        *disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
+        *trace_event(scope, (*noticed, *accepted.move.trace)),
+    ]
+
+
+def plan_blocked(
+    history: History,
+    node: Node,
+    attempt_id: AttemptId,
+    work: WorkDone,
+    verdict: Verdict,
+    block: Block,
+    salt: int,
+) -> list[PlannedEvent]:
+    """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry."""
+    to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
+    scope = Scope(run_id=node.run_id, node_id=to_node_id)
+    examples = [reason.example for reason in block.reasons if reason.example is not None]
+    outcome = Blocked(
+        to_node_id=to_node_id,
+        blockers=shown_blockers(block.reasons),
+        retryable=all(reason.is_retryable for reason in block.reasons),
+        example=examples[0] if examples else None,
+        issues=told_issues(verdict.issues),
+        left_out=blockers_left_out(block.reasons),
+    )
+    created = NodeCreated(node_kind="blocked_attempt", parent_node_id=node.node_id, state=node.state)
+    return [
+        _answer(node, attempt_id, work, outcome),
+        *_validations(node, attempt_id, verdict),
+        planned(f"node_created:{to_node_id}", scope, created),
+        edge(node, to_node_id, "blocked", "validation_blocked"),
+        *carried_preferences(history, node, scope),
+        *work_events(scope, work, [_unaccepted(artifact) for artifact in verdict.brought]),
+        *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
+    ]
+
+
+def _answer(node: Node, attempt_id: AttemptId, work: WorkDone, outcome: Advanced | Blocked) -> PlannedEvent:
+    recorded = AdvanceRecorded(attempt_id=attempt_id, input_digest=work.input_digest, outcome=outcome)
+    scope = Scope(run_id=node.run_id, node_id=node.node_id)
+    return planned(f"advance_recorded:{node.node_id}:{attempt_id}", scope, recorded)
+
+
+def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
+    """At the node whose pending step was acknowledged, like the answer itself."""
+    scope = Scope(run_id=node.run_id, node_id=node.node_id)
+    return validations(scope, f"{node.node_id}:{attempt_id}", attempt_id, verdict)
+
+
+def validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
+    """Every check that was made of a report."""
+    facts = [
+        ValidationPerformed(
+            attempt_id=attempt_id,
+            contract_ref=check.contract_ref,
+            result=check.result,
+            issues=tuple(fitting(issue) for issue in check.issues),
+        )
+        for check in verdict.checks
+    ]
+    return _facts_of(scope, f"validation_performed:{name}", facts)
+
+
+def disclosures(
+    scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
+) -> list[PlannedEvent]:
+    """What was observed, left aside or missing on the way to a node, whichever call led there."""
+    gaps = [gap_of(reason) for reason in missing] + [
+        GapRecorded(
+            gap_id="",
+            severity=told.severity,
+            reason="reported",
+            summary=fitting(told.summary),
+            resolves_gap_id=told.resolves_gap_id,
+            evidence_refs=told.evidence_refs,
+        )
+        for told in verdict.gaps
+    ]
+    node_id = scope.node_id
+    assert node_id is not None, "what is disclosed belongs to a node"
+    return [
+        *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
+        *gap_events(scope, node_id, [*gaps, *more]),
+        *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
+    ]
+
+
+def gap_of(reason: Reason) -> GapRecorded:
+    """A reason that did not stop the run."""
+    return GapRecorded(
+        gap_id=reason.capability, severity="critical", reason=reason.name, summary=reason.message
+    )
+
+
+def gap_events(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:
+    """Gaps at a node; each is named by the node and its number, or by the name that it brings."""
+    body = node_id.removeprefix("nod_")
+    named = [
+        msgspec.structs.replace(gap, gap_id=f"gap_{body}_{gap.gap_id or number}")
+        for number, gap in enumerate(gaps, 1)
+    ]
+    return _facts_of(scope, f"gap_recorded:{node_id}", named)
+
+
+def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:
+    return [planned(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
+
+
+def _unaccepted(artifact: Artifact) -> Artifact:
+    """What a blocked attempt brought counts for nothing until an attempt that holds it is accepted."""
+    return msgspec.structs.replace(artifact, contract_ref="")
+
+
+def plan_session(
+    session_id: SessionId,
+    goal: str,
+    input_digest: str,
+    seen: Mapping[ObservationKey, str],
+    project: Project | None = None,
+) -> list[PlannedEvent]:
+    """A session on its own; its goal stands in the first event, so that every replay can tell it."""
+    created = SessionCreated(goal=goal, input_digest=input_digest, project=project)
+    return [
+        planned(f"session_created:{session_id}", Scope(), created),
+        *(
+            planned(
+                f"observation_recorded:{session_id}:{key}", Scope(), ObservationRecorded(key=key, value=value)
+            )
+            for key, value in sorted(seen.items())
+        ),
+    ]
+
+
+def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
+    """Notes that belong to no node. The name of the output comes from the token, so a repeat meets it."""
+    appended = NodeOutputAppended(
+        output_id=output_id, channel="recap", notes=kept_notes(work), input_digest=work.input_digest
+    )
+    return [planned(f"node_output_appended:{output_id}", Scope(), appended)]

@@ -1,0 +1,271 @@
+"""The rebuildable cache of long sessions: one file per session under `cache/`, never truth.
+
+It keeps what a caller worked out from a session up to some commit, and the digests of the very bytes
+it was worked out from. It counts only while the session still begins with these bytes, so a damaged
+log is noticed with it as without it. It is never synced; a torn or stale file is ignored.
+
+The file is a line with the SHA-256 of the rest, a line with the header, and the content.
+"""
+
+import hashlib
+import os
+from _thread import allocate_lock
+from itertools import count
+from typing import Final, Generic, TypeAlias, TypeVar
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, SessionId
+from handrail.event_log.files.disk import Disk, make_directory, opened, opened_directory, read_from, write_all
+from handrail.event_log.files.manifest import MANIFEST_NAME, Tip
+from handrail.event_log.files.segments import segment_name, segment_number, segments_up_to
+
+# How the files of a session look from outside: proven bytes are read again only if they may have changed.
+#
+# A look is taken before the bytes are read. A writer gives the events and the manifest one time when it
+# commits; whatever else changes one of them gives it another. So a look says whether only writers were at
+# work
+# since, and costs a few calls that read nothing.
+
+Mark: TypeAlias = tuple[int, int, int, int]
+"""Size, modification time, inode and change time of a file."""
+_NO_FILE: Mark = (-1, 0, 0, 0)
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """The marks of a session's files at one moment."""
+
+    manifest: Mark
+    segments: tuple[Mark, ...]
+
+
+def mark_of(status: os.stat_result) -> Mark:
+    return (status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+
+
+def look_at(disk: Disk, directory: int, known: Look | None = None) -> Look:
+    """How the files look now: all segments there are, or as many as were known."""
+    numbers = count(1) if known is None else range(1, 1 + len(known.segments))
+    manifest = _mark(disk, directory, MANIFEST_NAME)
+    segments: list[Mark] = []
+    for number in numbers:
+        mark = _mark(disk, directory, segment_name(number))
+        if mark is _NO_FILE:
+            break
+        segments.append(mark)
+    return Look(manifest=manifest, segments=tuple(segments))
+
+
+def is_left_by_writers(known: Look, now: Look) -> bool:
+    """Whether nothing changed since, or only commits were added."""
+    if known == now:
+        return True
+    return (
+        now.manifest[0] > known.manifest[0]
+        and len(now.segments) == len(known.segments)
+        and now.segments[:-1] == known.segments[:-1]
+        and now.segments[-1][1] == now.manifest[1]
+    )
+
+
+def look_up_to(look: Look, tip: Tip) -> Look | None:
+    """The look without segments that nothing attests; None when it does not show them all."""
+    number = 0 if tip.last is None else segment_number(tip.last.segment)
+    if not 0 < number <= len(look.segments):
+        return None
+    if number == len(look.segments):
+        return look
+    return msgspec.structs.replace(look, segments=look.segments[:number])
+
+
+def look_after(before: Look | None, tip: Tip, marks: tuple[Mark, Mark] | None) -> Look | None:
+    """The look after a commit, which ended at this tip and left manifest and events so; None if unknown."""
+    assert tip.last is not None, "a commit was made"
+    number = segment_number(tip.last.segment)
+    earlier = () if before is None else before.segments[: number - 1]
+    if marks is None or len(earlier) != number - 1:
+        return None
+    return Look(manifest=marks[0], segments=(*earlier, marks[1]))
+
+
+def _mark(disk: Disk, directory: int, name: str) -> Mark:
+    try:
+        return mark_of(disk.status_of(name, directory))
+    except FileNotFoundError:
+        return _NO_FILE
+
+
+# What the file log remembers of sessions between calls, so that a call costs what is new, not what is old.
+#
+# Nothing here is truth: it counts only while the files look as a writer left them, each use compares it
+# with
+# the manifest on disk first, and forgetting it costs one full reading. All stores are bounded; the session
+# that
+# was used longest ago goes first.
+
+_T = TypeVar("_T")
+
+TIPS_PER_SESSION: Final = 8
+"""Callers are a few commits apart when several work on one session."""
+MOST_SESSIONS: Final = 4_096
+MOST_KEYS: Final = 500_000
+"""About 60 MB of dedupe keys over all sessions."""
+
+
+class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What a holder needs to know of the whole log to append to it.
+
+    The collections grow in place: they belong to whoever holds the session, and to nobody else.
+    """
+
+    tip: Tip
+    keys: dict[str, int]
+    """Dedupe key -> event index."""
+    pinned: set[BlobRef]
+
+
+class Recent(Generic[_T]):
+    """The values used last, up to a number of them and up to a total weight. Safe between threads."""
+
+    def __init__(self, most: int, most_weight: int = 0) -> None:
+        self._most = most
+        self._most_weight = most_weight
+        self._guard = allocate_lock()
+        self._kept: dict[SessionId, tuple[_T, int]] = {}
+        self._weight = 0
+
+    def get(self, session_id: SessionId) -> _T | None:
+        with self._guard:
+            found = self._kept.pop(session_id, None)
+            if found is not None:
+                self._kept[session_id] = found
+        return None if found is None else found[0]
+
+    def take(self, session_id: SessionId) -> _T | None:
+        """The value, which is no longer kept."""
+        with self._guard:
+            value, weight = self._kept.pop(session_id, (None, 0))
+            self._weight -= weight
+        return value
+
+    def put(self, session_id: SessionId, value: _T, weight: int = 0) -> None:
+        with self._guard:
+            _, before = self._kept.pop(session_id, (None, 0))
+            self._kept[session_id] = (value, weight)
+            self._weight += weight - before
+            while len(self._kept) > self._most or (len(self._kept) > 1 and self._weight > self._most_weight):
+                _, dropped = self._kept.pop(next(iter(self._kept)))
+                self._weight -= dropped
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+class Warm:
+    """Tips for whoever reads, what holders know, and how the files looked when all that was proven."""
+
+    def __init__(self) -> None:
+        self._seen: Recent[tuple[tuple[Tip, ...], Look | None]] = Recent(MOST_SESSIONS)
+        self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS)
+
+    def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
+        """The latest tip known from which a reading shows event `index` and all after it."""
+        return next((tip for tip in reversed(self._tips(session_id)) if tip.head <= index), None)
+
+    def latest_tip(self, session_id: SessionId) -> Tip | None:
+        tips = self._tips(session_id)
+        return tips[-1] if tips else None
+
+    def look(self, session_id: SessionId) -> Look | None:
+        """How the files looked when everything known was proven; None when they must be proven again."""
+        seen = self._seen.get(session_id)
+        return None if seen is None else seen[1]
+
+    def saw(self, session_id: SessionId, tip: Tip, look: Look | None) -> None:
+        """A reading ended here, of files that looked so before."""
+        earlier = tuple(known for known in self._tips(session_id) if known.end < tip.end)
+        shown = None if look is None else look_up_to(look, tip)
+        self._seen.put(session_id, ((*earlier, tip)[-TIPS_PER_SESSION:], shown))
+
+    def forget(self, session_id: SessionId) -> None:
+        self._seen.take(session_id)
+        self.writers.take(session_id)
+
+    def _tips(self, session_id: SessionId) -> tuple[Tip, ...]:
+        seen = self._seen.get(session_id)
+        return () if seen is None else seen[0]
+
+
+CACHE_VERSION: Final = 1
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    v: int
+    session: str
+    tip: Tip
+    sums: dict[str, str]
+    """File name -> SHA-256 of its bytes up to the tip."""
+
+
+_decoder = msgspec.json.Decoder(_Header)
+
+
+def write_recollection(
+    disk: Disk, cache: str, session_id: str, directory: int, tip: Tip, content: bytes
+) -> None:
+    """Keep what a caller worked out from the log up to a tip.
+
+    Raises: OSError, and then nothing that counts was kept.
+    """
+    header = _Header(v=CACHE_VERSION, session=session_id, tip=tip, sums=_sums(disk, directory, tip))
+    rest = msgspec.json.encode(header) + b"\n" + content
+    written = hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+    make_directory(disk, cache)
+    with (
+        opened_directory(disk, cache) as place,
+        opened(disk, session_id, os.O_RDWR | os.O_CREAT, place) as descriptor,
+    ):
+        write_all(disk, descriptor, written, 0)
+        if disk.status(descriptor).st_size != len(written):
+            disk.cut(descriptor, len(written))
+
+
+def read_recollection(disk: Disk, cache: str, session_id: str, directory: int) -> tuple[Tip, bytes] | None:
+    """What was kept, if the session on disk still begins with the bytes it was worked out from."""
+    try:
+        with (
+            opened_directory(disk, cache) as place,
+            opened(disk, session_id, os.O_RDONLY, place) as descriptor,
+        ):
+            written = read_from(disk, descriptor)
+    except OSError:  # whatever is wrong with a cache, the log itself is there to be read
+        return None
+    total, _, rest = written.partition(b"\n")
+    if hashlib.sha256(rest).hexdigest().encode() != total:
+        return None
+    header_line, _, content = rest.partition(b"\n")
+    try:
+        header = _decoder.decode(header_line)
+    except msgspec.MsgspecError:
+        return None
+    if (header.v, header.session) != (CACHE_VERSION, session_id):
+        return None
+    is_same = header.tip.last is not None and _sums(disk, directory, header.tip) == header.sums
+    return (header.tip, content) if is_same else None
+
+
+def _sums(disk: Disk, directory: int, tip: Tip) -> dict[str, str]:
+    """The digest of every file of the session, up to the tip."""
+    assert tip.last is not None, "a session that is kept has a commit"
+    names = segments_up_to(tip.last.segment)
+    sizes: dict[str, int | None] = dict.fromkeys(names[:-1])
+    sizes |= {names[-1]: tip.last.end, MANIFEST_NAME: tip.end}
+    return {name: _sum(disk, directory, name, size) for name, size in sizes.items()}
+
+
+def _sum(disk: Disk, directory: int, name: str, size: int | None) -> str:
+    try:
+        with opened(disk, name, os.O_RDONLY, directory) as descriptor:
+            return hashlib.sha256(read_from(disk, descriptor)[:size]).hexdigest()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,385 @@
+"""Blobs on disk: one file per content, named by its digest, shared by all sessions.
+
+A blob is written in place, without a temporary name. That is safe because whoever writes this file
+writes the same bytes, nothing names it before it is durable, and every reader checks its digest.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import sys
+import time
+from _thread import allocate_lock, start_new_thread  # what `threading` is made of, without its import
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from handrail.contract.catalogue import STORE_CORRUPT, STORE_IO_ERROR, STORE_PERMISSION_DENIED
+from handrail.contract.ids import BlobRef, blob_ref
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
+from handrail.ports.log import Blob
+
+# Every system call of the file log in one place, and what a refused one is called.
+#
+# `FileLog` is handed a `Disk`, so a test can refuse the k-th call or record their order. A session
+# directory, a blob directory and every file in them must be the real thing: links are refused.
+
+FILE_MODE: Final = 0o600
+DIRECTORY_MODE: Final = 0o700
+QUICK_SYNC_NS: Final = 1_000_000
+
+# O_NONBLOCK: a pipe planted in place of a file must not make a reader wait for ever.
+_PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+class Disk:
+    """The calls themselves. `directory` is a descriptor; names are relative to it."""
+
+    usual_sync_ns: int = 4_000_000
+    """What a sync took lately; until it is known, the disk counts as a slow one."""
+
+    def open(self, name: str, flags: int, directory: int) -> int:
+        return os.open(name, flags | _PLAIN, FILE_MODE, dir_fd=directory)
+
+    def open_directory(self, path: str) -> int:
+        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | _PLAIN)
+
+    def status(self, descriptor: int) -> os.stat_result:
+        return os.fstat(descriptor)
+
+    def status_of(self, path: str, directory: int | None = None) -> os.stat_result:
+        return os.lstat(path, dir_fd=directory)
+
+    def read(self, descriptor: int, size: int, offset: int) -> bytes:
+        return os.pread(descriptor, size, offset)
+
+    def write(self, descriptor: int, content: bytes, offset: int) -> int:
+        return os.pwrite(descriptor, content, offset)
+
+    def cut(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def set_modified(self, descriptor: int, at_ns: int) -> None:
+        os.utime(descriptor, ns=(at_ns, at_ns))
+
+    def sync(self, descriptor: int) -> None:
+        """Make the file's bytes and size durable."""
+        if sys.platform == "darwin":
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)  # fsync there stops at the drive's cache
+        else:
+            os.fdatasync(descriptor)
+
+    def sync_both(self, first: int, second: int) -> None:
+        """Make two files durable; where a sync is a wait, for the price of one.
+
+        The system joins syncs that wait side by side. Where a sync is quick, a second thread would cost
+        more than it saves, so they follow each other.
+        """
+        if self.usual_sync_ns > QUICK_SYNC_NS:
+            both_at_once(lambda: self._timed_sync(first), lambda: self.sync(second))
+        else:
+            self._timed_sync(first)
+            self.sync(second)
+
+    def _timed_sync(self, descriptor: int) -> None:
+        """Only the sync itself is measured: on a busy machine a new thread takes longer than a quick disk."""
+        started = time.monotonic_ns()
+        self.sync(descriptor)
+        self.usual_sync_ns += (time.monotonic_ns() - started - self.usual_sync_ns) // 4
+
+    def sync_names(self, descriptor: int) -> None:
+        """Make the names in a directory durable."""
+        os.fsync(descriptor)
+
+    def make(self, path: str) -> None:
+        os.mkdir(path, DIRECTORY_MODE)
+
+    def names(self, path: str) -> list[str]:
+        return os.listdir(path)
+
+    def is_empty(self, path: str) -> bool:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+
+    def lock_now(self, descriptor: int) -> bool:
+        """Whether this descriptor now holds the lock; it ends with the descriptor or its process."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self, descriptor: int) -> None:
+        # What had to be durable was synced before; a complaint now could not be acted upon.
+        with suppress(OSError):
+            os.close(descriptor)
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        time.sleep(duration_ms / 1000)
+
+    def jittered_ms(self, duration_ms: int) -> int:
+        """From half to one and a half of this time, by chance: many that wait must not look together."""
+        return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
+
+
+def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
+    """Run two calls side by side and wait for both.
+
+    Raises: OSError, when one of them was refused or did not come to its end.
+    """
+    ended: list[OSError | None] = []
+    is_second_over = allocate_lock()
+    is_second_over.acquire()
+
+    def run_second() -> None:
+        try:
+            second()
+            ended.append(None)
+        except OSError as error:
+            ended.append(error)
+        finally:
+            is_second_over.release()
+
+    try:
+        start_new_thread(run_second, ())
+    except RuntimeError:  # no thread is left: one after the other does as well
+        first()
+        second()
+        return
+    try:
+        first()
+    finally:
+        is_second_over.acquire()
+    refused = ended[0] if ended else OSError(errno.EIO, "a call that ran beside another one broke off")
+    if refused is not None:
+        raise refused
+
+
+@contextmanager
+def opened(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
+    """A plain file of a directory, closed at the end. Anything else under that name is refused."""
+    descriptor = disk.open(name, flags, directory)
+    try:
+        if not stat.S_ISREG(disk.status(descriptor).st_mode):
+            raise OSError(errno.ELOOP, "not a plain file", name)
+        yield descriptor
+    finally:
+        disk.close(descriptor)
+
+
+@contextmanager
+def opened_directory(disk: Disk, path: str) -> Iterator[int]:
+    descriptor = disk.open_directory(path)
+    try:
+        yield descriptor
+    finally:
+        disk.close(descriptor)
+
+
+LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
+"""Far more than this store writes into one file; a larger one is not read, whoever put it there."""
+
+
+def read_from(disk: Disk, descriptor: int, offset: int = 0) -> bytes:
+    """The bytes from `offset` to the end that the file had when the call began."""
+    size = disk.status(descriptor).st_size
+    if size > LARGEST_FILE_BYTES:
+        raise OSError(errno.EFBIG, "larger than any file of this store")
+    parts: list[bytes] = []
+    while offset < size:
+        part = disk.read(descriptor, size - offset, offset)
+        if not part:
+            break
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts)
+
+
+def write_all(disk: Disk, descriptor: int, content: bytes, offset: int) -> None:
+    while content:
+        written = disk.write(descriptor, content, offset)
+        if written == 0:
+            raise OSError(errno.ENOBUFS, "the disk took no byte")
+        content, offset = content[written:], offset + written
+
+
+def make_directory(disk: Disk, path: str) -> None:
+    """The directory exists, and its name is durable before anything is put into it.
+
+    An empty one may be the work of a process that died before it made the name durable. So
+    whoever finds it empty does that again, and one with content needs no further look.
+    """
+    parent = os.path.dirname(path)
+    try:
+        if not disk.is_empty(path):
+            return
+    except FileNotFoundError:
+        make_directory(disk, parent)
+        with suppress(FileExistsError):
+            disk.make(path)
+    # "/." looks through a link: where the store as a whole lies is the user's own choice.
+    with opened_directory(disk, f"{parent}/.") as descriptor:
+        disk.sync_names(descriptor)
+
+
+_REASONS: Final = {
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "quota_exceeded",
+    errno.EIO: "io_error",
+    errno.ENOBUFS: "short_write",
+    errno.EFBIG: "file_too_large",
+    errno.EMFILE: "too_many_open_files",
+    errno.ENFILE: "too_many_open_files",
+}
+_DENIED: Final = {
+    errno.EACCES: "access_denied",
+    errno.EPERM: "access_denied",
+    errno.EROFS: "read_only",
+    errno.ELOOP: "link_refused",
+    errno.ENOTDIR: "link_refused",
+}
+
+
+_TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call again."
+
+
+OUT_OF_FILES: Final = (errno.EMFILE, errno.ENFILE)
+"""What the process or the machine lacks; it says nothing about the file that was asked for."""
+
+
+def is_refused_link(error: OSError) -> bool:
+    """Whether something stands where a plain file or directory of the store should."""
+    return _DENIED.get(error.errno or 0) == "link_refused"
+
+
+@contextmanager
+def named_troubles(session_id: str = "") -> Iterator[None]:
+    """The one place where an OSError of the store becomes a Fault."""
+    try:
+        yield
+    except OSError as error:
+        raise _fault_of(error, session_id) from error
+
+
+def _fault_of(error: OSError, session_id: str) -> Fault:
+    number = error.errno or 0
+    # Its last two names: enough to find it, and no path of the machine.
+    what = (
+        quoted("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
+    )
+    if number == errno.ENOTDIR:  # so says the system of a plain file, and of a link that is not followed
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            f"{what} in the store cannot be reached: a file or a link stands where a directory belongs.",
+            details={"reason": _DENIED[number]},
+            hint="Put a directory in its place, or set HANDRAIL_HOME to one, then send the same call again.",
+        )
+    if is_refused_link(error):
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            f"{what} in the store is a link or a special file, or lies below one; that is refused there.",
+            details={"reason": _DENIED[number]},
+            hint="Put a plain file or directory in its place, then send the same call again.",
+        )
+    if number == errno.EROFS:
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            "The file system of the store is read-only: what is there can be read, and nothing was stored.",
+            details={"reason": _DENIED[number]},
+            hint="Make it writable, or set HANDRAIL_HOME to another directory, then send the call again.",
+        )
+    if number in _DENIED:
+        return Fault(
+            STORE_PERMISSION_DENIED,
+            f"{what} in the store may not be read or written by this user.",
+            details={"reason": _DENIED[number]},
+        )
+    reason = _REASONS.get(number) or errno.errorcode.get(number, "unknown").lower()
+    details = {"reason": reason, "session_id": session_id} if session_id else {"reason": reason}
+    hint = _TOO_LONG if number == errno.ENAMETOOLONG else ""
+    return Fault(
+        STORE_IO_ERROR, f"The disk refused a call of the store ({reason}).", details=details, hint=hint
+    )
+
+
+_REF = re.compile(r"sha256:([0-9a-f]{2})([0-9a-f]{62})")
+
+
+def read_blob(disk: Disk, root: str, ref: BlobRef) -> bytes:
+    """The content of a blob below `root`.
+
+    Raises: Fault STORE_CORRUPT when it is missing or is not what its ref says.
+    """
+    content = _content(disk, root, ref)
+    if content is None:
+        raise Fault(
+            STORE_CORRUPT, f"The blob {ref[:80]} is not in the store.", details={"reason": "missing_blob"}
+        )
+    if blob_ref(content) != ref:
+        raise Fault(
+            STORE_CORRUPT,
+            f"The blob {ref} does not have the content it is named after.",
+            details={"reason": "digest_mismatch"},
+        )
+    return content
+
+
+def write_blobs(disk: Disk, root: str, blobs: Sequence[Blob], pinned: Collection[BlobRef]) -> None:
+    """Make every blob durable.
+
+    A blob that an intact manifest record pins was durable before that record. Of any other blob
+    that is already there we cannot know it: its writer may be at work or dead. So it is written again.
+    """
+    directories: dict[str, None] = {}
+    for blob in blobs:
+        if blob.ref in pinned and _content(disk, root, blob.ref) == blob.content:
+            continue
+        directory, name = _place(root, blob.ref)
+        make_directory(disk, directory)
+        _write(disk, directory, name, blob.content)
+        directories[directory] = None
+    for directory in directories:
+        with opened_directory(disk, directory) as descriptor:
+            disk.sync_names(descriptor)
+
+
+def _place(root: str, ref: BlobRef) -> tuple[str, str]:
+    matched = _REF.fullmatch(ref)
+    assert matched, "a blob ref is sha256: and 64 hex digits"
+    return f"{root}/{matched[1]}", matched[1] + matched[2]
+
+
+def _content(disk: Disk, root: str, ref: BlobRef) -> bytes | None:
+    if _REF.fullmatch(ref) is None:
+        return None
+    path, name = _place(root, ref)
+    try:
+        with (
+            opened_directory(disk, path) as directory,
+            opened(disk, name, os.O_RDONLY, directory) as descriptor,
+        ):
+            return read_from(disk, descriptor)
+    except FileNotFoundError:
+        return None
+
+
+def _write(disk: Disk, path: str, name: str, content: bytes) -> None:
+    with (
+        opened_directory(disk, path) as directory,
+        opened(disk, name, os.O_RDWR | os.O_CREAT, directory) as descriptor,
+    ):
+        write_all(disk, descriptor, content, 0)
+        if disk.status(descriptor).st_size != len(content):
+            disk.cut(descriptor, len(content))
+        disk.sync(descriptor)

@@ -1,0 +1,239 @@
+"""Which blobs the sessions of a store name, as far as that can be said for certain.
+
+A sound session names what its manifest attests. One that is not sound may have named any blob, in lines
+that are gone. One in which nothing was acknowledged names none; what its events speak of stays all the
+same, because its start may be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from handrail.contract.ids import BlobRef, SessionId, is_session_id
+from handrail.event_log.files.disk import Disk, named_troubles, opened_directory
+from handrail.event_log.files.history import read_attested, read_segment
+from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.manifest import Attested, attest
+from handrail.event_log.files.segments import FIRST_SEGMENT, is_one_commit, segment_after
+from handrail.ports.store import SessionUsage, StoreUsage
+
+# A whole store in files at a glance: its sessions and blobs, what names them, and what they take.
+
+SET_ASIDE: Final = ".removed"
+"""How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
+
+CACHE_NAME: Final = "cache"
+INDEX_FOLDER: Final = "index"
+"""In the cache: the index of all sessions, in files of its own."""
+"""Beside `sessions`: what can be made again, in files named after their session."""
+
+_DIRECTORY = re.compile("[0-9a-f]{2}")
+_BLOB = re.compile("[0-9a-f]{64}")
+
+
+class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
+    """One file among the blobs."""
+
+    ref: BlobRef
+    directory: str
+    name: str
+    size: int
+    modified_ns: int
+    is_set_aside: bool
+
+
+def session_ids(log: FileLog) -> list[SessionId]:
+    """Every session directory, also one without a commit, by id."""
+    return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
+
+
+def attested_in(log: FileLog, session_id: SessionId) -> Attested:
+    """What the manifest of a session proves; nothing when there is none.
+
+    Raises: OSError.
+    """
+    with (
+        suppress(FileNotFoundError),
+        opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
+    ):
+        return read_attested(log.disk, directory, session_id)
+    return attest(session_id, b"")
+
+
+def pins_of(attested: Attested) -> set[BlobRef]:
+    """The blobs that the commits of a session introduced."""
+    return {ref for attestation in attested.attestations for ref in attestation.blobs}
+
+
+def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
+    """Every blob file, sorted by name; those set aside for deletion too."""
+    for folder in names_in(log.disk, log.blobs):
+        if _DIRECTORY.fullmatch(folder) is None:
+            continue
+        directory = f"{log.blobs}/{folder}"
+        for name in names_in(log.disk, directory):
+            digest = name.removesuffix(SET_ASIDE)
+            if _BLOB.fullmatch(digest) is None:
+                continue
+            with suppress(FileNotFoundError):  # another collection was faster
+                status = log.disk.status_of(f"{directory}/{name}")
+                yield StoredBlob(
+                    ref=BlobRef("sha256:" + digest),
+                    directory=directory,
+                    name=name,
+                    size=status.st_size,
+                    modified_ns=status.st_mtime_ns,
+                    is_set_aside=name != digest,
+                )
+
+
+def usage_of(
+    log: FileLog, in_use: Collection[BlobRef] | None, half_made: Collection[SessionId]
+) -> StoreUsage:
+    """What every session takes, and the blobs that they share; `in_use` is None when any could be.
+
+    A session that cannot be read is counted and named, and hides no other.
+    """
+    with named_troubles():
+        sessions: list[SessionUsage] = []
+        unreadable: list[SessionId] = []
+        for session_id in session_ids(log):
+            events = size = 0
+            try:
+                size = bytes_in(log.disk, f"{log.sessions}/{session_id}")
+                events = attested_in(log, session_id).head
+            except OSError:
+                unreadable.append(session_id)
+            sessions.append(SessionUsage(session_id=session_id, events=events, bytes=size))
+        blobs = list(blobs_in(log))
+        leftover = [
+            blob for blob in blobs if in_use is not None and (blob.is_set_aside or blob.ref not in in_use)
+        ]
+        left_bytes = sum(one.bytes for one in sessions if one.session_id in half_made)
+        index = f"{cache_of(log)}/{INDEX_FOLDER}"
+        return StoreUsage(
+            sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
+            unreadable=tuple(unreadable),
+            blobs=len(blobs),
+            blob_bytes=sum(blob.size for blob in blobs),
+            leftover_blobs=len(leftover),
+            leftover_sessions=len(half_made),
+            leftover_bytes=sum(blob.size for blob in leftover)
+            + left_bytes
+            + sum(half_removed_in(log).values()),
+            cache_bytes=sum(bytes_in(log.disk, place) for place in (cache_of(log), index)),
+        )
+
+
+def cache_of(log: FileLog) -> str:
+    return f"{os.path.dirname(log.sessions)}/{CACHE_NAME}"
+
+
+def names_in(disk: Disk, path: str) -> list[str]:
+    """Sorted; nothing when the directory does not exist."""
+    try:
+        return sorted(disk.names(path))
+    except FileNotFoundError:
+        return []
+
+
+def bytes_in(disk: Disk, path: str) -> int:
+    """The sizes of the plain files in a directory, together."""
+    total = 0
+    for name in names_in(disk, path):
+        with suppress(FileNotFoundError):
+            status = disk.status_of(f"{path}/{name}")
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
+
+
+def half_removed_in(log: FileLog) -> dict[str, int]:
+    """What sessions that were removed left: the bytes by the name of the directory."""
+    names = [name for name in names_in(log.disk, log.sessions) if name.endswith(SET_ASIDE)]
+    return {name: bytes_in(log.disk, f"{log.sessions}/{name}") for name in names}
+
+
+_REF = re.compile(rb"sha256:[0-9a-f]{64}")
+_SEGMENT = "events-"
+
+
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """What must stay, and why it may be more than can be told."""
+
+    refs: set[BlobRef]
+    blocked_by: tuple[SessionId, ...]
+    """Sessions that could name any blob."""
+
+
+def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
+    """Every blob that a session may name."""
+    refs: set[BlobRef] = set()
+    unreadable: list[SessionId] = []
+    for session_id in session_ids(log):
+        if session_id in without:
+            continue
+        try:
+            named = _named_by(log, session_id)
+        except FileNotFoundError:
+            continue  # deleted a moment ago
+        except OSError:
+            named = None
+        if named is None:
+            unreadable.append(session_id)
+        else:
+            refs |= named
+    return Pinned(refs=refs, blocked_by=tuple(unreadable))
+
+
+def half_made_in(log: FileLog) -> tuple[SessionId, ...]:
+    """The sessions in which nothing was ever acknowledged."""
+    found: list[SessionId] = []
+    for session_id in session_ids(log):
+        with suppress(OSError):
+            if is_half_made(log, session_id):
+                found.append(session_id)
+    return tuple(found)
+
+
+def is_half_made(log: FileLog, session_id: SessionId) -> bool:
+    """Whether nothing was ever acknowledged in it: its first commit broke off, or never began.
+
+    Events of many times are not counted among these: they may be an import that broke off, or all that is
+    left of a session. Raises: OSError.
+    """
+    path = f"{log.sessions}/{session_id}"
+    with opened_directory(log.disk, path) as directory:
+        attested = read_attested(log.disk, directory, session_id)
+        if attested.attestations or attested.health.state != "healthy":
+            return False
+        segments = [name for name in names_in(log.disk, path) if name.startswith(_SEGMENT)]
+        return set(segments) <= {FIRST_SEGMENT} and is_one_commit(_text(log.disk, directory))
+
+
+def _named_by(log: FileLog, session_id: SessionId) -> set[BlobRef] | None:
+    """None when it cannot be told. Raises: OSError."""
+    with opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory:
+        attested = read_attested(log.disk, directory, session_id)
+        if attested.health.state != "healthy":
+            return None
+        if attested.attestations:
+            return pins_of(attested)
+        text = _text(log.disk, directory)
+    return {BlobRef(ref.decode()) for ref in _REF.findall(text)}
+
+
+def _text(disk: Disk, directory: int) -> bytes:
+    """All segments, one after the other."""
+    parts: list[bytes] = []
+    name = FIRST_SEGMENT
+    while (part := read_segment(disk, directory, name)) is not None:
+        parts.append(part)
+        name = segment_after(name)
+    return b"".join(parts)

@@ -1,0 +1,195 @@
+"""One address of a package index: fetched with a limit, its trouble named by type and status, never by words.
+
+Credentials in an address are sent to its own host only and are never part of a message.
+"""
+
+from __future__ import annotations
+
+import netrc
+import os
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from base64 import b64encode
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any
+
+from handrail.contract.catalogue import (
+    E_INTEGRITY,
+    E_IO,
+    E_NETWORK,
+    E_NOT_FOUND,
+    E_SERVER,
+    E_TIMEOUT,
+    E_VALIDATION,
+)
+from handrail.contract.outcome import Fault
+from handrail.ports.program import Fetched
+from handrail.program.update.upstream import kind_of_upstream, wait_ms_of_header
+
+FETCH_SECONDS = 15
+MOST_BYTES = 33_554_432
+_WEB = ("http", "https")
+
+
+def fetched(url: str, accept: str) -> Fetched | Fault:
+    """What the address gives, or what is wrong with it."""
+    try:
+        address = urllib.parse.urlsplit(url)
+        if address.scheme == "file":
+            return _from_file(urllib.request.url2pathname(address.path))
+        if not address.scheme or not address.netloc:
+            return _from_file(os.path.expanduser(url))
+        if address.scheme not in _WEB:
+            return Fault(E_VALIDATION, "The index is no file:, http: or https: address.")
+        return _from_web(address, accept)
+    except Fault as fault:
+        return fault
+    except urllib.error.HTTPError as trouble:
+        return _refused(trouble)
+    except TimeoutError:
+        return Fault(E_TIMEOUT, "The index did not answer in time.")
+    except urllib.error.URLError as trouble:
+        return _unreachable(trouble.reason)
+    except (OSError, ValueError, HTTPException):
+        return Fault(E_NETWORK, "The connection to the index broke.")
+
+
+def resolved(url: str, base: str) -> str:
+    """The address as a page at `base` means it, with the credentials of that page on its own host."""
+    if not base:
+        return url
+    joined = urllib.parse.urljoin(base, url)
+    page, there = urllib.parse.urlsplit(base), urllib.parse.urlsplit(joined)
+    if "@" in page.netloc and "@" not in there.netloc and _place(page) == _place(there):
+        return urllib.parse.urlunsplit(there._replace(netloc=page.netloc))
+    return joined
+
+
+def with_login(url: str, file: str) -> str:
+    """The address with the user and password that a `.netrc` file keeps for its host, as managers read it."""
+    address = urllib.parse.urlsplit(url)
+    if address.scheme not in _WEB or "@" in address.netloc:
+        return url
+    try:
+        kept = netrc.netrc(file).authenticators(address.hostname or "")
+    except (OSError, ValueError, netrc.NetrcParseError):
+        return url
+    if kept is None:
+        return url
+    user, _, password = kept
+    login = f"{urllib.parse.quote(user or '', safe='')}:{urllib.parse.quote(password or '', safe='')}"
+    return urllib.parse.urlunsplit(address._replace(netloc=f"{login}@{address.netloc}"))
+
+
+class _Careful(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect to another host, without credentials, but never from https to something weaker."""
+
+    max_redirections = 5
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        before, after = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
+        held = req.get_header("Authorization")
+        if following is not None and held and _place(before) == _place(after):
+            following.add_unredirected_header("Authorization", held)
+        return following
+
+    def http_error_302(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
+    ) -> Any:
+        leads_to = urllib.parse.urljoin(req.full_url, headers.get("Location") or headers.get("URI") or "")
+        if not may_lead(req.full_url, leads_to):
+            raise Fault(
+                E_INTEGRITY,
+                "The index leads to an address that anybody on the way could change.",
+                hint="Do not try again. Check the address of the index.",
+            )
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+def may_lead(here: str, there: str) -> bool:
+    """Whether a redirect is followed: to the web only, and never away from an encrypted connection."""
+    before, after = urllib.parse.urlsplit(here).scheme, urllib.parse.urlsplit(there).scheme
+    return after == "https" or (after == "http" and before == "http")
+
+
+def _place(address: urllib.parse.SplitResult) -> tuple[str, str, int | None]:
+    return address.scheme, address.hostname or "", address.port
+
+
+def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
+    secret, _, host = address.netloc.rpartition("@")
+    bare = urllib.parse.urlunsplit(address._replace(netloc=host, fragment=""))
+    request = urllib.request.Request(bare, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310 - the scheme was checked
+    if secret:
+        spelled = urllib.parse.unquote(secret).encode()
+        spelled = spelled if b":" in spelled else spelled + b":"
+        request.add_unredirected_header("Authorization", "Basic " + b64encode(spelled).decode())
+    opener = urllib.request.build_opener(_Careful)
+    with opener.open(request, timeout=FETCH_SECONDS) as answer:
+        content = answer.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise Fault(E_NETWORK, "The index answered with more than any release needs.")
+        stated = answer.headers.get("Content-Length", "")
+        if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not complain
+            raise Fault(E_NETWORK, "The connection to the index broke.")
+        here = resolved(answer.geturl(), urllib.parse.urlunsplit(address))
+        return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
+
+
+def _refused(trouble: urllib.error.HTTPError) -> Fault:
+    with trouble:
+        wait_ms = wait_ms_of_header(trouble.headers.get("Retry-After"))
+    if 300 <= trouble.code < 400:
+        return Fault(E_SERVER, "The index leads from address to address without an end.")
+    kind = kind_of_upstream(trouble.code)
+    return Fault(kind, f"The index answered with the status {trouble.code}.", retry_after_ms=wait_ms)
+
+
+def _unreachable(reason: Any) -> Fault:
+    if isinstance(reason, TimeoutError):
+        return Fault(E_TIMEOUT, "The index did not answer in time.")
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return Fault(E_NETWORK, "The certificate of the index could not be verified.")
+    return Fault(E_NETWORK, "The index could not be reached.")
+
+
+def _from_file(path: str) -> Fetched | Fault:
+    """A file; of a directory its page, or the names in it as a page would list them."""
+    try:
+        if os.path.isdir(path):
+            page = os.path.join(path, "index.html")
+            if not os.path.isfile(page):
+                names = "".join(
+                    f'<a href="{urllib.parse.quote(name)}">x</a>' for name in sorted(os.listdir(path))
+                )
+                return Fetched(content=names.encode(), media_type="text/html", url=_address(path) + "/")
+            path = page
+        with open(path, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return Fault(
+            E_NOT_FOUND, "The index has no such file.", details={"resource": "package", "id": "handrail"}
+        )
+    except OSError as trouble:
+        return Fault(E_IO, "The index could not be read.", details={"reason": trouble.strerror or "unknown"})
+    if len(content) > MOST_BYTES:
+        return Fault(E_NETWORK, "The index answered with more than any release needs.")
+    media = "application/json" if path.endswith(".json") else "text/html"
+    return Fetched(content=content, media_type=media, url=_address(path))
+
+
+def _address(path: str) -> str:
+    return "file://" + urllib.request.pathname2url(os.path.abspath(path))

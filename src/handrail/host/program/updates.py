@@ -1,0 +1,236 @@
+"""Looking up and replacing the installed program: `ports.Updates` with the network and package managers."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import msgspec
+
+from handrail.contract.catalogue import E_TIMEOUT
+from handrail.contract.outcome import Fault
+from handrail.contract.redaction import Secrets, credentials_in, without_credentials
+from handrail.host.notices import NOTICES
+from handrail.host.private_files import ensure_private_directory, replace_private
+from handrail.host.program.fetching import FETCH_SECONDS, fetched, resolved, with_login
+from handrail.host.program.index_sources import Manager, index_sources
+from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
+from handrail.host.program.skill_files import sync_skill
+from handrail.host.programs import find_program, make_child_environment
+from handrail.ports.program import Driven, Fetched, Installed, InstallFacts, Look, ManagerCall, SkillCopy
+
+_LOOK_SECONDS = 0.05
+_PATIENCE_SECONDS = 10
+_NEUTRAL = os.path.abspath(os.sep)
+"""Where a manager is started: a checkout is not trusted, and managers take files from where they stand."""
+_TELL = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
+_LOOK = ("data", "cache", "update-check.json")
+_MOST_BYTES = 65_536
+
+
+class LocalUpdates:
+    """One installation on this machine."""
+
+    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets | None = None) -> None:
+        self._home = home
+        self._environment = environment
+        self._secrets = Secrets() if secrets is None else secrets
+
+    def facts(self) -> InstallFacts:
+        found = {name: find_program(name, self._environment) for name in ("uv", "pipx")}
+        method = install_method(PACKAGE)
+        receipt, pipx = _receipt(), _pipx_metadata()
+        has_pip = find_spec("pip") is not None
+        speaks_uv = _speaks_uv(method, pipx, has_pip=has_pip)
+        arguments = pipx.main_package.pip_args if method == "pipx" else ()
+        manager: Manager = "pip" if not speaks_uv else "uv tool" if method == "uv-tool" else "uv pip"
+        choice = index_sources(manager, self._environment, receipt=receipt, arguments=arguments)
+        return InstallFacts(
+            method=method,
+            executable=sys.executable,
+            python=".".join(str(part) for part in sys.version_info[:3]),
+            prefix=sys.prefix,
+            is_writable=os.access(os.path.dirname(PACKAGE), os.W_OK),
+            programs={name: path for name, path in found.items() if path},
+            has_pip=has_pip,
+            is_pinned=_is_pinned(receipt),
+            sources=choice.sources,
+            takes_first=choice.takes_first,
+            speaks_uv=speaks_uv,
+            environment_name=os.path.basename(sys.prefix) if method == "pipx" else "handrail",
+            suffix=pipx.main_package.suffix if method == "pipx" else "",
+            can_verify=find_spec("sigstore") is not None,
+        )
+
+    def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
+        """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
+        address = self._signed_in(resolved(url, base))
+        box: list[Fetched | Fault] = []
+        worker = threading.Thread(target=lambda: box.append(fetched(address, accept)), daemon=True)
+        worker.start()
+        ends_at = time.monotonic() + FETCH_SECONDS
+        while not box:
+            worker.join(_LOOK_SECONDS)
+            if asked() or time.monotonic() > ends_at:
+                raise Fault(E_TIMEOUT, "The index did not answer in time.")
+        if isinstance(box[0], Fault):
+            raise box[0]
+        return box[0]
+
+    def _signed_in(self, address: str) -> str:
+        file = self._environment.get("NETRC") or os.path.join(self._user(), ".netrc")
+        known = with_login(address, file)
+        for secret in credentials_in(known):
+            self._secrets.register(secret)
+        return known
+
+    def _user(self) -> str:
+        return self._environment.get("HOME") or os.path.expanduser("~")
+
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+        try:
+            child = subprocess.Popen(  # noqa: S603 - a package manager with a list of arguments, never a shell
+                list(call.argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=make_child_environment(self._environment, **call.environment),
+                cwd=_NEUTRAL,
+                start_new_session=True,
+            )
+        except OSError as trouble:
+            return Driven(status=-1, trouble=f"it could not be started: {trouble.strerror}")
+        with child:
+            stopped = _watched(child, asked, say)
+        return Driven(status=child.returncode, stopped_by=stopped)
+
+    def installed(self) -> Installed | None:
+        environment = {key: value for key, value in self._environment.items() if key != "PYTHONPATH"}
+        try:
+            done = subprocess.run(  # noqa: S603 - our own interpreter
+                [sys.executable, "-P", "-c", _TELL],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env=environment,
+                timeout=30,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        lines = done.stdout.decode("utf-8", "replace").splitlines()
+        return (
+            Installed(version=lines[0], package=lines[1])
+            if done.returncode == 0 and len(lines) == 2
+            else None
+        )
+
+    def sync_skill(self, package: str) -> SkillCopy:
+        return sync_skill(os.path.join(package, "packed", "skill"), self._user(), self._home)
+
+    def last_look(self) -> Look | None:
+        try:
+            with open(os.path.join(self._home, *_LOOK), "rb") as file:
+                return msgspec.json.decode(file.read(_MOST_BYTES), type=Look)
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    def keep_look(self, look: Look | None) -> None:
+        """Two files, so that a call with nothing to tell finds no file to open."""
+        notices = None if look is None or look.notice is None else [look.notice]
+        self._keep(NOTICES, notices)
+        self._keep(_LOOK, look)
+
+    def _keep(self, name: tuple[str, ...], content: Any) -> None:
+        path = os.path.join(self._home, *name)
+        with suppress(OSError, Fault):
+            if content is None:
+                os.unlink(path)
+            else:
+                ensure_private_directory(os.path.dirname(path))
+                replace_private(path, msgspec.json.encode(content))
+
+
+class _PipxPackage(msgspec.Struct, frozen=True, kw_only=True):
+    pip_args: tuple[str, ...] = ()
+    suffix: str = ""
+
+
+class _PipxMetadata(msgspec.Struct, frozen=True, kw_only=True):
+    """What pipx wrote down of the installation, as far as an update needs it."""
+
+    backend: str = "pip"
+    main_package: _PipxPackage = _PipxPackage()
+
+
+def _pipx_metadata() -> _PipxMetadata:
+    try:
+        with open(os.path.join(sys.prefix, "pipx_metadata.json"), "rb") as file:
+            return msgspec.json.decode(file.read(1_048_576), type=_PipxMetadata)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return _PipxMetadata()
+
+
+def _speaks_uv(method: InstallMethod, pipx: _PipxMetadata, *, has_pip: bool) -> bool:
+    if method == "pipx":
+        return pipx.backend == "uv"
+    return method == "uv-tool" or not has_pip
+
+
+def _receipt() -> Mapping[str, Any]:
+    """What uv wrote down when it installed the tool; empty when it did not."""
+    try:
+        with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
+            tool = tomllib.load(file).get("tool", {})
+    except (OSError, tomllib.TOMLDecodeError):
+        return {}
+    return tool if isinstance(tool, dict) else {}
+
+
+def _is_pinned(receipt: Mapping[str, Any]) -> bool:
+    listed = receipt.get("requirements", [])
+    return any(
+        isinstance(one, dict)
+        and one.get("name") == "handrail"
+        and str(one.get("specifier", "")).startswith("==")
+        for one in (listed if isinstance(listed, list) else [])
+    )
+
+
+def _watched(
+    child: subprocess.Popen[bytes], asked: Callable[[], str], say: Callable[[str], None]
+) -> Literal["", "signal", "deadline"]:
+    """Pass its lines on until it ends; when the call shall end, so shall it, within ten seconds."""
+    assert child.stdout is not None, "its output is a pipe"
+    stopped: Literal["", "signal", "deadline"] = ""
+    kill_at = 0.0
+    rest = b""
+    while True:
+        ready, _, _ = select.select([child.stdout], [], [], _LOOK_SECONDS)
+        chunk = os.read(child.stdout.fileno(), 65_536) if ready else b""
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            say(without_credentials(line.decode("utf-8", "replace")) + "\n")
+        if (ready and not chunk) or (not ready and child.poll() is not None):
+            return stopped
+        word = asked()
+        if word and not stopped:
+            stopped = "deadline" if word == "deadline" else "signal"
+            kill_at = time.monotonic() + _PATIENCE_SECONDS
+            _signal(child, signal.SIGINT if stopped == "signal" else signal.SIGTERM)
+        elif stopped and time.monotonic() > kill_at:
+            _signal(child, signal.SIGKILL)
+
+
+def _signal(child: subprocess.Popen[bytes], number: int) -> None:
+    with suppress(OSError):
+        os.killpg(child.pid, number)

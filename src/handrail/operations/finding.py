@@ -1,0 +1,147 @@
+"""A session by its id, for reading: also one that cannot be continued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from handrail.contract.catalogue import SESSION_NOT_FOUND, STORE_IO_ERROR, STORE_PERMISSION_DENIED
+from handrail.contract.ids import (
+    RunId,
+    SessionId,
+    is_run_id,
+    is_session_id,
+    older_session_id_for_request,
+    session_id_for_request,
+)
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.engine.facts import Place, begun_at, is_same_place, opened_at, place_of
+from handrail.engine.history import Run
+from handrail.ports.log import Loaded
+from handrail.projections.overview import imported_from, latest_run
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session, empty_session, read_session
+
+# A run by its id, or the latest run of a session by the session's id.
+
+
+class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in its session."""
+
+    session: Session
+    run: Run
+
+
+def find_run(rt: Runtime, text: str) -> FoundRun:
+    """The run that the text names. A run id does not say its session, so sessions are read, newest first.
+
+    A session imported as new has the runs of its source; where both are here, the source is meant, and
+    the copy answers to its own session id. Raises Fault SESSION_NOT_FOUND,
+    and STORE_IO_ERROR or STORE_PERMISSION_DENIED when the session that is named cannot be read.
+    """
+    copied: FoundRun | None = None
+    for session in _sessions(rt, text):
+        run_id = latest_run(session.history) if is_session_id(text) else RunId(text)
+        run = session.history.runs.get(run_id) if run_id is not None else None
+        if run is None:
+            continue
+        if imported_from(session.history) in ("", session.history.session_id) or is_session_id(text):
+            return FoundRun(session=session, run=run)
+        copied = copied or FoundRun(session=session, run=run)
+    if copied is not None:
+        return copied
+    raise Fault(
+        SESSION_NOT_FOUND,
+        f"No session of this store has the run {quoted(text)}.",
+        details={"session_id": text[:128]},
+        hint="List the sessions; session show tells the runs of one.",
+        next_call=NextCall(operation="session.list", params={}),
+    )
+
+
+def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
+    """The sessions that may hold it; one that cannot be read does not hide the others."""
+    if is_session_id(text):
+        candidates = [SessionId(text)]
+    else:
+        candidates = [stamp.session_id for stamp in rt.log.list_sessions()] if is_run_id(text) else []
+    for session_id in candidates:
+        rt.interruptions.end_here()
+        try:
+            session = read_session(rt.log, session_id)
+        except Fault as fault:
+            if is_session_id(text) and fault.kind in (STORE_IO_ERROR, STORE_PERMISSION_DENIED):
+                raise  # the disk refused; that the session is not there would be untrue
+            continue
+        if session is not None:
+            yield session
+
+
+_MOST_IMPORTED = 8
+"""Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
+
+
+def find_session(rt: Runtime, asked: str) -> Session:
+    """The session as far as it is proven.
+
+    Raises Fault SESSION_NOT_FOUND.
+    """
+    session = read_session(rt.log, SessionId(asked)) if is_session_id(asked) else None
+    if session is None:
+        raise _not_found(rt, asked)
+    return session
+
+
+def find_records(rt: Runtime, asked: str) -> Loaded:
+    """Its records alone, without what they tell: also where this version cannot read one of them.
+
+    Raises Fault SESSION_NOT_FOUND.
+    """
+    loaded = rt.log.load(SessionId(asked)) if is_session_id(asked) else None
+    if loaded is None:
+        raise _not_found(rt, asked)
+    return loaded
+
+
+def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
+    """The session that a start with this request id made in this project, or an empty one under its name.
+
+    A request id is a promise of this store, so it never answers with a session that was imported.
+    """
+    here = place_of(project, rt.workspace.observations(project))
+    older = _older_requested(rt, request_id, here)
+    if older is not None:  # looked for first: the replay of an old start does not even make the key
+        return older
+    root, key = here.repository or here.directory, rt.keys.request_key()
+    for salt in range(_MOST_IMPORTED):
+        session_id = session_id_for_request(key, root, request_id, salt)
+        found = read_session(rt.log, session_id)
+        if found is None:
+            return empty_session(session_id)
+        if found.history.imported is None:
+            return found
+    raise AssertionError("imports cannot be named by a key that they do not know")
+
+
+def _older_requested(rt: Runtime, request_id: str, here: Place) -> Session | None:
+    """A session of a version that named it by the account; it counts only in the project it was begun in."""
+    found = read_session(rt.log, older_session_id_for_request(rt.workspace.account(), request_id))
+    if found is None or found.history.imported is not None:
+        return None
+    runs = sorted(found.history.runs.values(), key=lambda run: run.index)
+    begun = begun_at(runs[0]) if runs else opened_at(found.history)
+    is_elsewhere = begun != Place() and here != Place() and not is_same_place(begun, here)
+    return None if is_elsewhere else found
+
+
+def _not_found(rt: Runtime, asked: str) -> Fault:
+    known = [stamp.session_id for stamp in rt.log.list_sessions()]
+    return Fault(
+        SESSION_NOT_FOUND,
+        f"There is no session {quoted(asked)} in this store.",
+        details={"session_id": asked[:128], "did_you_mean": nearest(asked, known[:1000])},
+        next_call=NextCall(operation="session.list", params={}),
+    )

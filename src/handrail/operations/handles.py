@@ -1,0 +1,318 @@
+"""The dry run of an acknowledgement: whether it would advance or block, and why. Nothing is written.
+
+It is no preview with a token: the ack itself is the token. And no next prompt: that comes with the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Generic, Literal, TypeAlias, TypeVar, assert_never
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION, TOKEN_UNKNOWN_NODE
+from handrail.contract.ids import AttemptId, SessionId, attempt_for_new, attempt_of
+from handrail.contract.outcome import Fault
+from handrail.contract.tokens.reading import read_tokens
+from handrail.contract.tokens.workflow import (
+    WORKFLOW,
+    AckClaims,
+    CheckpointClaims,
+    ChoiceClaims,
+    Claims,
+    StateClaims,
+    TokenKind,
+    choice_attempt,
+    mint,
+)
+from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded, PlannedEvent
+from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
+from handrail.engine.history import History, Node, Recorded, is_session_point, node_at
+from handrail.engine.navigate import Running, step_key
+from handrail.engine.reasons import Blocker
+from handrail.engine.reply import ReplyWarning, Tokens
+from handrail.ports.log import Blob, EventReader
+from handrail.ports.process import Keys, Randomness
+from handrail.runtime.operation import AckVerdict, Input, Verdict
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import (
+    COMMIT_TRIES,
+    Session,
+    commit,
+    healthy_session,
+    last_seen,
+    lost_work,
+    read_session,
+    require_healthy,
+)
+from handrail.workflows.compiled import Choice, Leaf
+
+# Tokens in and out of a run operation: minting them for a node, reading the ones a caller brings.
+
+AttemptClaims: TypeAlias = AckClaims | CheckpointClaims | ChoiceClaims
+_C = TypeVar("_C", bound=Claims)
+
+
+class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
+    """A token that verified, and what the reply must say about how it was read."""
+
+    claims: _C
+    warnings: tuple[ReplyWarning, ...] = ()
+    beside: tuple[StateClaims, ...] = ()
+    """State tokens that came along; `token_pairs.require_one_reply` says whether they belong to it."""
+
+
+class SentAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """The call of a token: what must be said again where the token was answered with other content."""
+
+    claims: AttemptClaims
+    request: Input
+    tool: Literal["continue_workflow", "checkpoint_workflow"]
+
+
+def read_state(keys: Keys, text: str) -> Handle[StateClaims]:
+    """Verify a stateToken.
+
+    Raises Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
+    """
+    found, warnings = _read(keys, text, ("state",))
+    claims = found["state"]
+    assert isinstance(claims, StateClaims), "a state token carries state claims"
+    return Handle(claims=claims, warnings=warnings)
+
+
+def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims | ChoiceClaims]:
+    """Verify an ackToken, which a choice token may stand for, and the stateToken that came with it."""
+    found, warnings = _read(keys, text, ("ack", "choice"))
+    claims = found["ack"] if "ack" in found else found["choice"]
+    assert isinstance(claims, AckClaims | ChoiceClaims), "an ack is an ack token or a choice token"
+    return _with_states(keys, claims, warnings, found.get("state"), state_text)
+
+
+def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[CheckpointClaims]:
+    """Verify a checkpointToken, and the stateToken that came with it."""
+    found, warnings = _read(keys, text, ("checkpoint",))
+    claims = found["checkpoint"]
+    assert isinstance(claims, CheckpointClaims), "a checkpoint token carries checkpoint claims"
+    return _with_states(keys, claims, warnings, found.get("state"), state_text)
+
+
+def _read(
+    keys: Keys, text: str, expected: tuple[TokenKind, ...]
+) -> tuple[dict[TokenKind, Claims], tuple[ReplyWarning, ...]]:
+    """The tokens in one argument: agents paste two of them glued together."""
+    tokens = read_tokens(keys.verifying_keys(WORKFLOW), text, expected)
+    warnings = tuple(
+        ReplyWarning(
+            code="TOKEN_REPAIRED",
+            message="The token was misspelt in one place and was repaired; use the corrected token.",
+            corrected_token=token.text,
+        )
+        for token in tokens.values()
+        if token.repaired
+    )
+    return {kind: token.claims for kind, token in tokens.items()}, warnings
+
+
+def _with_states(
+    keys: Keys,
+    claims: _C,
+    warnings: tuple[ReplyWarning, ...],
+    glued: Claims | None,
+    state_text: str | UnsetType,
+) -> Handle[_C]:
+    """The token with every stateToken that came along: pasted to it, or in its own argument."""
+    beside = (glued,) if isinstance(glued, StateClaims) else ()
+    if state_text is UNSET:
+        return Handle(claims=claims, warnings=warnings, beside=beside)
+    state = read_state(keys, state_text)
+    return Handle(claims=claims, warnings=(*warnings, *state.warnings), beside=(*beside, state.claims))
+
+
+def session_of(reader: EventReader, claims: Claims) -> Session:
+    """The session a token names.
+
+    Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store.
+    """
+    session = read_session(reader, claims.session_id)
+    if session is None:
+        raise Fault(
+            TOKEN_UNKNOWN_NODE,
+            f"Session {claims.session_id} is not in this store.",
+            details={"session_id": claims.session_id},
+        )
+    return session
+
+
+def node_of(history: History, claims: Claims) -> Node:
+    """The node a token names.
+
+    Raises Fault STORE_HISTORY_LOST: the token verified, so its commit was durable once.
+    """
+    node = node_at(history, claims.node_tag)
+    if node is None:
+        raise lost_work(history.session_id, history.head)
+    return node
+
+
+def require_shown(history: History, claims: Claims) -> None:
+    """Raises Fault STORE_HISTORY_LOST unless the log holds the place that a token names."""
+    if not is_session_point(history, claims.node_tag):
+        node_of(history, claims)
+
+
+def new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:
+    """The tokens of the reply that created a node; a replay mints the same bytes."""
+    return _tokens(keys, session_id, node, leaf, attempt_for_new(node.node_id))
+
+
+def fresh_tokens(
+    keys: Keys, randomness: Randomness, session_id: SessionId, node: Node, leaf: Leaf | None
+) -> Tokens:
+    """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
+    return _tokens(keys, session_id, node, leaf, attempt_of(randomness.bytes(8)))
+
+
+def session_token(keys: Keys, history: History) -> str:
+    """A state token without a run: it names the newest point of the session itself."""
+    assert history.opening is not None, "every session began"
+    tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
+    return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
+
+
+def state_token_of(keys: Keys, claims: Claims) -> str:
+    """The state token of the place that any other token names."""
+    place = StateClaims(session_id=claims.session_id, node_tag=claims.node_tag)
+    return mint(keys.signing_key(WORKFLOW), place)
+
+
+def state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
+    return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=session_id, node_tag=node.tag))
+
+
+def _tokens(
+    keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None, attempt_id: AttemptId
+) -> Tokens:
+    """A pending step gets an ack, a choice a token per option instead, a finished run neither.
+
+    All get a checkpoint token: what is worth noting may come up after the end.
+    """
+    key = keys.signing_key(WORKFLOW)
+    state = state_token(keys, session_id, node)
+    tag = node.tag
+    saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
+    checkpoint = mint(key, saving)
+    if leaf is None:
+        return Tokens(state=state, checkpoint=checkpoint)
+    if isinstance(leaf, Choice):
+        shared = choice_attempt(attempt_id)
+        choices = tuple(
+            mint(key, ChoiceClaims(session_id=session_id, node_tag=tag, attempt_id=shared, option=option))
+            for option in range(len(leaf.options))
+        )
+        return Tokens(state=state, checkpoint=checkpoint, choices=choices)
+    ack = AckClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
+    return Tokens(state=state, ack=mint(key, ack), checkpoint=checkpoint)
+
+
+# One attempt, answered exactly once: look without the lock, then gate, decide and commit under it.
+#
+# A running server that saw the attempt open a moment ago goes to the lock at once: what it finds there
+# counts.
+
+
+def answer_attempt(
+    rt: Runtime,
+    claims: AttemptClaims,
+    use: AttemptUse,
+    decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
+    blobs: Sequence[Blob],
+) -> tuple[Session, Recorded]:
+    """The recorded answer of the attempt, made now if it had none.
+
+    `decide(session, node, salt)` plans it; it is not called for a replay.
+    """
+    session = last_seen(rt.log, claims.session_id)
+    if session is None or not _is_open(session, claims, use):
+        session = session_of(rt.log, claims)
+        recorded = recorded_answer(session, claims, use)
+        if recorded is not None:  # committed answers never change: a replay needs no lock
+            return session, recorded
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=True) as (current, witness):
+            session = current
+            recorded = recorded_answer(session, claims, use)
+            if recorded is not None:
+                return session, recorded
+            node = node_of(current.history, claims)
+            committed = commit(rt, witness, current, partial(decide, current, node), blobs)
+        if committed is not None:
+            recorded = recorded_answer(committed, claims, use)
+            assert recorded is not None, "a committed answer is in the history"
+            return committed, recorded
+    raise Fault(
+        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": claims.session_id}
+    )
+
+
+def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
+    return isinstance(gate(session.history, claims.node_tag, claims.attempt_id, use), Open)
+
+
+def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
+    """The answer of the attempt, if it has one.
+
+    Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.
+    """
+    match gate(session.history, claims.node_tag, claims.attempt_id, use):
+        case Refused():
+            raise lost_work(session.history.session_id, session.history.head)
+        case Answered(recorded=recorded):
+            return recorded
+        case Open():
+            return None
+        case never:
+            assert_never(never)
+
+
+def foretold(
+    rt: Runtime,
+    claims: AttemptClaims,
+    use: AttemptUse,
+    decide: Callable[[Session, Node, int], Sequence[PlannedEvent]],
+) -> AckVerdict:
+    """Decide as the real call would, from the log as it stands, and throw the plan away."""
+    session = session_of(rt.reading().reader, claims)
+    recorded = recorded_answer(session, claims, use)
+    node = node_of(session.history, claims)
+    step_id = step_key(node.state) if isinstance(node.state, Running) else ""
+    if recorded is not None:
+        return _verdict("already_answered", step_id, recorded.blocked)
+    require_healthy(session)
+    plan = decide(session, node, 0)
+    answers = [event.data for event in plan if isinstance(event.data, AdvanceRecorded)]
+    if not answers:
+        return _verdict("would_save", step_id, None)
+    outcome = answers[0].outcome
+    if isinstance(outcome, Blocked):
+        return _verdict("would_block", step_id, outcome)
+    gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
+    return msgspec.structs.replace(_verdict("would_advance", step_id, None), gaps=gaps)
+
+
+def _verdict(
+    verdict: Verdict,
+    step_id: str,
+    blocked: Blocked | None,
+) -> AckVerdict:
+    blockers: tuple[Blocker, ...] = () if blocked is None else blocked.blockers
+    return AckVerdict(
+        verdict=verdict,
+        step_id=step_id,
+        blockers=[msgspec.to_builtins(blocker) for blocker in blockers],
+        issues=[] if blocked is None else [msgspec.to_builtins(issue) for issue in blocked.every_issue],
+        gaps=[],
+        example=None if blocked is None else blocked.example,
+    )

@@ -1,0 +1,101 @@
+"""Removing sessions, and the sweep after it that can only warn: what is removed stays removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from handrail.contract.catalogue import SESSION_LOCKED
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import counted
+from handrail.ports.store import RemovalPlan, SessionToRemove, StoreKeeper
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import LOCK_WAIT_MS
+
+_LOOK_MS = 200
+"""How long a call waits for a lock before it looks whether it shall end."""
+_LEFTOVERS = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
+"""What removes nothing but blobs that no session names any more."""
+
+
+class Swept(msgspec.Struct, frozen=True, kw_only=True):
+    """The blobs that nobody names any more, as far as they are gone."""
+
+    blobs: int = 0
+    bytes_freed: int = 0
+    warnings: tuple[str, ...] = ()
+    is_safe_mode: bool = False
+
+
+def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
+    """Before anything is used up: whoever writes to one of these sessions has finished.
+
+    Raises Fault SESSION_LOCKED.
+    """
+    sound = [SessionId(one) for one in session_ids if is_session_id(one)]
+    rt.keeper().wait_for_writers(sound, LOCK_WAIT_MS)
+
+
+def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
+    """Remove one session; the bytes that this freed.
+
+    Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone.
+    """
+    waited_ms = 0
+    while True:
+        try:
+            freed = keeper.remove_session(session, _LOOK_MS)
+        except Fault as fault:
+            waited_ms += _LOOK_MS
+            if fault.kind is not SESSION_LOCKED or waited_ms >= LOCK_WAIT_MS or rt.interruptions.asked():
+                raise
+            continue
+        if freed is None:
+            raise refusal("target_changed")
+        rt.commits.note(NextCall(operation="session.list"))
+        return freed
+
+
+def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
+    """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
+    if rt.interruptions.asked():
+        return _postponed("the call was to end")
+    try:
+        removed = keeper.remove(_LEFTOVERS)
+    except Fault as fault:
+        return _postponed(fault.message.removesuffix("."))
+    warnings = safe_mode(removed.blocked_by)
+    if removed.busy:
+        busy = f"somebody writes to {counted(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
+        warnings += _postponed(busy).warnings
+    if removed.blobs:
+        rt.commits.note(NextCall(operation="store.du"))
+    return Swept(
+        blobs=removed.blobs,
+        bytes_freed=removed.bytes_freed,
+        warnings=tuple(warnings),
+        is_safe_mode=bool(removed.blocked_by),
+    )
+
+
+def safe_mode(blocked_by: Sequence[str]) -> list[str]:
+    """Why no blob may go, if one may not."""
+    if not blocked_by:
+        return []
+    named = ", ".join(blocked_by[:5])
+    unread = counted(len(blocked_by), "session")
+    return [
+        f"Safe mode: no blob is removed, because {unread} cannot be read whole ({named}). "
+        "Run handrail store verify, restore or delete them, then collect again."
+    ]
+
+
+def _postponed(why: str) -> Swept:
+    told = (
+        f"What removed sessions leave, files and blobs of theirs, was not all cleared: {why}. "
+        "`handrail store gc --dangerous --dry-run` shows what is left."
+    )
+    return Swept(warnings=(told,))

@@ -1,0 +1,161 @@
+"""From a recorded answer to the reply: shared by the first call and by every replay of it."""
+
+# ruff: noqa: PLC0415 - only a fork, or other content under a used token, needs to know what lies beside
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import BlobRef, RunId, WorkflowHash
+from handrail.contract.outcome import LedgerRef, Success
+from handrail.engine.history import History, Node, Recorded, Run, is_fork, ledger_version
+from handrail.engine.navigate import Complete
+from handrail.engine.reply import (
+    Recap,
+    Reply,
+    ReplyWarning,
+    WorkflowRef,
+    begun_with_warnings,
+    reply_at,
+    workflow_ref,
+)
+from handrail.engine.standing import standing_at
+from handrail.operations.handles import SentAgain, new_node_tokens
+from handrail.ports.log import EventReader
+from handrail.ports.process import Keys
+from handrail.runtime.sessions import HotLog, Session, history_before
+from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
+
+RUN_SHAPE = Shape(
+    levels={
+        "minimal": (
+            "kind",
+            "pending",
+            "nextIntent",
+            "nextCall",
+            "blockers",
+            "issues",
+            "retryable",
+            "example",
+            "warnings",
+            "recap",
+            "sessionToken",
+        ),
+        "standard": None,
+        "full": None,
+    },
+    select="top",
+    untrusted=(
+        "recap.entries.notes",
+        "recap.artifacts.body",
+        "recap.inputs.value",
+        "recap.children.notes",
+        "recap.downstream.notes",
+        "recap.closed.note",
+        "session.goal",
+    ),
+)
+"""How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
+
+
+def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+    """The compiled workflow a run is pinned to, whatever its source file says today."""
+    if isinstance(reader, HotLog):
+        return reader.pinned(workflow_hash)
+    return decode_compiled(reader.get_blob(BlobRef(workflow_hash)))
+
+
+def reply_to_answer(
+    reader: EventReader,
+    keys: Keys,
+    session: Session,
+    recorded: Recorded,
+    input_digest: str,
+    *,
+    warnings: tuple[ReplyWarning, ...] = (),
+    project: str = "",
+    sent: SentAgain | None = None,
+) -> Success:
+    """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
+
+    `sent` is the token's call, for when it brought other content; None: a start, by its request id.
+    """
+    history = session.history
+    node = history.nodes[recorded.to_node_id]
+    workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    standing = standing_at(history, workflow, node, "reply")
+    tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
+    recap = _branches_before(reader, keys, session.history, recorded, workflow)
+    if recorded.input_digest != input_digest:
+        from handrail.operations.whereabouts import input_mismatch, start_mismatch, with_current_place
+
+        if sent is None:
+            refused = start_mismatch(keys, history, workflow, node.node_id)
+        else:
+            refused = input_mismatch(keys, history, workflow, recorded, sent, input_digest)
+            recap = with_current_place(recap, keys, history, workflow, node.node_id)
+        warnings = (refused, *warnings)
+    notes = history.notes.get(node.node_id)
+    if notes is not None and notes.ref is not None:
+        warnings = (*warnings, _notes_truncated(notes.size_bytes))
+    reply = reply_at(
+        standing,
+        history.session_id,
+        tokens,
+        blocked=recorded.blocked,
+        recap=recap,
+        is_healthy=session.is_sound,
+        warnings=(*session.warnings, *warnings),
+        workflow=_shown_source(history.runs[node.run_id]) if project else None,
+        project=project,
+        closing=closing_at(history, node),
+    )
+    version = ledger_version(history, node.run_id, recorded.index)
+    return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
+
+
+def closing_at(history: History, node: Node) -> str:
+    """At the end of a run what to tell the user; nothing before."""
+    if not isinstance(node.state, Complete):
+        return ""
+    from handrail.projections.whereabouts import closing_line
+
+    return closing_line(history, node.node_id)
+
+
+def _shown_source(run: Run) -> WorkflowRef | None:
+    """What a start shows of a workflow that came from outside the package."""
+    return None if run.source_kind == "bundled" else workflow_ref(run)
+
+
+def success_of(reply: Reply, ledger: LedgerRef) -> Success:
+    return Success(data=begun_with_warnings(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
+
+
+def current_ledger(history: History, run_id: RunId) -> LedgerRef:
+    """Where the ledger stands now; a read moves nothing."""
+    version = len(history.anchors[run_id])
+    return LedgerRef(ledger_id=run_id, version=version, previous_version=version)
+
+
+def _branches_before(
+    reader: EventReader, keys: Keys, history: History, recorded: Recorded, workflow: CompiledWorkflow
+) -> Recap | None:
+    """What the agent lost when its advance forked, as the log stood right before it."""
+    node = history.nodes[recorded.to_node_id]
+    if node.parent is None or not is_fork(history, node):
+        return None
+    from handrail.operations.whereabouts import with_place_left
+    from handrail.projections.recap import lost_branch
+
+    before = history_before(reader, history, recorded.index)
+    lost = lost_branch(before, workflow, node.parent)
+    return with_place_left(lost, keys, before, workflow, node.parent)
+
+
+def _notes_truncated(size_bytes: int) -> ReplyWarning:
+    return ReplyWarning(
+        code="NOTES_TRUNCATED",
+        message=f"The notes ({size_bytes} bytes) are stored whole; recaps show the first 4096 bytes of them.",
+    )

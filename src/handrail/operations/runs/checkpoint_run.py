@@ -1,0 +1,162 @@
+"""`run.checkpoint`: keep notes at a node without moving the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import INVARIANT_VIOLATION, VALIDATION_ERROR
+from handrail.contract.ids import session_output_id
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.tokens.workflow import CheckpointClaims
+from handrail.engine.decide import decide_checkpoint
+from handrail.engine.events import PlannedEvent
+from handrail.engine.facts import WorkDone
+from handrail.engine.history import Node, SessionNotes, is_session_point
+from handrail.engine.plans import plan_session_notes
+from handrail.engine.reply import Reply, ReplyWarning
+from handrail.operations.handles import SentAgain, answer_attempt, foretold, read_checkpoint, session_of
+from handrail.operations.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
+from handrail.operations.session_replies import noted_reply
+from handrail.operations.whereabouts import notes_mismatch
+from handrail.operations.work import Output, blobs_of, observed_here, require_one_reply, work_done
+from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
+
+# Notes of a session that belong to no run: kept once per token, like every checkpoint.
+
+
+def keep_session_notes(
+    rt: Runtime,
+    session: Session,
+    sent: SentAgain,
+    claims: CheckpointClaims,
+    work: WorkDone,
+    warnings: tuple[ReplyWarning, ...],
+) -> Success:
+    """Add the notes once; the same token again gets the recorded reply.
+
+    Raises Fault VALIDATION_ERROR when there are no notes, or artifacts with them.
+    """
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    noted = session.history.session_notes.get(output_id)
+    if noted is None:
+        _check(work)
+        session, noted = _keep(rt, session, output_id, work)
+    if noted.input_digest != work.input_digest:
+        warnings = (notes_mismatch(rt.keys, sent, work), *warnings)
+    return noted_reply(rt.keys, session, noted, warnings)
+
+
+def foretold_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
+    """What the same call without a dry run would do."""
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    is_known = output_id in session.history.session_notes
+    if not is_known:
+        _check(work)
+    verdict: Verdict = "already_answered" if is_known else "would_save"
+    return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
+
+
+def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
+    def plan(_: int) -> Sequence[PlannedEvent]:
+        return plan_session_notes(output_id, work)
+
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=True) as (current, witness):
+            session = current
+            noted = session.history.session_notes.get(output_id)
+            if noted is not None:
+                return session, noted
+            committed = commit(rt, witness, current, plan, blobs_of(work))
+        if committed is not None:
+            return committed, committed.history.session_notes[output_id]
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept moving under this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _check(work: WorkDone) -> None:
+    problems = []
+    if not work.notes.strip():
+        problems.append({"param": "output.notesMarkdown", "problem": "missing", "expected": "notes to keep"})
+    if work.artifacts:
+        problem = "a session without a run keeps notes only"
+        expected = "artifacts with a step of a workflow, or their content in the notes"
+        problems.append({"param": "output.artifacts", "problem": problem, "expected": expected})
+    if problems:
+        first = problems[0]
+        message = f"{first['param']}: {first['problem']}; nothing was stored."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+class CheckpointRun(Input, frozen=True, kw_only=True):
+    """Progress worth keeping before the step is done."""
+
+    checkpoint_token: Annotated[str, Meta(description="Of the newest reply.")]
+    state_token: Annotated[str, Meta(description="Of the same reply.")] | UnsetType = UNSET
+    output: Output
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    dry_run: (
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
+    ) = UNSET
+
+
+def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
+    """Add a checkpoint once; the same token again gets the recorded reply."""
+    handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
+    require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
+    work = work_done(request.output, UNSET)
+    sent = SentAgain(claims=handle.claims, request=request, tool="checkpoint_workflow")
+    session = session_of(rt.log, handle.claims)
+    if is_session_point(session.history, handle.claims.node_tag):
+        if request.dry_run is True:
+            return foretold_session_notes(session, handle.claims, work)
+        return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
+
+    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        seen = observed_here(rt, request.project)
+        attempt_id = handle.claims.attempt_id
+        return decide_checkpoint(session.history, workflow, node, attempt_id, work, salt, seen=seen)
+
+    if request.dry_run is True:
+        return foretold(rt, handle.claims, "checkpoint", decide)
+    session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
+    return reply_to_answer(
+        rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings, sent=sent
+    )
+
+
+OPERATION = Operation(
+    name="run.checkpoint",
+    effect="ack",
+    summary="Save progress at the pending step without finishing it.",
+    input=CheckpointRun,
+    output=Reply,
+    perform=checkpoint_run,
+    shape=RUN_SHAPE,
+    tool="checkpoint_workflow",
+    tool_description=(
+        "Save notes in the middle of a step, which stays pending. Repeating the call adds nothing."
+    ),
+    tool_fields=("checkpointToken", "stateToken", "output", "project"),
+    errors=(
+        "VALIDATION_ERROR",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_SCOPE_MISMATCH",
+        "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

@@ -1,0 +1,234 @@
+"""`run.close`: nobody goes on with a run; it leaves resume and hooks, and continuing opens it again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    CONTEXT_MISSING,
+    INVARIANT_VIOLATION,
+    SESSION_NOT_FOUND,
+    VALIDATION_ERROR,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import RunId, is_run_id, is_session_id
+from handrail.contract.outcome import Answer, Fault, NextCall
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import quoted
+from handrail.engine.decide import decide_close
+from handrail.engine.events import CloseReason
+from handrail.engine.history import Closing, History, closing_of, is_session_point
+from handrail.operations.finding import find_run
+from handrail.operations.handles import node_of, session_of
+from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
+from handrail.operations.stored_sessions import sessions_with_run
+from handrail.projections.overview import run_at_hand
+from handrail.projections.run_graph import preferred_tip, run_graph
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, Witness, commit, healthy_session
+
+LONGEST_NOTE = 500
+MOST_HOLDERS = 5
+"""Sessions with the same run that a refusal names."""
+_FINISHED = ("complete", "complete_with_gaps")
+
+
+class CloseRun(Input, frozen=True, kw_only=True):
+    """Which run, and why."""
+
+    run: (
+        Annotated[
+            str,
+            Meta(
+                description="Run id, any token of the run, or a session's id or token for its open run.",
+                min_length=1,
+                max_length=200,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    state_token: Annotated[str, Meta(description="The same, as a stateToken.")] | UnsetType = UNSET
+    reason: Annotated[CloseReason, Meta(description="Why nobody goes on with it.")]
+    note: (
+        Annotated[str, Meta(description="What a reader should know, in a sentence.", max_length=LONGEST_NOTE)]
+        | UnsetType
+    ) = UNSET
+    request_id: (
+        Annotated[
+            str,
+            Meta(
+                description="Your key; a repeat does not close a run that was opened again since.",
+                pattern=REQUEST_ID_PATTERN,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class ClosedRun(Answer, frozen=True, kw_only=True):
+    """The closing as it is recorded; `is_new` is false where it was recorded before this call."""
+
+    session_id: str
+    run_id: str
+    status: str
+    reason: str
+    note: str
+    closed_at: str
+    is_new: bool
+
+
+def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
+    """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
+    session, run_id, by_token = _named(rt, request)
+    recorded = _recorded(session.history, run_id, request)
+    for _ in range(COMMIT_TRIES):
+        if recorded is not None:
+            return _told(session.history, run_id, recorded, is_new=False)
+        with healthy_session(rt, session, by_token=by_token) as (session, witness):
+            recorded = _recorded(session.history, run_id, request)
+            committed = None if recorded else _committed(rt, witness, session, run_id, request)
+        if committed is not None:
+            return _told(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept moving under this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
+    """The run that is meant, and whether a token named it.
+
+    Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR, and what reading a token raises.
+    """
+    given = [text for text in (request.run, request.state_token) if text is not UNSET]
+    if len(given) != 1:
+        raise Fault(
+            CONTEXT_MISSING if not given else VALIDATION_ERROR,
+            "Name the run once: by its id, its session's id, or one of its tokens.",
+            details={"missing": ["run"]} if not given else {"problems": [_TWICE]},
+            next_call=NextCall(operation="session.list", params={}),
+        )
+    (text,) = given
+    if is_run_id(text):
+        _require_one_holder(rt, text)
+        found = find_run(rt, text)
+        return found.session, found.run.run_id, False
+    if is_session_id(text):
+        session = find_run(rt, text).session
+        return session, _at_hand(session), False
+    claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
+    session = session_of(rt.log, claims)
+    if not is_session_point(session.history, claims.node_tag):
+        return session, node_of(session.history, claims).run_id, True
+    return session, _at_hand(session), True
+
+
+def _at_hand(session: Session) -> RunId:
+    run_id = run_at_hand(session.history)
+    if run_id is None:
+        raise Fault(
+            SESSION_NOT_FOUND,
+            f"Session {session.history.session_id} has no run to close.",
+            details={"session_id": session.history.session_id},
+            next_call=NextCall(operation="session.list", params={}),
+        )
+    return run_id
+
+
+def _require_one_holder(rt: Runtime, run_id: str) -> None:
+    """A copy of a session has the runs of its source: then the id of a run does not say which is meant."""
+    holders = sessions_with_run(rt, run_id)
+    if len(holders) < 2:
+        return
+    named = ", ".join(holders[:MOST_HOLDERS])
+    raise Fault(
+        VALIDATION_ERROR,
+        f"The run {quoted(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
+        "session, or the run by one of its tokens.",
+        details={
+            "problems": [{"param": "run", "problem": "is in several sessions", "expected": named}],
+            "did_you_mean": holders[:MOST_HOLDERS],
+        },
+        next_call=NextCall(operation="session.resume", params={"query": holders[0]}),
+    )
+
+
+_TWICE = {"param": "run", "problem": "is given twice", "expected": "run or stateToken"}
+
+
+def _recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | None:
+    """What already answers this call."""
+    for held in history.closings.get(run_id, ()):
+        if held.request_id and held.request_id == request.request_id:
+            return held
+    return closing_of(history, run_id)
+
+
+def _committed(
+    rt: Runtime, witness: Witness, session: Session, run_id: RunId, request: CloseRun
+) -> Session | None:
+    _require_open(session.history, run_id)
+    note = "" if request.note is UNSET else request.note.strip()
+    request_id = "" if request.request_id is UNSET else request.request_id
+    tip = preferred_tip(session.history, run_id)
+    plan = decide_close(session.history, tip, request.reason, note, request_id)
+    return commit(rt, witness, session, lambda _: plan)
+
+
+def _require_open(history: History, run_id: RunId) -> None:
+    status = run_graph(history, run_id).status
+    if status not in _FINISHED:
+        return
+    raise Fault(
+        VALIDATION_ERROR,
+        f"Run {quoted(run_id)} is {status}: every step of it was passed, so there is nothing to close.",
+        details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
+        next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
+    )
+
+
+def _told(history: History, run_id: RunId, closing: Closing, *, is_new: bool) -> ClosedRun:
+    return ClosedRun(
+        session_id=history.session_id,
+        run_id=run_id,
+        status=run_graph(history, run_id).status,
+        reason=closing.reason,
+        note=closing.note,
+        closed_at=closing.at,
+        is_new=is_new,
+    )
+
+
+OPERATION = Operation(
+    name="run.close",
+    effect="record",
+    summary="Close a run that nobody goes on with; continuing it opens it again.",
+    input=CloseRun,
+    output=ClosedRun,
+    perform=close_run,
+    shape=Shape(
+        levels={"minimal": ("run_id", "status", "is_new"), "standard": None, "full": None},
+        id_field="run_id",
+        select="top",
+        untrusted=("note",),
+    ),
+    errors=(
+        "CONTEXT_MISSING",
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
+        "STORE_HISTORY_LOST",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

@@ -1,0 +1,140 @@
+"""`run.continue`: advance with an ack, replay a known one, or rehydrate without one."""
+
+# ruff: noqa: PLC0415 - reading again and dry runs load their own: an advance pays for neither
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_USAGE
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.tokens.workflow import ChoiceClaims
+from handrail.engine.decide import decide_advance
+from handrail.engine.events import PlannedEvent
+from handrail.engine.history import Node
+from handrail.engine.reply import Reply
+from handrail.operations.handles import SentAgain, answer_attempt, read_ack
+from handrail.operations.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
+from handrail.operations.work import (
+    Output,
+    blobs_of,
+    check_change,
+    check_merged,
+    observed_here,
+    require_one_reply,
+    whole_kept_notes,
+    work_done,
+)
+from handrail.runtime.operation import AckVerdict, Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session
+
+
+class ContinueRun(Input, frozen=True, kw_only=True):
+    """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
+
+    ack_token: Annotated[str, Meta(description="Of the newest reply; or a choice's token.")] | UnsetType = (
+        UNSET
+    )
+    state_token: (
+        Annotated[
+            str,
+            Meta(description="Alone: read the step again, with a recap."),
+        ]
+        | UnsetType
+    ) = UNSET
+    context: Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")] | UnsetType = UNSET
+    output: Output | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    dry_run: (
+        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")] | UnsetType
+    ) = UNSET
+
+
+def continue_run(rt: Runtime, request: ContinueRun) -> Success | AckVerdict:
+    """Advance, replay or rehydrate; or say what an ack would do."""
+    if request.ack_token is not UNSET:
+        return advance(rt, request, request.ack_token)
+    if request.dry_run is True:
+        raise Fault(
+            E_USAGE,
+            "A dry run needs the ackToken that it is about; without one the call only reads.",
+            details={"usage": "run continue --ack TOKEN --dry-run"},
+        )
+    from handrail.operations.runs.reread_run import rehydrate
+
+    return rehydrate(rt.reading(), request)
+
+
+def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckVerdict:
+    """Acknowledge the pending step once; the same ack again gets the recorded reply."""
+    handle = read_ack(rt.keys, ack_token, request.state_token)
+    require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
+    claims = handle.claims
+    option = claims.option if isinstance(claims, ChoiceClaims) else None
+    work = work_done(request.output, request.context, option)
+
+    def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
+        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        check_change(workflow, work.context)
+        check_merged(session.history, node, work.context)
+        return decide_advance(
+            session.history,
+            workflow,
+            node,
+            claims.attempt_id,
+            work,
+            salt,
+            seen=observed_here(rt, request.project),
+            kept_notes=whole_kept_notes(rt.log, session.history, node),
+        )
+
+    if request.dry_run is True:
+        from handrail.operations.handles import foretold
+
+        return foretold(rt, claims, "advance", decide)
+    session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
+    return reply_to_answer(
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        work.input_digest,
+        warnings=handle.warnings,
+        sent=SentAgain(claims=claims, request=request, tool="continue_workflow"),
+    )
+
+
+OPERATION = Operation(
+    name="run.continue",
+    effect="ack",
+    summary="Acknowledge the pending step and get the next one, or read the pending step again.",
+    input=ContinueRun,
+    output=Reply,
+    perform=continue_run,
+    shape=RUN_SHAPE,
+    reads_without="ackToken",
+    tool="continue_workflow",
+    tool_description=(
+        "Report the pending step as done and get the next one. Repeating a call is safe: it returns the "
+        "recorded reply. With stateToken alone it shows the step again and changes nothing."
+    ),
+    tool_fields=("ackToken", "stateToken", "context", "output", "project"),
+    errors=(
+        "CONTEXT_MISSING",
+        "VALIDATION_ERROR",
+        "CONTEXT_BUDGET_EXCEEDED",
+        "WORK_LIMIT_EXCEEDED",
+        "TOKEN_INVALID_FORMAT",
+        "TOKEN_UNSUPPORTED_VERSION",
+        "TOKEN_BAD_SIGNATURE",
+        "TOKEN_SCOPE_MISMATCH",
+        "TOKEN_UNKNOWN_NODE",
+        "TOKEN_SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

@@ -1,0 +1,149 @@
+"""The pending step again, with a recap, for an agent that lost its context: nothing here can write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
+from handrail.contract.ids import RunId
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.tokens.workflow import StateClaims
+from handrail.engine.facts import begun_at, is_same_place, place_of
+from handrail.engine.history import History, Run, closing_of, is_session_point
+from handrail.engine.reply import ClosedPlace, reply_at
+from handrail.engine.standing import standing_at
+from handrail.operations.handles import Handle, fresh_tokens, node_of, read_state, session_of
+from handrail.operations.replies import closing_at, current_ledger, pinned_workflow, success_of
+from handrail.operations.session_replies import reread_reply
+from handrail.operations.source_drift import source_warnings
+from handrail.operations.whereabouts import with_current_place
+from handrail.projections.recap import recap_at
+from handrail.runtime.operation import OFFERED_CALL_BYTES
+from handrail.runtime.runtime import Reading
+from handrail.runtime.sessions import Session, require_healthy
+
+if TYPE_CHECKING:  # the operation loads this module, not the other way round
+    from handrail.operations.runs.continue_run import ContinueRun
+
+
+def rehydrate(reading: Reading, request: ContinueRun) -> Success:
+    """The pending step again, a recap and a fresh ack. Cannot write: it is given nothing that could."""
+    if request.state_token is UNSET:
+        raise Fault(
+            CONTEXT_MISSING,
+            "continue needs an ackToken, or a stateToken alone to read the pending step again.",
+            details={"missing": ["ackToken", "stateToken"]},
+            next_call=NextCall(operation="session.resume", params={}),
+        )
+    handle = read_state(reading.keys, request.state_token)
+    session = session_of(reading.reader, handle.claims)
+    history = session.history
+    if is_session_point(history, handle.claims.node_tag):
+        return _reread_session(reading, request, session, handle)
+    node = node_of(history, handle.claims)
+    workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    standing = standing_at(history, workflow, node, "rehydrate")
+    tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
+    if request.output is not UNSET or request.context is not UNSET:
+        require_healthy(session)
+        raise _nothing_stored(request, tokens.ack)
+    recap = recap_at(history, workflow, node.node_id)
+    place = _place(reading, request, standing.run)
+    reply = reply_at(
+        standing,
+        history.session_id,
+        tokens,
+        recap=with_current_place(
+            msgspec.structs.replace(
+                recap, read_in=place.read_in, closed=_closed(history, standing.run.run_id)
+            ),
+            reading.keys,
+            history,
+            workflow,
+            node.node_id,
+        ),
+        warnings=(
+            *session.warnings,
+            *handle.warnings,
+            *source_warnings(reading.library, reading.workspace, request.project, standing.run, workflow),
+        ),
+        project=place.project,
+        is_healthy=session.is_sound,
+        closing=closing_at(history, node),
+    )
+    return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _closed(history: History, run_id: RunId) -> ClosedPlace | None:
+    closing = closing_of(history, run_id)
+    return None if closing is None else ClosedPlace(reason=closing.reason, note=closing.note, at=closing.at)
+
+
+class _Place(NamedTuple):
+    """The project of a run, as far as it can be told, and that of the call if it is another."""
+
+    project: str
+    read_in: str = ""
+
+
+def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
+    """The directory where the run is at home, if the call comes from there; else its name."""
+    begun = begun_at(run)
+    try:
+        project = reading.workspace.project("" if request.project is UNSET else request.project)
+        here = place_of(project, reading.workspace.observations(project))
+    except Fault:  # a directory that is not there is no reason to withhold the step
+        return _Place(begun.name)
+    if is_same_place(begun, here):
+        return _Place(project)
+    is_known = bool(begun.directory or begun.repository)
+    return _Place(begun.name, project if is_known else "")
+
+
+def _reread_session(
+    reading: Reading, request: ContinueRun, session: Session, handle: Handle[StateClaims]
+) -> Success:
+    """The token names the session itself: its notes, its runs and a fresh token to keep more."""
+    if request.output is not UNSET or request.context is not UNSET:
+        raise Fault(
+            VALIDATION_ERROR,
+            "This token names a session without a run, where no step is pending: nothing was stored.",
+            details={"problems": [{"param": "ackToken", "problem": "missing"}]},
+            hint="The call offered here reads it; its checkpointToken keeps notes, a start makes a run.",
+            next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
+        )
+    tag = handle.claims.node_tag
+    return reread_reply(reading.keys, reading.randomness, session, tag, handle.warnings)
+
+
+def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
+    """output or context without an ack: reading and advancing differ, so it is never guessed."""
+    given = msgspec.to_builtins(request)
+    sent = [name for name in ("output", "context") if name in given]
+    details = {"problems": [{"param": "ackToken", "problem": "missing"}], "not_stored": sent}
+    message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
+    if not fresh_ack:
+        hint = (
+            "If a choice is pending, answer with the token of an option; "
+            "if the run is complete, start a new one for new work."
+        )
+        return Fault(VALIDATION_ERROR, message, details=details, hint=hint)
+    params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
+    if len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
+        return Fault(
+            VALIDATION_ERROR,
+            message,
+            details=details,
+            hint="Read the step with the call offered here, then send the same content with its ackToken.",
+            next_call=NextCall(operation="run.continue", params={"stateToken": given["stateToken"]}),
+        )
+    return Fault(
+        VALIDATION_ERROR,
+        message,
+        details=details,
+        hint="Make the call offered here if the pending step is done; it stores what you sent.",
+        next_call=NextCall(operation="run.continue", params=params),
+    )

@@ -1,0 +1,512 @@
+"""`run.start`: pin a workflow, begin a run, and hand out its first step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    INVARIANT_VIOLATION,
+    SESSION_NOT_FOUND,
+    STORE_CORRUPT,
+    VALIDATION_ERROR,
+)
+from handrail.contract.ids import (
+    Autonomy,
+    BlobRef,
+    ObservationKey,
+    RiskPolicy,
+    RunId,
+    SessionId,
+    SourceKind,
+    WorkflowHash,
+    blob_ref,
+    is_session_id,
+    run_id_for,
+    session_id_of,
+)
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.tokens.reading import ANY_KIND, read_token
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import quoted
+from handrail.engine.decide import StartFacts, decide_start, lists_missing_at_start
+from handrail.engine.events import PreferencesDelta
+from handrail.engine.facts import (
+    MOST_TAGS,
+    Place,
+    begun_at,
+    change_at_start,
+    is_same_place,
+    kept_project,
+    place_of,
+)
+from handrail.engine.history import History, Recorded, Run, closing_of
+from handrail.engine.judge.artifacts import InputProblem, corrected, problems_at_start
+from handrail.engine.judge.asking import TO_FILL_IN
+from handrail.engine.reply import Reply, ReplyWarning, ToolCall
+from handrail.operations.finding import find_requested
+from handrail.operations.handles import require_shown, state_token
+from handrail.operations.replies import RUN_SHAPE, reply_to_answer
+from handrail.operations.source_drift import pin
+from handrail.operations.work import check_context, check_filled_in, input_row
+from handrail.operations.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.ports.log import Blob, EventReader
+from handrail.ports.process import Keys
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import (
+    COMMIT_TRIES,
+    Session,
+    commit,
+    empty_session,
+    healthy_session,
+    read_session,
+    wait_for_writer,
+)
+from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
+from handrail.workflows.catalog import CatalogEntry, suggested_id
+from handrail.workflows.compiled import Pinned
+from handrail.workflows.limits import id_status
+
+# What the reply to a start must say beside the first step; a warning never stops a start.
+
+SESSIONS_LOOKED_AT = 5
+"""A start that is sent twice follows its twin closely, so older sessions are not read for it."""
+FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
+"""Sources whose files other people write."""
+
+
+def recorded_warnings(run: Run) -> tuple[ReplyWarning, ...]:
+    """What follows from the recorded start alone, so that every replay says it too."""
+    return (*_legacy_id(run), *_first_run(run))
+
+
+def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:
+    """Whether the store holds no run of this hash yet: then its compiled form is not there either."""
+    if source_kind not in FROM_ELSEWHERE:
+        return False
+    try:
+        reader.get_blob(BlobRef(workflow_hash))
+    except Fault as fault:
+        if fault.kind is STORE_CORRUPT:
+            return True
+        raise
+    return False
+
+
+def duplicate_start(
+    reader: EventReader, keys: Keys, joined: Session, input_digest: str, here: Place
+) -> tuple[ReplyWarning, ...]:
+    """A start without a request id that equals one nobody went on with: named, with the call to go on there.
+
+    Looks into the session that is joined, or into the few latest ones.
+    """
+    for history in _nearby(reader, joined):
+        for run in reversed(tuple(history.runs.values())):
+            if run.input_digest == input_digest and _is_untouched(history, run, here):
+                return (_duplicate(keys, history, run),)
+    return ()
+
+
+def _nearby(reader: EventReader, joined: Session) -> Iterator[History]:
+    if joined.history.head:
+        yield joined.history
+        return
+    for stamp in reader.list_sessions()[:SESSIONS_LOOKED_AT]:
+        session = _readable(reader, stamp.session_id)
+        if session is not None:
+            yield session.history
+
+
+def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
+    """None for a session that cannot be read or went bad: it must not stand in the way of a start."""
+    try:
+        session = read_session(reader, session_id)
+    except Fault:
+        return None
+    return session if session is not None and session.is_sound else None
+
+
+def _is_untouched(history: History, run: Run, here: Place) -> bool:
+    """In the same project, and its first step neither finished nor tried."""
+    is_new = run.first_node is not None and not history.children.get(run.first_node)
+    return is_new and closing_of(history, run.run_id) is None and is_same_place(begun_at(run), here)
+
+
+def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
+    assert run.first_node is not None, "an untouched run has its first node"
+    token = state_token(keys, history.session_id, history.nodes[run.first_node])
+    return ReplyWarning(
+        code="DUPLICATE_START",
+        message=(
+            f"The same start was made before and nobody has gone on with it: run {run.run_id} in session "
+            f"{history.session_id}. If you meant that one, leave this run alone and make the call in this "
+            "warning's nextCall. Close the one that nobody needs: handrail run close RUN_ID --reason "
+            "superseded. A requestId makes a repeated start return the same run."
+        ),
+        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+    )
+
+
+def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
+    if id_status(run.workflow_id) == "namespaced":
+        return ()
+    better = suggested_id(run.workflow_id, run.source_kind)
+    message = (
+        f"The id {run.workflow_id} has no namespace; rename it to {better}, or to what list_workflows "
+        "suggests where that is taken."
+    )
+    details = {"workflowId": run.workflow_id, "suggestion": better}
+    return (ReplyWarning(code="WORKFLOW_ID_LEGACY", message=message, details=details),)
+
+
+def _first_run(run: Run) -> tuple[ReplyWarning, ...]:
+    if not run.is_first_here:
+        return ()
+    message = (
+        "This is the first run of this workflow in this store. Its steps come from the "
+        f"{run.source_kind} file {quoted(run.source_ref)}, pinned as {run.workflow_hash}. "
+        "Whoever wrote that file decides what the steps ask for: if you do not know it, show its steps to "
+        "the user before you follow them."
+    )
+    return (ReplyWarning(code="WORKFLOW_FIRST_RUN", message=message),)
+
+
+REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
+
+
+class AskedPreferences(Input, frozen=True, kw_only=True):
+    """How much the agent may do on its own: only what the user asked for."""
+
+    autonomy: Autonomy | UnsetType = UNSET
+    risk_policy: RiskPolicy | UnsetType = UNSET
+
+
+class StartRun(GatedInput, frozen=True, kw_only=True):
+    """Which workflow, for what, with which facts."""
+
+    workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    goal: (
+        Annotated[str, Meta(description="What the user wants; up to 200 characters.", max_length=200)]
+        | UnsetType
+    ) = UNSET
+    context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
+    preferences: (
+        Annotated[AskedPreferences, Meta(description="Only what the user asked for.")] | UnsetType
+    ) = UNSET
+    request_id: (
+        Annotated[
+            str,
+            Meta(
+                description="Your key; a repeat returns the same run.",
+                pattern=REQUEST_ID_PATTERN,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    session: Annotated[str, Meta(description="Session id or token to join.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
+    """Begin a run once per request id, or after a preview; the same id again gets the recorded reply."""
+    if request.dry_run is not True and request.confirm is UNSET:
+        return _run_of(rt, request)
+    project = project_of(rt, request.project)
+    return through_gate(
+        rt,
+        OPERATION,
+        request,
+        workspace=project,
+        resolve=lambda: _preview(rt, request, project),
+        write=lambda _: _run_of(rt, request),
+        wait=lambda: _wait(rt, request),
+    )
+
+
+def _foresee(rt: Runtime, request: StartRun) -> None:
+    _preview(rt, request, project_of(rt, request.project))
+
+
+def _wait(rt: Runtime, request: StartRun) -> None:
+    """A new session has no other writer."""
+    if request.session is not UNSET:
+        wait_for_writer(rt, _existing(rt, request.session).history.session_id)
+
+
+def _run_of(rt: Runtime, request: StartRun) -> Success:
+    project = project_of(rt, request.project)
+    asked = _asked(rt, request)
+    session = _session(rt, request)
+    run_id = run_id_for(session.history.session_id, asked.key)
+    recorded = _started(session, run_id)
+    warnings: tuple[ReplyWarning, ...] = ()
+    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
+    if recorded is None:  # a replay answers even when the workflow's file is gone by now
+        seen = _seen(rt, asked, project)
+        if request.request_id is UNSET:  # with one, a repeat meets its own run
+            warnings = duplicate_start(rt.log, rt.keys, session, asked.input_digest, place_of(project, seen))
+        session, recorded = _begin(rt, session, run_id, asked, project, seen)
+    return reply_to_answer(
+        rt.log,
+        rt.keys,
+        session,
+        recorded,
+        asked.input_digest,
+        warnings=(*warnings, *recorded_warnings(session.history.runs[run_id])),
+        project=project,
+    )
+
+
+def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
+    """What a start would make. Without a request id the names are only known afterwards."""
+    asked = _asked(rt, request)
+    session = _session(rt, request)
+    is_named = request.request_id is not UNSET
+    run_id = run_id_for(session.history.session_id, asked.key)
+    if is_named and _started(session, run_id) is not None:
+        changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
+        version = session.history.runs[run_id].workflow_hash
+    else:
+        catalog = catalog_of(rt, project)
+        entry, source = find_workflow(catalog, asked.workflow_id)
+        pinned = pin(catalog, entry, source)
+        _check_inputs(pinned, asked)
+        version = pinned.workflow_hash
+        session_id = session.history.session_id if is_named or request.session is not UNSET else "new"
+        is_new = session.history.head == 0
+        begun = {"workflow_id": pinned.workflow.id, "workflow_hash": version}
+        changes = (
+            Change(action="create" if is_new else "update", resource="session", id=session_id),
+            Change(action="create", resource="run", id=run_id if is_named else "new", after=begun),
+        )
+    return Plan(
+        action="start a run",
+        changes=changes,
+        targets=(asked.workflow_id,),
+        versions={asked.workflow_id: version, "session": str(session.history.head)},
+        blast_radius="One run is added to the store; nothing that exists is changed.",
+    )
+
+
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The request in the form that decisions take."""
+
+    key: str
+    workflow_id: str
+    goal: str
+    context: dict[str, Any]
+    preferences: PreferencesDelta
+    input_digest: str
+    sent: dict[str, Json]
+    """The call as it came, to be offered again with its context corrected."""
+
+
+def _asked(rt: Runtime, request: StartRun) -> _Asked:
+    context = {} if request.context is UNSET else request.context
+    check_context(context)
+    check_filled_in("", [], context)
+    goal = "" if request.goal is UNSET else request.goal.strip()
+    wanted = _preferences(request)
+    sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
+    if request.preferences is not UNSET:
+        sent["preferences"] = msgspec.to_builtins(wanted)
+    return _Asked(
+        sent={name: value for name, value in msgspec.to_builtins(request).items() if name not in GATE_FIELDS},
+        key=rt.randomness.bytes(16).hex() if request.request_id is UNSET else "request:" + request.request_id,
+        workflow_id=request.workflow_id,
+        goal=goal,
+        context=context,
+        preferences=wanted,
+        input_digest=digest(sent),
+    )
+
+
+def _preferences(request: StartRun) -> PreferencesDelta:
+    if request.preferences is UNSET:
+        return PreferencesDelta()
+    asked = request.preferences
+    return PreferencesDelta(
+        autonomy=None if asked.autonomy is UNSET else asked.autonomy,
+        risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
+    )
+
+
+def _session(rt: Runtime, request: StartRun) -> Session:
+    """The session the run joins, or a new one: named by the request id, else by chance."""
+    if request.session is not UNSET:
+        return _existing(rt, request.session)
+    if request.request_id is not UNSET:
+        return find_requested(rt, request.request_id, project_of(rt, request.project))
+    return empty_session(session_id_of(rt.randomness.bytes(8)))
+
+
+def _existing(rt: Runtime, asked: str) -> Session:
+    is_id = is_session_id(asked)
+    claims = None if is_id else read_token(rt.keys.verifying_keys(WORKFLOW), asked, ANY_KIND).claims
+    session_id = SessionId(asked) if claims is None else claims.session_id
+    session = read_session(rt.log, session_id)
+    if session is None:
+        raise Fault(
+            SESSION_NOT_FOUND,
+            f"There is no session {quoted(session_id)} in this store.",
+            details={"session_id": session_id},
+            next_call=NextCall(operation="session.list", params={}),
+        )
+    if claims is not None:
+        require_shown(session.history, claims)
+    return session
+
+
+def _begin(
+    rt: Runtime,
+    session: Session,
+    run_id: RunId,
+    asked: _Asked,
+    project: str,
+    seen: dict[ObservationKey, str],
+) -> tuple[Session, Recorded]:
+    catalog = catalog_of(rt, project)
+    entry, source = find_workflow(catalog, asked.workflow_id)
+    pinned = pin(catalog, entry, source)
+    _check_inputs(pinned, asked)
+    facts = msgspec.structs.replace(
+        _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
+        project=kept_project(project),
+    )
+    _check_lists(facts, session, asked)
+    blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (current, witness):
+            session = current
+            recorded = _started(session, run_id)
+            if recorded is not None:
+                return session, recorded
+            committed = commit(rt, witness, current, partial(decide_start, current.history, facts), [blob])
+        if committed is not None:
+            recorded = _started(committed, run_id)
+            assert recorded is not None, "a committed start is in the history"
+            return committed, recorded
+    raise Fault(
+        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": facts.session_id}
+    )
+
+
+def _facts(
+    rt: Runtime,
+    session_id: SessionId,
+    run_id: RunId,
+    asked: _Asked,
+    entry: CatalogEntry,
+    pinned: Pinned,
+    seen: dict[ObservationKey, str],
+) -> StartFacts:
+    return StartFacts(
+        session_id=session_id,
+        run_id=run_id,
+        workflow=pinned.workflow,
+        workflow_hash=pinned.workflow_hash,
+        source_kind=entry.source_kind,
+        source_ref=entry.source_ref,
+        input_digest=asked.input_digest,
+        context=asked.context,
+        observations=seen,
+        preferences=asked.preferences,
+        defaults=_defaults(rt),
+        source_digest=blob_ref(entry.content),
+        is_first_here=is_first_here(rt.log, entry.source_kind, pinned.workflow_hash),
+        tags=entry.tags[:MOST_TAGS],
+    )
+
+
+def _seen(rt: Runtime, asked: _Asked, project: str) -> dict[ObservationKey, str]:
+    seen = rt.workspace.observations(project)
+    return seen | {"goal": asked.goal} if asked.goal else seen
+
+
+def _defaults(rt: Runtime) -> PreferencesDelta:
+    settings = rt.settings.of()
+    return PreferencesDelta(autonomy=settings.autonomy, risk_policy=settings.risk_policy)
+
+
+def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
+    """Every problem at once, with the start that would do (DESIGN D12).
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    inputs = pinned.workflow.inputs
+    problems = problems_at_start(inputs, asked.context)
+    if problems:
+        raise _misfit(asked, problems, corrected(inputs, asked.context, {one.key for one in problems}))
+
+
+def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
+    """A list that is read before the first step can only come with the start; never-stop records a gap.
+
+    Raises Fault VALIDATION_ERROR.
+    """
+    begun_with = change_at_start(session.history, facts.preferences, "", facts.defaults).effective
+    if begun_with.autonomy == "full_auto_never_stop":
+        return
+    names = lists_missing_at_start(facts)
+    problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
+    if problems:
+        raise _misfit(asked, problems, asked.context | dict.fromkeys(names, TO_FILL_IN))
+
+
+def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) -> Fault:
+    params = asked.sent | {"context": fixed}
+    first, more = problems[0], len(problems) - 1
+    return Fault(
+        VALIDATION_ERROR,
+        f"The context does not fit the workflow's inputs: {first.key}: {first.problem.removesuffix('.')}"
+        + (f" ({more} more in details.problems)." if more else "."),
+        details={"problems": [input_row(problem) for problem in problems]},
+        hint=f"Start again as in the call offered here, with your own value for every {TO_FILL_IN} in it.",
+        next_call=NextCall(operation="run.start", params=params),
+    )
+
+
+def _started(session: Session, run_id: RunId) -> Recorded | None:
+    """The start as an answered attempt: its node is the run's first one."""
+    run = session.history.runs.get(run_id)
+    if run is None or run.first_node is None:
+        return None
+    return Recorded(to_node_id=run.first_node, input_digest=run.input_digest, index=run.index)
+
+
+OPERATION = Operation(
+    name="run.start",
+    effect="create",
+    summary="Start a workflow and get its first step.",
+    input=StartRun,
+    output=Reply,
+    perform=start_run,
+    foresee=_foresee,
+    shape=RUN_SHAPE,
+    tool="start_workflow",
+    tool_description=(
+        "Start a workflow; get its first step and tokens. Do what pending.prompt says, then make the call in "
+        "nextCall. Tokens live as long as the session is stored."
+    ),
+    tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_NOT_FOUND",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
+        "CONTEXT_BUDGET_EXCEEDED",
+        "WORK_LIMIT_EXCEEDED",
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_HISTORY_LOST",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

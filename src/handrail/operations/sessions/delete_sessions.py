@@ -1,0 +1,134 @@
+"""`session.delete`: remove sessions for good. Dangerous: shown first, then done with a token and the word."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_VALIDATION, SESSION_NOT_FOUND
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.wording import quoted
+from handrail.operations.removing import Swept, remove, sweep, wait_for_sessions
+from handrail.ports.store import SessionToRemove
+from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+
+
+class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
+    """Which sessions go."""
+
+    ids: Annotated[list[str], Meta(description="Session ids.")]
+    continue_on_error: (
+        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+    ) = UNSET
+
+
+class DeletedSessions(BatchResult, frozen=True, kw_only=True):
+    """What came of each session, and how much room there is now."""
+
+    bytes_freed: int
+    warnings: list[str]
+    """What could not be cleared up after it; the next collection does."""
+
+
+def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
+    """Show or remove. Tokens of a removed session are answered with TOKEN_UNKNOWN_NODE from then on.
+
+    Raises Fault E_VALIDATION without ids, and what the gate raises.
+    """
+    ids = targets_of(request.ids, "ids")
+
+    def resolve() -> Plan:
+        return _plan(ids, _found(rt, ids))
+
+    def write(_: Plan) -> DeletedSessions:
+        return _deleted(rt, ids, request.continue_on_error is True)
+
+    def wait() -> None:
+        if request.continue_on_error is not True:
+            wait_for_sessions(rt, ids)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+
+
+def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
+    sound = [SessionId(one) for one in ids if is_session_id(one)]
+    return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
+
+
+def _plan(ids: tuple[str, ...], found: dict[str, SessionToRemove]) -> Plan:
+    """What is there of these goes; where nothing is left of them, the preview says so of each."""
+    changes = tuple(_change(one, found.get(one)) for one in ids)
+    going = [change.id for change in changes if change.action == "delete"]
+    size = sum(found[one].bytes for one in going)
+    return Plan(
+        action="delete sessions",
+        changes=changes,
+        targets=ids,
+        versions={one: found[one].head_digest if one in found else "absent" for one in ids},
+        blast_radius=f"Whole histories: {len(going)} of {len(ids)} named sessions, {size} bytes. "
+        "This cannot be undone.",
+    )
+
+
+def _change(session_id: str, found: SessionToRemove | None) -> Change:
+    if found is None:
+        after: dict[str, Any] = {"reason": "no such session in this store"}
+        return Change(action="none", resource="session", id=session_id, after=after)
+    before = {"size_bytes": found.bytes, "head": found.head_digest}
+    return Change(action="delete", resource="session", id=session_id, before=before)
+
+
+def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> DeletedSessions:
+    keeper = rt.keeper()
+    found = _found(rt, ids)
+    freed: list[int] = []
+
+    def act(session_id: str) -> None:
+        session = found.get(session_id)
+        if session is None:
+            raise Fault(
+                SESSION_NOT_FOUND,
+                f"There is no session {quoted(session_id)} in this store.",
+                details={"session_id": session_id[:128]},
+            )
+        freed.append(remove(rt, keeper, session))
+
+    absent = set(ids) - set(found)
+    what = "sessions deleted"
+    result = run_batch(rt, ids, act, what=what, continue_on_error=continue_on_error, absent=absent)
+    swept = sweep(rt, keeper) if freed else Swept()
+    return DeletedSessions(
+        **msgspec.structs.asdict(result),
+        bytes_freed=sum(freed) + swept.bytes_freed,
+        warnings=list(swept.warnings),
+    )
+
+
+OPERATION = Operation(
+    name="session.delete",
+    effect="dangerous",
+    summary="Delete sessions with their whole history, for good.",
+    input=DeleteSessions,
+    output=DeletedSessions,
+    perform=delete_sessions,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "SESSION_LOCKED",
+        "KEYRING_INVALID",
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

@@ -1,0 +1,291 @@
+"""`session.import`: a bundle becomes a session of this store. Gated: shown first, made with the token.
+
+Everything is checked before anything is written, and all of it is one commit: a crash leaves nothing
+or everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE, INVARIANT_VIOLATION
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest_within import first_within
+from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
+from handrail.contract.json.canonical import chain_digest, genesis
+from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.engine.bundles.reading import ReadBundle, read_bundle
+from handrail.engine.events import PlannedEvent, Scope, SessionImported, encode_event
+from handrail.engine.reply import ToolCall
+from handrail.ports.log import Blob, Committed, Conflict, Draft, Loaded, Replayed
+from handrail.projections.overview import session_status
+from handrail.projections.pinned_texts import pinned_texts, pinned_workflows
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import empty_session, healthy_session, resuming
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+
+MOST_NAMED = 50
+"""Workflows that a preview names."""
+PAGE_BYTES = 24_576
+"""Of the texts of pinned workflows in one preview."""
+MOST_OFFSET = 1_000_000
+ID_SALTS = 100
+"""Sessions that one bundle can become here."""
+LABEL = "session_imported:"
+"""How the dedupe key of the label begins; the bundle id follows."""
+
+
+class BundleFile(Input, frozen=True, kw_only=True):
+    """The text of a bundle and what its caller calls it."""
+
+    source: Annotated[str, Meta(description="Its name, for messages.", max_length=4096)]
+    text: Annotated[str, Meta(description="The bundle.")]
+
+
+class ImportSession(GatedInput, frozen=True, kw_only=True):
+    """Which bundle, and whether its session keeps its id."""
+
+    bundle: Annotated[BundleFile, Meta(description="The bundle.")]
+    as_new: (
+        Annotated[bool, Meta(description="Give the session a new id even where its own is free.")] | UnsetType
+    ) = UNSET
+    part: (
+        Annotated[
+            Literal["summary", "steps"],
+            Meta(description="Of a dry run: steps shows the pinned text of every step; default summary."),
+        ]
+        | UnsetType
+    ) = UNSET
+    offset: (
+        Annotated[int, Meta(description="Of part steps: texts to pass over.", ge=0, le=MOST_OFFSET)]
+        | UnsetType
+    ) = UNSET
+
+
+class ImportedSession(Answer, frozen=True, kw_only=True):
+    """The session, and whether this call made it; a bundle that is here already is left as it is."""
+
+    session_id: str
+    bundle_id: str
+    source_session_id: str
+    event_count: int
+    run_count: int
+    is_imported: bool
+    next_call: ToolCall
+
+
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the session of a bundle goes."""
+
+    session_id: SessionId
+    versions: dict[str, str]
+    is_there: bool = False
+    """The same bundle was imported here before, and nothing was done there since."""
+    has_moved_on: bool = False
+    """It was, and work went on there: this import becomes a session of its own."""
+
+
+def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
+    """Show or make the import.
+
+    Raises Fault with a BUNDLE_ code, E_CONFIRMATION_REQUIRED or E_CONFLICT.
+    """
+    _check_part(request)
+    bundle = read_bundle(request.bundle.text)
+    texts = _texts(bundle, request)
+    # What is shown of a preview is no part of what is confirmed.
+    request = msgspec.structs.replace(request, part=UNSET, offset=UNSET)
+    file_digest = "sha256:" + hashlib.sha256(request.bundle.text.encode()).hexdigest()
+
+    def resolve() -> Plan:
+        place = _place(rt, bundle, is_new=request.as_new is True)
+        return _plan(bundle, place, _facts(bundle, file_digest) | texts, file_digest)
+
+    def write(plan: Plan) -> ImportedSession:
+        target = SessionId(plan.targets[0])
+        is_imported = any(change.action == "create" for change in plan.changes)
+        if is_imported:
+            _write(rt, bundle, target)
+        return ImportedSession(
+            session_id=target,
+            bundle_id=bundle.bundle_id,
+            source_session_id=bundle.session_id,
+            event_count=len(bundle.records) + 1,
+            run_count=len(bundle.history.runs),
+            is_imported=is_imported,
+            next_call=ToolCall(tool="resume_session", params={"query": target}),
+        )
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _place(rt: Runtime, bundle: ReadBundle, *, is_new: bool) -> _Place:
+    """The id of the source if it is free, else one that only this bundle leads to."""
+    wanted = [] if is_new else [bundle.session_id]
+    has_moved_on = False
+    wanted += [session_id_for_bundle(bundle.bundle_id, salt) for salt in range(ID_SALTS)]
+    versions: dict[str, str] = {}
+    for session_id in wanted:
+        standing = rt.log.load(session_id)
+        if standing is None and _has_own_tags(bundle, session_id):
+            return _Place(
+                session_id=session_id,
+                versions=versions | {session_id: "absent"},
+                has_moved_on=has_moved_on,
+            )
+        if standing is not None:
+            versions[session_id] = standing.records[-1].digest if standing.records else "unproven"
+            if not is_new and _came_from(standing, bundle):
+                if _is_untouched(standing):
+                    return _Place(session_id=session_id, versions=versions, is_there=True)
+                has_moved_on = True
+    raise Fault(INVARIANT_VIOLATION, "No free session id was found for this bundle.")
+
+
+def _came_from(standing: Loaded, bundle: ReadBundle) -> bool:
+    """Told by the key of its label alone: also of a session that this version cannot read to its end."""
+    labels = [record.dedupe_key for record in standing.records if record.dedupe_key.startswith(LABEL)]
+    return labels[-1:] == [LABEL + bundle.bundle_id]
+
+
+def _is_untouched(standing: Loaded) -> bool:
+    """Whether the label is the last that happened."""
+    return standing.records[-1].dedupe_key.startswith(LABEL)
+
+
+def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
+    """Whether tokens can tell all places apart: under another id, each gets another tag."""
+    history = bundle.history
+    created = {node.index for node in history.nodes.values()}
+    created |= {held.index for held in history.session_notes.values()}
+    created |= set() if history.opening is None else {history.opening.index}
+    digest = genesis(session_id)
+    tags = set()
+    for record in bundle.records:
+        digest = chain_digest(digest, record.dedupe_key, record.body)
+        if record.index in created:
+            tags.add(node_tag(digest))
+    return len(tags) == len(created)
+
+
+def _check_part(request: ImportSession) -> None:
+    if request.part is not UNSET and request.dry_run is not True:
+        raise Fault(
+            E_USAGE, "--part is for the preview.", details={"usage": "--dry-run --part steps, then --confirm"}
+        )
+    if request.offset is not UNSET and request.part != "steps":
+        raise Fault(E_USAGE, "--offset pages the steps.", details={"usage": "--dry-run --part steps"})
+
+
+def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
+    """A page of what the pinned workflows say, if that was asked for; one text always goes."""
+    if request.part != "steps":
+        return {}
+    texts: list[Json] = [msgspec.to_builtins(text) for text in pinned_texts(bundle.workflows)]
+    offset = 0 if request.offset is UNSET else request.offset
+    window = texts[offset:]
+    fitting, _ = first_within(window, PAGE_BYTES)
+    shown = fitting or window[:1]
+    told: dict[str, Json] = {"steps": shown, "steps_total": len(texts)}
+    following = offset + len(shown)
+    return told | ({"next_offset": following} if following < len(texts) else {})
+
+
+def _plan(bundle: ReadBundle, place: _Place, facts: dict[str, Json], file_digest: str) -> Plan:
+    if place.is_there:
+        seen = {name: facts[name] for name in ("steps", "steps_total", "next_offset") if name in facts}
+        change = Change(action="none", resource="session", id=place.session_id, after=seen or None)
+        told = "Nothing: this bundle is imported already."
+    else:
+        change = Change(action="create", resource="session", id=place.session_id, after=facts)
+        told = "One new session; nothing that is stored is changed."
+        if place.session_id != bundle.session_id:
+            told = f"One new session with a new id; {_why_new(bundle, place)}. Nothing stored is changed."
+        told += " No request id leads to it."
+    return Plan(
+        action="import a session",
+        changes=(change,),
+        targets=(place.session_id,),
+        versions={"bundle": file_digest, **place.versions},
+        blast_radius=told,
+    )
+
+
+def _why_new(bundle: ReadBundle, place: _Place) -> str:
+    if place.has_moved_on:
+        return "this bundle is here already, and work went on there"
+    is_taken = bundle.session_id in place.versions
+    return f"{bundle.session_id} is {'taken here' if is_taken else 'left free, as asked'}"
+
+
+def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
+    history = bundle.history
+    return {
+        "bundle_id": bundle.bundle_id,
+        "digest": file_digest,
+        "source_session_id": bundle.session_id,
+        "exported_at": bundle.exported_at[:40],
+        "status": session_status(history),
+        "events": len(bundle.records),
+        "runs": len(history.runs),
+        "nodes": len(history.nodes),
+        "workflows": sorted({run.workflow_id for run in history.runs.values()})[:MOST_NAMED],
+        "contents": len(bundle.contents),
+        "pinned": [msgspec.to_builtins(one) for one in pinned_workflows(bundle.workflows)[:MOST_NAMED]],
+    }
+
+
+def _write(rt: Runtime, bundle: ReadBundle, target: SessionId) -> None:
+    label = SessionImported(
+        bundle_id=bundle.bundle_id,
+        source_session_id=bundle.session_id,
+        source_head=bundle.history.head_digest,
+    )
+    key = LABEL + bundle.bundle_id
+    planned = PlannedEvent(dedupe_key=key, scope=Scope(), data=label)
+    drafts = [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in bundle.records]
+    drafts.append(Draft(dedupe_key=key, body=encode_event(planned, rt.clock.now())))
+    blobs = [Blob(ref=ref, content=content) for ref, content in bundle.contents.items()]
+    with healthy_session(rt, empty_session(target), by_token=False) as (current, witness):
+        if current.history.head:
+            raise refusal("target_changed")
+        match witness.hold.append(0, drafts, blobs):
+            case Committed():
+                rt.commits.note(resuming(target))
+                return
+            case Conflict() | Replayed():
+                raise refusal("target_changed")
+            case never:
+                assert_never(never)
+
+
+OPERATION = Operation(
+    name="session.import",
+    effect="gated",
+    summary="Import the session of a bundle, under its own id or as a new session.",
+    input=ImportSession,
+    output=ImportedSession,
+    perform=import_session,
+    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
+    errors=(
+        "VALIDATION_ERROR",
+        "BUNDLE_INVALID_FORMAT",
+        "BUNDLE_TOO_LARGE",
+        "BUNDLE_UNSUPPORTED_VERSION",
+        "BUNDLE_INTEGRITY_FAILED",
+        "BUNDLE_MISSING_SNAPSHOT",
+        "BUNDLE_MISSING_PINNED_WORKFLOW",
+        "BUNDLE_EVENT_ORDER_INVALID",
+        "BUNDLE_MANIFEST_ORDER_INVALID",
+        "SESSION_LOCKED",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "KEYRING_INVALID",
+    ),
+)

@@ -1,0 +1,145 @@
+"""`session.events`: the events of one session as they are stored, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_USAGE
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.engine.events import EVENT_KINDS
+from handrail.operations.finding import find_records
+from handrail.ports.log import Loaded
+from handrail.projections.timeline import EventRow, event_rows
+from handrail.runtime.operation import Input, Operation, StreamItem
+from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import banner_of
+
+MOST_INDEX = 10**15
+_POLL_MS = 200
+
+EventKind = Literal[EVENT_KINDS]  # type: ignore[valid-type] # the closed set has one home, the events
+
+
+class ListEvents(Input, frozen=True, kw_only=True):
+    """Which events of which session."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    after: (
+        Annotated[int, Meta(description="Only events after this index.", ge=-1, le=MOST_INDEX)] | UnsetType
+    ) = UNSET
+    kinds: (
+        Annotated[list[EventKind], Meta(description="Only these kinds.", max_length=len(EVENT_KINDS))]
+        | UnsetType
+    ) = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    follow: Annotated[bool, Meta(description="Of a stream: go on with events as they come.")] | UnsetType = (
+        UNSET
+    )
+
+
+class EventList(Answer, frozen=True, kw_only=True):
+    """Beside the items: how far the session is proven. Events beyond that do not exist for anyone."""
+
+    session_id: str
+    event_count: int
+    health: str
+    banner: str = ""
+    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+
+
+def list_events(rt: Runtime, request: ListEvents) -> Success:
+    """One page, oldest first; readable also when the session cannot be continued."""
+    if request.follow is True:
+        raise Fault(
+            E_USAGE,
+            "Events that are still to come are followed in a stream only.",
+            details={"usage": "session events ID --stream --follow"},
+        )
+    loaded = find_records(rt, request.session_id)
+    rows = event_rows(
+        SessionId(request.session_id),
+        loaded.records,
+        after=-1 if request.after is UNSET else request.after,
+        kinds=() if request.kinds is UNSET else request.kinds,
+    )
+    page = page_of(rt, OPERATION, request, rows, _sort_key, lambda row: row)
+    return Success(data=_about(SessionId(request.session_id), loaded, len(loaded.records)), page=page)
+
+
+def stream_events(rt: Runtime, request: ListEvents) -> Iterator[StreamItem | Success]:
+    """Every event after the index, one by one; followed, until the caller's time is over or it goes away.
+
+    Pages have no meaning here, so `limit` and `cursor` are refused.
+    """
+    paging = [
+        name for name, value in (("limit", request.limit), ("cursor", request.cursor)) if value is not UNSET
+    ]
+    if paging:
+        raise Fault(
+            E_USAGE,
+            f"A stream has no pages: leave out {' and '.join(paging)}.",
+            details={"usage": "session events ID --stream --after INDEX"},
+        )
+    loaded = find_records(rt, request.session_id)
+    session_id = SessionId(request.session_id)
+    kinds = () if request.kinds is UNSET else request.kinds
+    after = -1 if request.after is UNSET else request.after
+    while True:
+        for row in event_rows(session_id, loaded.records, after=after, kinds=kinds):
+            yield StreamItem(data=msgspec.to_builtins(row))
+        after = max(after, loaded.head - 1)
+        if request.follow is not True:
+            break
+        rt.interruptions.pause(_POLL_MS)
+        # A session that is deleted meanwhile has no more events; the caller learns of it by name.
+        loaded = rt.log.load_since(session_id, after + 1) or find_records(rt, request.session_id)
+    yield Success(data=_about(session_id, loaded, loaded.head))
+
+
+def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> dict[str, Json]:
+    told = EventList(
+        session_id=session_id,
+        event_count=event_count,
+        health=loaded.health.state,
+        banner=banner_of(session_id, loaded.health, event_count),
+    )
+    held: dict[str, Json] = msgspec.to_builtins(told)
+    return held
+
+
+def _sort_key(row: EventRow) -> tuple[str, ...]:
+    return (f"{row.event_index:016d}", row.event_id)
+
+
+OPERATION = Operation(
+    name="session.events",
+    effect="read",
+    summary="List the events of one session as they are stored, oldest first.",
+    input=ListEvents,
+    output=EventList,
+    item=EventRow,
+    perform=list_events,
+    stream=stream_events,
+    shape=Shape(
+        levels={"minimal": ("eventId", "eventIndex", "kind"), "standard": None, "full": None},
+        id_field="eventId",
+        select="items",
+        untrusted=("data",),
+    ),
+    default_sort="eventIndex, eventId",
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "INVALID_TOKEN",
+        "TOKEN_EXPIRED",
+        "TOKEN_SCOPE_MISMATCH",
+    ),
+)

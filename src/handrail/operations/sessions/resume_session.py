@@ -1,0 +1,334 @@
+"""`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
+
+The ranking is `projections/resuming.py`; this file bounds what is read for it. A session id reads one
+session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import KEYRING_INVALID
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
+from handrail.contract.outcome import Fault, Page, Payload, Success
+from handrail.contract.wording import counted
+from handrail.engine.facts import Place, begun_at, is_same_place, place_of
+from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.operations.finding import find_session
+from handrail.operations.handles import session_token, state_token
+from handrail.operations.replies import pinned_workflow
+from handrail.operations.source_drift import source_warnings
+from handrail.operations.stored_sessions import Sessions, stored_sessions
+from handrail.operations.workflow_catalog import project_of
+from handrail.ports.log import SessionStamp
+from handrail.ports.store import IndexTrouble
+from handrail.projections.overview import SessionFacts, imported_from
+from handrail.projections.resuming import (
+    MOST_FOUND,
+    Found,
+    Subject,
+    Wanted,
+    latest,
+    may_be_found,
+    ranked,
+    words_of,
+)
+from handrail.projections.run_graph import preferred_tip
+from handrail.projections.whereabouts import title_at
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session, require_healthy
+
+LATEST_SESSIONS = 200
+"""Without a question the work of this project is looked for among these."""
+MOST_SESSIONS = 5_000
+MOST_EVENTS = 500_000
+_UNFINISHED = ("in_progress", "blocked")
+FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
+
+
+class ResumeSession(Input, frozen=True, kw_only=True):
+    """What is known about the work to resume."""
+
+    query: (
+        Annotated[
+            str,
+            Meta(description="Words, branch, commit or id.", max_length=200),
+        ]
+        | UnsetType
+    ) = UNSET
+    branch: (
+        Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)] | UnsetType
+    ) = UNSET
+    head: Annotated[str, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class Candidate(Payload, frozen=True, kw_only=True):
+    """One run that can be resumed at its preferred tip; without a run, a session with its notes."""
+
+    session_id: str
+    run_id: str = ""
+    project: str
+    """The name of its project; empty where the log does not tell it."""
+    is_here: bool
+    """Whether that is the project of this call."""
+    goal: str = ""
+    workflow_id: str = ""
+    status: str
+    pending_title: str = ""
+    why_matched: list[str]
+    snippet: str = ""
+    imported_from: str = ""
+    warnings: list[ReplyWarning] = []
+    """Of its workflow's file, where that no longer means what it meant at the start."""
+    next_call: ToolCall
+
+
+class Candidates(Payload, frozen=True, kw_only=True):
+    """Beside the items, of which there are at most five, best first."""
+
+    project: str
+    matched: bool
+    """False: nothing fits what was asked for, and the items are only the latest work."""
+    scope: str
+
+
+def resume_session(rt: Runtime, request: ResumeSession) -> Success:
+    """Healthy sessions only, tips only, ranked; what is nowhere to be found gets the latest ones instead."""
+    project = project_of(rt, request.project)
+    wanted = _wanted(request, project, rt.workspace.observations(project))
+    try:
+        return _resumed(rt, project, wanted, with_index=True)
+    except IndexTrouble:  # it is broken, or what it led to is gone: the log knows better
+        return _resumed(rt, project, wanted, with_index=False)
+
+
+def _resumed(rt: Runtime, project: str, wanted: Wanted, *, with_index: bool) -> Success:
+    with _looking(rt, wanted, with_index=with_index) as looked:
+        found = ranked(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
+        scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
+        if not is_matched and not is_session_id(wanted.query):
+            scope = f"nothing matches in {scope}"
+        if not is_matched and wanted.query and not _is_exact(wanted.query):
+            found = latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
+            scope += "; the latest sessions instead" if found else ""
+        candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
+        items = tuple(map(msgspec.to_builtins, candidates))
+    is_cut = len(found) > MOST_FOUND or not looked.is_whole
+    page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
+    return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
+
+
+class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
+    """What a project has under way."""
+
+    candidates: tuple[Candidate, ...]
+    damaged: tuple[SessionId, ...] = ()
+    """Sessions of this project that cannot go on, because their log is not proven whole."""
+
+
+def work_in_progress(rt: Runtime, project: str) -> WorkHere:
+    """The unfinished runs of the project where the caller stands, the latest first; at most five."""
+    here = place_of(project, rt.workspace.observations(project))
+    try:
+        return _in_progress(rt, project, here, with_index=True)
+    except IndexTrouble:
+        return _in_progress(rt, project, here, with_index=False)
+
+
+def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) -> WorkHere:
+    with _looking(rt, Wanted(here=here), with_index=with_index) as looked:
+        mine = [
+            subject
+            for subject in looked.all_of_them()
+            if subject.run_id is not None
+            and subject.status in _UNFINISHED
+            and is_same_place(subject.place, here)
+        ]
+        return WorkHere(
+            candidates=tuple(_candidates(rt, latest(mine, here), project, with_index=with_index)),
+            damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
+        )
+
+
+def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
+    """Whether what is proven of a damaged session says that it belongs to a project."""
+    try:
+        session = read_session(rt.log, session_id)
+    except Fault:
+        return False
+    runs = () if session is None else session.history.runs.values()
+    return any(is_same_place(begun_at(run), here) for run in runs)
+
+
+def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> Wanted:
+    return Wanted(
+        here=place_of(project, seen),
+        query="" if request.query is UNSET else request.query.strip(),
+        branch="" if request.branch is UNSET else request.branch.strip(),
+        head="" if request.head is UNSET else request.head.strip(),
+        here_branch=seen.get("git_branch", ""),
+        here_head=seen.get("git_head_sha", ""),
+    )
+
+
+def _is_exact(query: str) -> bool:
+    """An id names one thing: if that is not there, nothing else was meant."""
+    return is_session_id(query) or is_run_id(query)
+
+
+class _Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions that a search looks through, as subjects of the ranking."""
+
+    sessions: Sessions
+    chosen: tuple[tuple[SessionStamp, SessionFacts], ...]
+    scope: str
+    is_whole: bool
+    """No session was left unread."""
+    unsound: tuple[SessionId, ...]
+
+    def all_of_them(self) -> Iterator[Subject]:
+        for stamp, _ in self.chosen:
+            yield from self.sessions.subjects(stamp)
+
+    def that_may_match(self, wanted: Wanted) -> Iterator[Subject]:
+        """Without those of which it is certain beforehand; the ranking itself decides."""
+        if not wanted.is_asked:
+            yield from self.all_of_them()
+            return
+        words = sorted(words_of(wanted.query))
+        lacking = self.sessions.without_words(words)
+        for stamp, facts in self.chosen:
+            if stamp.session_id not in lacking or may_be_found(facts, wanted):
+                yield from self.sessions.subjects(stamp)
+
+
+@contextmanager
+def _looking(rt: Runtime, wanted: Wanted, *, with_index: bool) -> Iterator[_Looked]:
+    """The latest sessions, as many as the question is worth."""
+    if is_session_id(wanted.query):
+        stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
+        yield _chosen(Sessions(rt, None, only=[stamp]), wanted)
+        return
+    with stored_sessions(rt, with_index=with_index) as sessions:
+        yield _chosen(sessions, wanted)
+
+
+def _chosen(sessions: Sessions, wanted: Wanted) -> _Looked:
+    most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
+    chosen: list[tuple[SessionStamp, SessionFacts]] = []
+    unsound: list[SessionId] = []
+    events = read = closed = 0
+    for stamp in sessions.stamps[:most]:
+        read += 1
+        facts = sessions.facts(stamp.session_id)
+        if not sessions.is_resumable(stamp.session_id):
+            unsound += [stamp.session_id] if facts.health != "missing" else []
+            continue
+        chosen.append((stamp, facts))
+        closed += sum(wanted.query not in (stamp.session_id, run_id) for run_id in facts.closed_run_ids)
+        events += facts.event_count
+        if events >= MOST_EVENTS:
+            break
+    if is_session_id(wanted.query) and not chosen and not unsound:
+        scope = "no session of this store has that id"
+    else:
+        scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{_left_out(unsound)}"
+        scope += f"; {counted(closed, 'closed run')} left out" if closed else ""
+    return _Looked(
+        sessions=sessions,
+        chosen=tuple(chosen),
+        scope=scope,
+        is_whole=read == len(sessions.stamps),
+        unsound=tuple(unsound),
+    )
+
+
+def _left_out(unsound: Sequence[SessionId]) -> str:
+    """A search that is silent about damage would look as if the work had never been there."""
+    if not unsound:
+        return ""
+    those = f"{unsound[0]} is" if len(unsound) == 1 else f"{len(unsound)} are"
+    return f"; {those} damaged and left out, ask the user to run handrail store verify"
+
+
+def _candidates(
+    rt: Runtime, found: Sequence[Found], project: str, *, with_index: bool
+) -> Iterator[Candidate]:
+    """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
+    for held in found:
+        try:
+            yield _candidate(rt, held, project)
+        except Fault as fault:
+            if with_index:
+                raise IndexTrouble(fault.message) from fault
+            if fault.kind is KEYRING_INVALID:
+                raise  # it is the same with every other one, and nothing found would not be true
+
+
+def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
+    """Read from the log in any case: a token is only made for what is there."""
+    subject = found.subject
+    session = find_session(rt, subject.session_id)
+    require_healthy(session)
+    history = session.history
+    warnings: tuple[ReplyWarning, ...] = ()
+    if subject.run_id is None:
+        title, token = "", session_token(rt.keys, history)
+    else:
+        run = history.runs[subject.run_id]
+        tip = preferred_tip(history, subject.run_id)
+        workflow = pinned_workflow(rt.log, run.workflow_hash)
+        title = title_at(workflow, tip)
+        token = state_token(rt.keys, history.session_id, tip)
+        if found.is_here:
+            warnings = source_warnings(rt.library, rt.workspace, project, run, workflow)
+    return Candidate(
+        session_id=subject.session_id,
+        run_id=subject.run_id or "",
+        project=subject.place.name,
+        is_here=found.is_here,
+        goal=subject.goal,
+        workflow_id=subject.workflow_id,
+        status=subject.status,
+        pending_title=title,
+        why_matched=list(found.why),
+        imported_from=imported_from(history),
+        snippet=found.snippet,
+        warnings=list(warnings),
+        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+    )
+
+
+OPERATION = Operation(
+    name="session.resume",
+    effect="read",
+    summary="Find the work to go on with, and the exact call that goes on.",
+    input=ResumeSession,
+    output=Candidates,
+    item=Candidate,
+    perform=resume_session,
+    shape=Shape(
+        levels={"minimal": ("sessionId", "status", "isHere", "nextCall"), "standard": None, "full": None},
+        id_field="sessionId",
+        select="items",
+        untrusted=("project", "goal", "snippet", "pendingTitle"),
+    ),
+    default_sort=(
+        "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"
+    ),
+    tool="resume_session",
+    tool_description=(
+        "Find work again in a new chat: by words, branch or id, or the latest. Make a candidate's nextCall "
+        "to go on. Changes nothing."
+    ),
+    tool_fields=("query", "project"),
+    errors=("VALIDATION_ERROR",),
+)

@@ -1,0 +1,240 @@
+"""`preferences.set`: how far agents may go on their own, from now on. Gated: shown first."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_IO,
+    E_VALIDATION,
+    INVARIANT_VIOLATION,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
+from handrail.engine.facts import changed, preferences_after
+from handrail.engine.history import History
+from handrail.engine.plans import planned
+from handrail.operations.finding import find_session
+from handrail.operations.sessions.show_preferences import (
+    PRESETS,
+    ShownPreferences,
+    baseline_of,
+    global_preferences,
+    session_preferences,
+)
+from handrail.projections.run_graph import run_graphs
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import (
+    COMMIT_TRIES,
+    Session,
+    commit,
+    healthy_session,
+    require_healthy,
+    wait_for_writer,
+)
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+
+_GLOBAL = "global"
+
+
+class SetPreferences(GatedInput, frozen=True, kw_only=True):
+    """Where, and what changes; what is left out stays."""
+
+    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
+        UNSET
+    )
+    preset: Annotated[PresetName, Meta(description="Both at once, by the name of a preset.")] | UnsetType = (
+        UNSET
+    )
+    autonomy: Annotated[Autonomy, Meta(description="How far to go without the user.")] | UnsetType = UNSET
+    risk_policy: Annotated[RiskPolicy, Meta(description="How much risk to take.")] | UnsetType = UNSET
+
+
+def set_preferences(rt: Runtime, request: SetPreferences) -> DryRun | Success:
+    """Show or keep the change.
+
+    Raises Fault E_VALIDATION when nothing is asked for, SESSION_NOT_FOUND, and what the gate raises.
+    """
+    wanted = _wanted(request)
+    if request.session is UNSET:
+        return _set_globally(rt, request, wanted)
+    return _set_in_session(rt, request, request.session, wanted)
+
+
+def _wanted(request: SetPreferences) -> PreferencesDelta:
+    if request.preset is not UNSET:
+        if request.autonomy is not UNSET or request.risk_policy is not UNSET:
+            raise _both_given()
+        named = next(one for one in PRESETS if one.id == request.preset)
+        return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
+    delta = PreferencesDelta(
+        autonomy=None if request.autonomy is UNSET else request.autonomy,
+        risk_policy=None if request.risk_policy is UNSET else request.risk_policy,
+    )
+    if delta != PreferencesDelta():
+        return delta
+    expected = "preset, autonomy or riskPolicy"
+    raise Fault(
+        E_VALIDATION,
+        "Nothing is asked for: give --preset, or --autonomy, --risk-policy or both.",
+        details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
+    )
+
+
+def _both_given() -> Fault:
+    problem = {"param": "preset", "problem": "sets both already", "expected": "the preset alone"}
+    return Fault(
+        E_VALIDATION,
+        "A preset sets autonomy and risk policy; give it alone, or the two without it.",
+        details={"problems": [problem]},
+    )
+
+
+def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta) -> DryRun | Success:
+    shown = rt.settings.of()
+
+    def resolve() -> Plan:
+        held = global_preferences(shown)
+        before = Preferences(autonomy=held.autonomy, risk_policy=held.risk_policy)
+        return _plan(_GLOBAL, before, wanted, f"{held.source}:{before.autonomy}:{before.risk_policy}")
+
+    def write(_: Plan) -> ShownPreferences:
+        if not rt.settings.set_preferences(wanted.autonomy, wanted.risk_policy, shown):
+            raise refusal("target_changed")
+        rt.commits.note(NextCall(operation="preferences.show"))
+        return global_preferences(rt.settings.of())
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _set_in_session(
+    rt: Runtime, request: SetPreferences, named: str, wanted: PreferencesDelta
+) -> DryRun | Success:
+    session = find_session(rt, named)
+    require_healthy(session)  # a preview of what the confirmed call would refuse helps nobody
+
+    def resolve() -> Plan:
+        history = session.history
+        plan = _plan(history.session_id, baseline_of(history), wanted, _version(history))
+        return plan if _is_in_force(history, wanted) else _applied(plan)
+
+    def write(plan: Plan) -> ShownPreferences:
+        return session_preferences(_recorded(rt, session, wanted, plan).history)
+
+    def wait() -> None:
+        wait_for_writer(rt, session.history.session_id)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+
+
+def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
+    """Whether every run works so already: one that went back to an older step keeps that step's own."""
+    after = changed(baseline_of(history), wanted)
+    tips = (graph.preferred_tip for graph in run_graphs(history).values())
+    return all(preferences_after(history, tip) == after for tip in tips)
+
+
+def _applied(plan: Plan) -> Plan:
+    (change,) = plan.changes
+    return msgspec.structs.replace(plan, changes=(msgspec.structs.replace(change, action="update"),))
+
+
+def _version(history: History) -> str:
+    """Bound is the baseline, not the head: a run that goes on meanwhile changes nothing here."""
+    return "none" if history.baseline is None else str(history.baseline.index)
+
+
+def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
+    after = changed(before, wanted)
+    in_session = (
+        "the session from the next call on that continues, retries or saves where its work stands (an older "
+        "step that is gone back to keeps its own)"
+    )
+    scope = "new sessions" if place == _GLOBAL else in_session
+    change = Change(
+        action="none" if before == after and version != "none" else "update",
+        resource="preferences",
+        id=place,
+        before=_told(before),
+        after=_told(after),
+    )
+    return Plan(
+        action="set preferences",
+        changes=(change,),
+        targets=(place,),
+        versions={place: version},
+        blast_radius=f"How agents act in {scope}; nothing that was done is changed.",
+    )
+
+
+def _told(preferences: Preferences) -> dict[str, Any]:
+    return msgspec.structs.asdict(preferences)
+
+
+def _recorded(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Plan) -> Session:
+    """The change as an event of the session: a later node takes it over.
+
+    Raises Fault E_CONFLICT when somebody else set them meanwhile.
+    """
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (current, witness):
+            if _version(current.history) != plan.versions[current.history.session_id]:
+                raise refusal("target_changed")
+            committed = commit(rt, witness, current, partial(_events, current.history, wanted))
+        if committed is not None:
+            return committed
+        session = current
+    raise Fault(
+        INVARIANT_VIOLATION,
+        "The log kept moving under this call.",
+        details={"session_id": session.history.session_id},
+    )
+
+
+def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedEvent]:
+    name = f"{history.session_id}_{history.head}"
+    change = PreferencesChanged(
+        change_id=f"prf_{name}",
+        source="user",
+        operation="preferences.set",
+        delta=wanted,
+        effective=changed(baseline_of(history), wanted),
+    )
+    return [planned(f"preferences_changed:{name}", Scope(), change)]
+
+
+OPERATION = Operation(
+    name="preferences.set",
+    effect="gated",
+    summary="Set how far agents may go on their own: in new sessions, or in one session.",
+    input=SetPreferences,
+    output=ShownPreferences,
+    perform=set_preferences,
+    shape=Shape(
+        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        "SESSION_NOT_FOUND",
+        "SESSION_LOCKED",
+        "SESSION_NOT_HEALTHY",
+        "STORE_UNSUPPORTED_VERSION",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_CONFIG.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

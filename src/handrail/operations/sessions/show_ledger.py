@@ -1,0 +1,328 @@
+"""`ledger.show`: the context ledger of a run, whole, what is new in it, or only where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    LEDGER_VERSION_AHEAD,
+    RUN_NOT_FOUND,
+    SESSION_NOT_FOUND,
+    VALIDATION_ERROR,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest_within import first_within, newest_within
+from handrail.contract.ids import RunId
+from handrail.contract.ledger import (
+    LedgerDelta,
+    LedgerDocument,
+    LedgerEntry,
+    LedgerSummary,
+    LedgerView,
+    checksum_next,
+    checksum_start,
+    fold_ledger,
+    removed_constraints,
+)
+from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success
+from handrail.contract.wording import quoted
+from handrail.operations.finding import FoundRun, find_run
+from handrail.operations.replies import pinned_workflow
+from handrail.projections.ledger import ledger_entries
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import PAGE_BYTES, page_of, place_before
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import require_healthy
+
+DEFAULT_LIMIT = 100
+MOST_ENTRIES = 1_000
+MOST_OFFSET = 10**9
+MOST_PATTERNS = 50
+LIST_BYTES = 8_192
+"""Of each list in the state: the newest that fit."""
+_LISTS = {
+    "constraints": "constraints",
+    "references": "references",
+    "decisions": "decisions",
+    "open_issues": "openIssues",
+}
+
+Mode: TypeAlias = Literal["full", "delta", "summary"]
+
+_PATTERN = re.compile(r"!?[a-z_]+\.([a-z_]+|\*)")
+
+
+class ShowLedger(Input, frozen=True, kw_only=True):
+    """Which run, and how much of its ledger."""
+
+    run_id: Annotated[str, Meta(description="Run id.", min_length=1, max_length=128)]
+    mode: Annotated[Mode, Meta(description="How much; default full.")] | UnsetType = UNSET
+    since_version: (
+        Annotated[int, Meta(description="With delta: the version you have.", ge=0, le=MOST_OFFSET)]
+        | UnsetType
+    ) = UNSET
+    filter_by_operation: (
+        Annotated[
+            str,
+            Meta(description="Only these operations: exact, run.* or !run.*.", max_length=2_000),
+        ]
+        | UnsetType
+    ) = UNSET
+    without_checksum: Annotated[bool, Meta(description="Leave the checksum out.")] | UnsetType = UNSET
+    view: (
+        Annotated[
+            Literal["entries", "state"],
+            Meta(description="state: what all entries add up to."),
+        ]
+        | UnsetType
+    ) = UNSET
+    limit: Annotated[int, Meta(description="Entries per page.", ge=1, le=MOST_ENTRIES)] | UnsetType = UNSET
+    offset: (
+        Annotated[int, Meta(description="With full: entries to pass over.", ge=0, le=MOST_OFFSET)] | UnsetType
+    ) = UNSET
+    cursor: Annotated[str, Meta(description="With delta: next_cursor of the page before.")] | UnsetType = (
+        UNSET
+    )
+
+
+class ShownView(LedgerView, frozen=True, kw_only=True):
+    """`view=state` as it is told: of each list the newest that fit."""
+
+    omitted: dict[str, int] | UnsetType = UNSET
+    """Where something was left out: how much of each list. The entries hold all of it."""
+
+
+class _Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole ledger; `checksums[k]` is the one after k entries."""
+
+    run_id: RunId
+    entries: tuple[LedgerEntry, ...]
+    checksums: tuple[str, ...]
+    created_at: str
+    updated_at: str
+
+    @property
+    def version(self) -> int:
+        return len(self.entries)
+
+
+def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
+    """Raises Fault RUN_NOT_FOUND, VALIDATION_ERROR, LEDGER_VERSION_AHEAD or SESSION_NOT_HEALTHY."""
+    mode: Mode = "full" if request.mode is UNSET else request.mode
+    patterns = _patterns(request)
+    _check_fitting(request, mode)
+    ledger = _ledger(rt, _found(rt, request.run_id))
+    if request.view == "state":
+        return _success(ledger, _shown(fold_ledger(ledger.entries)))
+    match mode:
+        case "full":
+            return _full(ledger, request, patterns)
+        case "delta":
+            return _delta(rt, ledger, request, patterns)
+        case "summary":
+            return _success(
+                ledger,
+                LedgerSummary(
+                    ledger_id=ledger.run_id,
+                    version=ledger.version,
+                    checksum=_checksum(request, ledger, ledger.version),
+                    entry_count=ledger.version,
+                ),
+            )
+        case never:
+            assert_never(never)
+
+
+def _shown(view: LedgerView) -> ShownView:
+    """The view with the newest of each list that fit, and how many are left out."""
+    held = msgspec.structs.asdict(view)
+    lists = {name: newest_within(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
+    omitted = {name: len(held[name]) - len(shown) for name, shown in lists.items()}
+    left = {_LISTS[name]: count for name, count in omitted.items() if count}
+    return ShownView(**held | {name: tuple(shown) for name, shown in lists.items()}, omitted=left or UNSET)
+
+
+def _found(rt: Runtime, asked: str) -> FoundRun:
+    try:
+        found = find_run(rt, asked)
+    except Fault as fault:
+        if fault.kind is not SESSION_NOT_FOUND:
+            raise
+        raise Fault(
+            RUN_NOT_FOUND,
+            f"There is no run {quoted(asked)} in this store.",
+            details={"run_id": asked[:128]},
+            next_call=NextCall(operation="session.list", params={}),
+        ) from fault
+    require_healthy(found.session)
+    return found
+
+
+def _ledger(rt: Runtime, found: FoundRun) -> _Ledger:
+    history, run = found.session.history, found.run
+    loaded = rt.log.load(history.session_id)
+    assert loaded is not None, "a session that was just read is there"
+    name = pinned_workflow(rt.log, run.workflow_hash).name
+    anchors = history.anchors[run.run_id]
+    entries = tuple(ledger_entries(loaded.records[: history.head], run.run_id, anchors, name))
+    checksums = [checksum_start(run.run_id)]
+    for entry in entries:
+        checksums.append(checksum_next(checksums[-1], entry))
+    return _Ledger(
+        run_id=run.run_id,
+        entries=entries,
+        checksums=tuple(checksums),
+        created_at=run.started_at,
+        updated_at=entries[-1].timestamp,
+    )
+
+
+def _full(ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Success:
+    chosen = [entry for entry in ledger.entries if _fits(entry, patterns)]
+    limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
+    offset = 0 if request.offset is UNSET else request.offset
+    document = LedgerDocument(
+        ledger_id=ledger.run_id,
+        version=ledger.version,
+        created_at=ledger.created_at,
+        updated_at=ledger.updated_at,
+        entries=(),
+        checksum=_checksum(request, ledger, ledger.version),
+    )
+    window = [msgspec.to_builtins(entry) for entry in chosen[offset : offset + limit]]
+    fitting, _ = first_within(window, PAGE_BYTES)
+    items = tuple(fitting or window[:1])
+    page = Page(
+        items=items,
+        list_key="entries",
+        style="offset",
+        limit=limit,
+        offset=offset,
+        has_more=offset + len(items) < len(chosen),
+        total=len(chosen),
+    )
+    return _success(ledger, document, page)
+
+
+def _delta(rt: Runtime, ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Success:
+    assert request.since_version is not UNSET, "a delta without a version was refused"
+    since = request.since_version
+    if since > ledger.version:
+        raise Fault(
+            LEDGER_VERSION_AHEAD,
+            f"The ledger is at version {ledger.version}; {since} is ahead of it.",
+            details={"since_version": since, "version": ledger.version},
+            next_call=NextCall(operation="ledger.show", params={"runId": request.run_id, "mode": "summary"}),
+        )
+    before = place_before(rt, OPERATION, request)
+    reached = since if before is None else int(before[0])
+    limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
+    chosen = [entry for entry in ledger.entries[reached:] if _fits(entry, patterns)]
+    page = page_of(
+        rt, OPERATION, msgspec.structs.replace(request, limit=limit), chosen, _sort_key, lambda entry: entry
+    )
+    until = page.items[-1]["version"] if page.has_more else ledger.version
+    document = LedgerDelta(
+        ledger_id=ledger.run_id,
+        from_version=reached,
+        to_version=until,
+        entries=(),
+        removed_constraints=removed_constraints(ledger.entries[reached:until]),
+        checksum=_checksum(request, ledger, until),
+    )
+    return _success(ledger, document, msgspec.structs.replace(page, list_key="entries", is_whole=True))
+
+
+def _success(ledger: _Ledger, document: msgspec.Struct, page: Page | None = None) -> Success:
+    data: dict[str, Json] = msgspec.to_builtins(document)
+    if page is not None:
+        data["entries"] = []  # its place among the keys; the page fills it
+    place = LedgerRef(ledger_id=ledger.run_id, version=ledger.version, previous_version=ledger.version)
+    return Success(data=data, page=page, ledger=place)
+
+
+def _checksum(request: ShowLedger, ledger: _Ledger, version: int) -> str | UnsetType:
+    return UNSET if request.without_checksum is True else ledger.checksums[version]
+
+
+def _sort_key(entry: LedgerEntry) -> tuple[str, ...]:
+    return (f"{entry.version:012d}", entry.entry_id)
+
+
+def _patterns(request: ShowLedger) -> tuple[str, ...]:
+    if request.filter_by_operation is UNSET:
+        return ()
+    patterns = tuple(part.strip() for part in request.filter_by_operation.split(","))
+    if len(patterns) > MOST_PATTERNS or not all(map(_PATTERN.fullmatch, patterns)):
+        raise _unfitting("filterByOperation", "is no list of operations", "run.start, run.* or !run.*")
+    return patterns
+
+
+def _fits(entry: LedgerEntry, patterns: Sequence[str]) -> bool:
+    """One of the wanted and none of the unwanted; without wanted ones, all are."""
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    if any(_names(pattern, entry.operation) for pattern in unwanted):
+        return False
+    return not wanted or any(_names(pattern, entry.operation) for pattern in wanted)
+
+
+def _names(pattern: str, operation: str) -> bool:
+    return operation.startswith(pattern[:-1]) if pattern.endswith(".*") else operation == pattern
+
+
+def _check_fitting(request: ShowLedger, mode: Mode) -> None:
+    """Each parameter with the mode it means something in."""
+    if mode == "delta" and request.since_version is UNSET:
+        raise _unfitting("sinceVersion", "is missing", "the version you have, 0 for all")
+    for name, value, only in (
+        ("sinceVersion", request.since_version, "delta"),
+        ("cursor", request.cursor, "delta"),
+        ("offset", request.offset, "full"),
+    ):
+        if value is not UNSET and mode != only:
+            raise _unfitting(name, f"goes with mode {only} only", "")
+    if request.view == "state" and mode != "full":
+        raise _unfitting("view", "state goes with mode full only", "")
+
+
+def _unfitting(name: str, problem: str, expected: str) -> Fault:
+    row = {"param": name, "problem": problem} | ({"expected": expected} if expected else {})
+    return Fault(VALIDATION_ERROR, f"{name} {problem}.", details={"problems": [row]})
+
+
+OPERATION = Operation(
+    name="ledger.show",
+    effect="read",
+    summary="Show the context ledger of a run: whole, what is new, or only where it stands.",
+    input=ShowLedger,
+    output=LedgerDocument,
+    variants=(LedgerDelta, LedgerSummary, ShownView),
+    perform=show_ledger,
+    shape=Shape(
+        select="top",
+        rows="entries",
+        untrusted=(
+            *("entries.contextDelta", "removedConstraints"),
+            *("objective", "constraints", "references", "decisions", "openIssues"),
+        ),
+    ),
+    default_sort="version, entryId",
+    errors=(
+        "VALIDATION_ERROR",
+        "RUN_NOT_FOUND",
+        "LEDGER_VERSION_AHEAD",
+        "SESSION_NOT_HEALTHY",
+        "STORE_CORRUPT",
+        "BUDGET_EXCEEDED",
+        "WORK_LIMIT_EXCEEDED",
+        "INVALID_TOKEN",
+        "TOKEN_EXPIRED",
+        "TOKEN_SCOPE_MISMATCH",
+    ),
+)

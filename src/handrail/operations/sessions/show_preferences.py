@@ -1,0 +1,122 @@
+"""`preferences.show`: what new sessions begin with, or what holds in one session."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIG
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
+from handrail.contract.outcome import Answer, Success
+from handrail.engine.events import Preferences
+from handrail.engine.facts import DEFAULT_PREFERENCES
+from handrail.engine.history import History
+from handrail.operations.finding import find_session
+from handrail.ports.workspace import Settings
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+
+class Preset(Answer, frozen=True, kw_only=True):
+    """A combination that people choose by name."""
+
+    id: PresetName
+    label: str
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+
+
+PRESETS = (
+    Preset(id="guided", label="Guided", autonomy="guided", risk_policy="conservative"),
+    Preset(
+        id="full_auto_with_stops",
+        label="Full auto with stops",
+        autonomy="full_auto_stop_on_user_deps",
+        risk_policy="balanced",
+    ),
+    Preset(id="full_auto", label="Full auto", autonomy="full_auto_never_stop", risk_policy="conservative"),
+)
+
+
+class ShowPreferences(Input, frozen=True, kw_only=True):
+    """Whose preferences."""
+
+    session: Annotated[str, Meta(description="Session id; default: those of new sessions.")] | UnsetType = (
+        UNSET
+    )
+
+
+class ShownPreferences(Answer, frozen=True, kw_only=True):
+    """The preferences in one place, and whether somebody chose them."""
+
+    scope: Literal["global", "session"]
+    session_id: str | None
+    autonomy: Autonomy
+    risk_policy: RiskPolicy
+    source: Literal["user", "default"]
+    takes_effect: str
+    preset: PresetName | None
+    """The name of this combination, if it has one."""
+    presets: tuple[Preset, ...] = PRESETS
+
+
+def show_preferences(rt: Runtime, request: ShowPreferences) -> ShownPreferences | Success:
+    """Raises Fault SESSION_NOT_FOUND, and E_CONFIG when the settings cannot be read."""
+    if request.session is UNSET:
+        return global_preferences(rt.settings.of())
+    session = find_session(rt, request.session)
+    return Success(data=msgspec.to_builtins(session_preferences(session.history)), notices=session.notices)
+
+
+def global_preferences(settings: Settings) -> ShownPreferences:
+    is_chosen = settings.autonomy is not None or settings.risk_policy is not None
+    autonomy = settings.autonomy or DEFAULT_PREFERENCES.autonomy
+    risk_policy = settings.risk_policy or DEFAULT_PREFERENCES.risk_policy
+    return ShownPreferences(
+        scope="global",
+        session_id=None,
+        autonomy=autonomy,
+        risk_policy=risk_policy,
+        preset=_preset_of(autonomy, risk_policy),
+        source="user" if is_chosen else "default",
+        takes_effect="In sessions that begin from now on; running ones keep theirs.",
+    )
+
+
+def session_preferences(history: History) -> ShownPreferences:
+    held = baseline_of(history)
+    return ShownPreferences(
+        scope="session",
+        session_id=history.session_id,
+        autonomy=held.autonomy,
+        risk_policy=held.risk_policy,
+        source="default" if history.baseline is None else "user",
+        preset=_preset_of(held.autonomy, held.risk_policy),
+        takes_effect="From the next call on that continues, retries or saves.",
+    )
+
+
+def _preset_of(autonomy: Autonomy, risk_policy: RiskPolicy) -> PresetName | None:
+    named = (one.id for one in PRESETS if (one.autonomy, one.risk_policy) == (autonomy, risk_policy))
+    return next(named, None)
+
+
+def baseline_of(history: History) -> Preferences:
+    return DEFAULT_PREFERENCES if history.baseline is None else history.baseline.preferences
+
+
+OPERATION = Operation(
+    name="preferences.show",
+    effect="read",
+    summary="Show how far agents may go on their own: in new sessions, or in one session.",
+    input=ShowPreferences,
+    output=ShownPreferences,
+    perform=show_preferences,
+    shape=Shape(
+        levels={"minimal": ("autonomy", "risk_policy"), "standard": None, "full": None}, select="top"
+    ),
+    errors=("VALIDATION_ERROR", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_CONFIG.code),
+)

@@ -1,0 +1,469 @@
+"""`session.show`: one session as a bounded summary, with the graph of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import RUN_NOT_FOUND
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest_within import newest_rows, newest_within
+from handrail.contract.ids import NodeId, RunId
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.wording import quoted
+from handrail.engine.events import DivergenceRecorded, GapRecorded
+from handrail.engine.facts import preferences_at
+from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, way_to
+from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
+from handrail.operations.finding import find_session
+from handrail.operations.replies import pinned_workflow
+from handrail.projections.overview import (
+    RunOverview,
+    overview_of,
+    pending_step,
+    session_project,
+    session_status,
+)
+from handrail.projections.run_graph import (
+    CurrentArtifact,
+    RunGraph,
+    capabilities_at,
+    closing_at,
+    current_artifacts,
+    divergences_at,
+    done_step,
+    draw_run,
+    gaps_at,
+    loop_exits_at,
+    open_gaps,
+    run_graph,
+    run_graphs,
+    skipped_at,
+)
+from handrail.projections.timeline import TimelineEntry, timeline
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import Session, banner_of
+from handrail.workflows.compiled import Leaf
+
+LIST_BYTES = 6_144
+"""Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
+RUNS_BYTES = 49_152
+"""Of all runs together; the latest is always told."""
+MOST_TIPS = 50
+NOTE_CHARACTERS = 500
+"""Of one of the notes; a report or a bundle has the whole."""
+MOST_MOMENTS = 200
+"""Of the timeline, before its bytes are counted."""
+LABEL_CHARACTERS = 80
+"""Of a title in the drawing."""
+
+
+class ShowSession(Input, frozen=True, kw_only=True):
+    """Which session."""
+
+    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    run: (
+        Annotated[str, Meta(description="Only this run of it.", min_length=1, max_length=128)] | UnsetType
+    ) = UNSET
+
+
+class StepNoteRow(Answer, frozen=True, kw_only=True):
+    """What was written down at one node on the way to the preferred tip; `id` is that of the node."""
+
+    id: str
+    step_id: str
+    at: str
+    text: str
+    is_cut: bool = False
+
+
+class NodeRow(Answer, frozen=True, kw_only=True):
+    """One node of the graph."""
+
+    id: str
+    parent: str | None
+    kind: str
+    pending_step: str | None
+    is_tip: bool = False
+    is_preferred: bool = False
+    is_fork: bool = False
+    preferences: dict[str, str] | None = None
+    """Set where they changed; any other node has those of its parent."""
+
+
+class GapRow(Answer, frozen=True, kw_only=True):
+    """Something that was missing when the run went on."""
+
+    id: str
+    severity: str
+    reason: str
+    summary: str
+    is_open: bool
+
+
+class ArtifactRow(Answer, frozen=True, kw_only=True):
+    """The current artifact of a kind, without its body."""
+
+    kind: str
+    step_id: str
+    digest: str
+    is_validated: bool
+
+
+class SkippedRow(Answer, frozen=True, kw_only=True):
+    """A step or loop that was passed by."""
+
+    step_id: str
+    condition_id: str
+
+
+class LoopRow(Answer, frozen=True, kw_only=True):
+    """A loop that ended, and why."""
+
+    loop_id: str
+    iterations: int
+    reason: str
+
+
+class DivergenceRow(Answer, frozen=True, kw_only=True):
+    """Where the agent left the instructions on purpose."""
+
+    reason: str
+    step_id: str
+    summary: str
+
+
+class ClosedRow(Answer, frozen=True, kw_only=True):
+    """That nobody goes on with a run."""
+
+    reason: str
+    note: str
+    at: str
+
+
+class RunRow(Answer, frozen=True, kw_only=True):
+    """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
+
+    id: str
+    workflow_id: str
+    workflow_name: str
+    workflow_hash: str
+    status: str
+    pending_step: str | None
+    closed: ClosedRow | None
+    ledger_version: int
+    node_count: int
+    fork_count: int
+    tips: list[str]
+    """The newest; `omitted` tells how many of this and the other lists are not here."""
+    preferred_tip: str
+    preferences: dict[str, str]
+    capabilities: dict[str, str]
+    gaps: list[GapRow]
+    artifacts: list[ArtifactRow]
+    divergences: list[DivergenceRow]
+    skipped: list[SkippedRow]
+    loops: list[LoopRow]
+    notes: list[StepNoteRow]
+    """The newest, oldest first."""
+    notes_omitted: int = 0
+    nodes: list[NodeRow]
+    nodes_omitted: int = 0
+    graph: list[str]
+    omitted: dict[str, int] = {}
+    """By the name of a list: how many of its older items are left out."""
+
+
+class HealthRow(Answer, frozen=True, kw_only=True):
+    """What the log can prove."""
+
+    state: str
+    reason: str = ""
+    banner: str = ""
+    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+
+
+class ImportRow(Answer, frozen=True, kw_only=True):
+    """Where the session came from, when it was not begun here."""
+
+    bundle_id: str
+    source_session_id: str
+
+
+class NoteRow(Answer, frozen=True, kw_only=True):
+    """Notes that belong to the session itself; `text` is their beginning where `is_cut` says so."""
+
+    id: str
+    at: str
+    text: str
+    is_cut: bool = False
+
+
+class TimelineRow(Answer, frozen=True, kw_only=True):
+    """One thing that happened, in the lane of its run or of the session."""
+
+    index: int
+    at: str
+    lane: str
+    what: str
+    node_id: str
+    step_id: str
+
+
+class SessionSummary(Answer, frozen=True, kw_only=True):
+    """One session."""
+
+    session_id: str
+    status: str
+    health: HealthRow
+    goal: str = ""
+    project: str = ""
+    """The name of the project that its latest unfinished run, else its latest, was begun in."""
+    branch: str = ""
+    event_count: int
+    last_activity: str
+    imported: ImportRow | None = None
+    notes: list[NoteRow] = []
+    """The newest notes of the session itself, oldest first."""
+    notes_omitted: int = 0
+    runs: list[RunRow]
+    runs_omitted: int = 0
+    timeline: list[TimelineRow]
+    """The newest nodes of all runs and notes of the session in the order of the log; told at level full."""
+
+
+def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
+    """The summary of one session, readable also when it cannot be continued."""
+    session = find_session(rt, request.session_id)
+    history = session.history
+    is_lost = not session.is_sound and not history.head  # nobody knows what was in it
+    notes, notes_omitted = newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
+    runs = _runs(rt, history, request.run)
+    return SessionSummary(
+        session_id=history.session_id,
+        status="unreadable" if is_lost else session_status(history),
+        health=health_row(session),
+        goal=history.observations.get("goal", ""),
+        project=session_project(history),
+        branch=history.observations.get("git_branch", ""),
+        event_count=history.head,
+        last_activity=history.last_at,
+        imported=_import_row(history),
+        notes=notes,
+        notes_omitted=notes_omitted,
+        runs=runs,
+        runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
+        timeline=newest_rows(timeline(history, MOST_MOMENTS), _timeline_row, LIST_BYTES)[0],
+    )
+
+
+def _runs(rt: Runtime, history: History, asked: str | UnsetType) -> list[RunRow]:
+    """The latest runs that fit, oldest first, the latest of all in any case; or the one that is asked for.
+
+    Raises Fault RUN_NOT_FOUND.
+    """
+    if asked is not UNSET:
+        if asked not in history.runs:
+            message = f"Session {history.session_id} has no run {quoted(asked)}."
+            raise Fault(RUN_NOT_FOUND, message, details={"run_id": asked})
+        return [_run_row(rt, history, run_graph(history, RunId(asked)))]
+    graphs = run_graphs(history)
+    newest = sorted(graphs.values(), key=lambda graph: history.runs[graph.run_id].index, reverse=True)
+    rows = (_run_row(rt, history, graph) for graph in newest)
+    shown, _ = newest_within(rows, RUNS_BYTES)
+    return shown or [_run_row(rt, history, graph) for graph in newest[:1]]
+
+
+def _timeline_row(entry: TimelineEntry) -> TimelineRow:
+    return TimelineRow(
+        index=entry.index,
+        at=entry.at,
+        lane=entry.lane,
+        what=entry.what,
+        node_id=entry.node_id,
+        step_id=entry.step_id,
+    )
+
+
+def health_row(session: Session) -> HealthRow:
+    banner = banner_of(session.history.session_id, session.health, session.history.head)
+    return HealthRow(state=session.health.state, reason=session.health.reason, banner=banner)
+
+
+def _import_row(history: History) -> ImportRow | None:
+    label = history.imported
+    if label is None:
+        return None
+    return ImportRow(bundle_id=label.bundle_id, source_session_id=label.source_session_id)
+
+
+def _note_row(held: SessionNotes) -> NoteRow:
+    text = held.notes.text[:NOTE_CHARACTERS]
+    return NoteRow(id=held.output_id, at=held.at, text=text, is_cut=_is_cut(held.notes))
+
+
+def _step_note_row(history: History, node: Node) -> StepNoteRow:
+    notes = history.notes[node.node_id]
+    return StepNoteRow(
+        id=node.node_id,
+        step_id=done_step(history, node),
+        at=node.at,
+        text=notes.text[:NOTE_CHARACTERS],
+        is_cut=_is_cut(notes),
+    )
+
+
+def _is_cut(notes: Notes) -> bool:
+    return notes.ref is not None or len(notes.text) > NOTE_CHARACTERS
+
+
+def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
+    run = overview_of(history, drawn)
+    workflow = pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
+    tip = run.graph.preferred_tip
+    noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
+    gaps = newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
+    artifacts = newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
+    divergences = newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
+    skipped = newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
+    loops = newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
+    notes = newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
+    nodes = newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
+    graph = newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
+    counts = {
+        "tips": max(0, len(run.graph.tips) - MOST_TIPS),
+        "gaps": gaps[1],
+        "artifacts": artifacts[1],
+        "divergences": divergences[1],
+        "skipped": skipped[1],
+        "loops": loops[1],
+        "graph": graph[1],
+    }
+    return RunRow(
+        id=run.run_id,
+        workflow_id=run.workflow_id,
+        workflow_name=workflow.name,
+        workflow_hash=run.workflow_hash,
+        status=run.status,
+        pending_step=pending_step(run.tip),
+        closed=_closed_row(history, drawn),
+        ledger_version=run.ledger_version,
+        node_count=len(run.graph.nodes),
+        fork_count=run.fork_count,
+        tips=list(run.graph.tips[-MOST_TIPS:]),
+        preferred_tip=run.graph.preferred_tip,
+        preferences=msgspec.structs.asdict(preferences_at(history, tip)),
+        capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
+        gaps=gaps[0],
+        artifacts=artifacts[0],
+        divergences=divergences[0],
+        skipped=skipped[0],
+        loops=loops[0],
+        notes=notes[0],
+        notes_omitted=notes[1],
+        nodes=nodes[0],
+        nodes_omitted=nodes[1],
+        graph=graph[0],
+        omitted={name: count for name, count in counts.items() if count},
+    )
+
+
+def _artifact_row(held: CurrentArtifact) -> ArtifactRow:
+    return ArtifactRow(
+        kind=held.kind, step_id=held.step_id, digest=held.digest, is_validated=held.is_validated
+    )
+
+
+def _divergence_row(told: DivergenceRecorded) -> DivergenceRow:
+    return DivergenceRow(reason=told.reason, step_id=told.related_step_id, summary=told.summary)
+
+
+def _skipped_row(entry: SkippedStep) -> SkippedRow:
+    return SkippedRow(step_id=entry.step_id, condition_id=entry.condition_id)
+
+
+def _loop_row(entry: ExitedLoop) -> LoopRow:
+    return LoopRow(loop_id=entry.loop_id, iterations=entry.iterations, reason=entry.reason)
+
+
+def _closed_row(history: History, drawn: RunGraph) -> ClosedRow | None:
+    closing = closing_at(history, drawn)
+    return None if closing is None else ClosedRow(reason=closing.reason, note=closing.note, at=closing.at)
+
+
+def _open_ids(history: History, tip: NodeId) -> frozenset[str]:
+    return frozenset(gap.gap_id for gap in open_gaps(history, tip))
+
+
+def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
+    return GapRow(
+        id=gap.gap_id,
+        severity=gap.severity,
+        reason=gap.reason,
+        summary=gap.summary,
+        is_open=gap.gap_id in still_open,
+    )
+
+
+def _node_row(history: History, run: RunOverview, node: Node) -> NodeRow:
+    changed = attached_to(history, node.node_id).preferences
+    return NodeRow(
+        id=node.node_id,
+        parent=node.parent,
+        kind=node.kind,
+        pending_step=pending_step(node),
+        is_tip=node.node_id in run.graph.tips,
+        is_preferred=node.node_id == run.graph.preferred_tip,
+        is_fork=node.node_id in run.graph.forks,
+        preferences=None if changed is None else msgspec.structs.asdict(changed),
+    )
+
+
+def _label(leaves: Mapping[str, Leaf], node: Node) -> str:
+    """What stands at a node: the title of the step that is pending there."""
+    what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
+    if not isinstance(node.state, Running):
+        return f"{what}done"
+    title = leaves[node.state.step_id].title
+    return what + (title if len(title) <= LABEL_CHARACTERS else title[: LABEL_CHARACTERS - 1] + "…")
+
+
+OPERATION = Operation(
+    name="session.show",
+    effect="read",
+    summary="Show one session: status, health and the graph of each run.",
+    input=ShowSession,
+    output=SessionSummary,
+    perform=show_session,
+    shape=Shape(
+        levels={
+            "minimal": ("session_id", "status", "health"),
+            "standard": (
+                *("session_id", "status", "health", "goal", "project", "branch", "event_count"),
+                *("last_activity", "imported", "notes", "notes_omitted", "runs", "runs_omitted"),
+            ),
+            "full": None,
+        },
+        id_field="session_id",
+        select="top",
+        drop_order=("timeline", "runs", "notes", "branch", "project", "goal"),
+        windows=("timeline", "runs", "notes"),
+        on_demand=("timeline",),
+        untrusted=(
+            *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
+            *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
+        ),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "SESSION_NOT_FOUND",
+        "RUN_NOT_FOUND",
+        "STORE_CORRUPT",
+        "STORE_UNSUPPORTED_VERSION",
+    ),
+)

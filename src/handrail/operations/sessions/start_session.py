@@ -1,0 +1,154 @@
+"""`session.start`: a session without a run, to keep notes before a workflow is chosen. Off by default."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import FEATURE_DISABLED, INVARIANT_VIOLATION
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import session_id_of
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Fault, Success
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.engine.facts import kept_project
+from handrail.engine.plans import plan_session
+from handrail.engine.reply import ReplyWarning
+from handrail.operations.finding import find_requested
+from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
+from handrail.operations.session_replies import SessionReply, opened_reply
+from handrail.operations.workflow_catalog import project_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+
+SETTING = "startSession"
+
+
+class StartSession(GatedInput, frozen=True, kw_only=True):
+    """What the work is for."""
+
+    goal: Annotated[str, Meta(description="What the user wants.", max_length=200)] | UnsetType = UNSET
+    request_id: (
+        Annotated[
+            str,
+            Meta(description="Your key; a repeat returns the same session.", pattern=REQUEST_ID_PATTERN),
+        ]
+        | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
+    """Begin a session once per request id, or after a preview; the same id again gets the recorded reply."""
+    _require_feature(rt, request)
+    project = project_of(rt, request.project)
+    if request.dry_run is not True and request.confirm is UNSET:
+        return _session_of(rt, request, project)
+    return through_gate(
+        rt,
+        OPERATION,
+        request,
+        workspace=project,
+        resolve=lambda: _preview(rt, request),
+        write=lambda _: _session_of(rt, request, project),
+    )
+
+
+def _require_feature(rt: Runtime, _: StartSession) -> None:
+    if not rt.settings.of().start_session:
+        raise Fault(
+            FEATURE_DISABLED,
+            "Sessions without a run are switched off here; nothing was done.",
+            details={"setting": SETTING},
+            hint=f'Ask the user to set "{SETTING}": true in the config.json of their Handrail home and to '
+            "restart the server, or start a workflow instead.",
+        )
+
+
+def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
+    goal = "" if request.goal is UNSET else request.goal.strip()
+    input_digest = digest({"goal": goal})
+    session = _named(rt, request)
+    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
+    if session.history.head == 0:
+        session = _begin(rt, session, goal, input_digest, project)
+    opening = session.history.opening
+    assert opening is not None, "a session that has events was begun"
+    warnings = () if opening.input_digest == input_digest else (_mismatch(),)
+    return opened_reply(rt.keys, session, warnings, project)
+
+
+def _named(rt: Runtime, request: StartSession) -> Session:
+    if request.request_id is UNSET:
+        return empty_session(session_id_of(rt.randomness.bytes(8)))
+    # No request id holds a space, so the same key never meets the session of a `run.start`.
+    return find_requested(rt, f"session start {request.request_id}", project_of(rt, request.project))
+
+
+def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project: str) -> Session:
+    session_id = session.history.session_id
+    seen = rt.workspace.observations(project)
+    plan = plan_session(session_id, goal, input_digest, seen, kept_project(project))
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=False) as (current, witness):
+            if current.history.head:
+                return current
+            committed = commit(rt, witness, current, lambda _: plan)
+        if committed is not None:
+            return committed
+    raise Fault(
+        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": session_id}
+    )
+
+
+def _preview(rt: Runtime, request: StartSession) -> Plan:
+    session = _named(rt, request)
+    is_new = session.history.head == 0
+    session_id = "new" if request.request_id is UNSET else session.history.session_id
+    return Plan(
+        action="start a session",
+        changes=(Change(action="create" if is_new else "none", resource="session", id=session_id),),
+        targets=(session_id,),
+        versions={"session": str(session.history.head)},
+        blast_radius="One session is added to the store; nothing that exists is changed.",
+    )
+
+
+def _mismatch() -> ReplyWarning:
+    return ReplyWarning(
+        code="REPLAY_INPUT_MISMATCH",
+        message=(
+            "This requestId began a session with another goal. You see that session, and its goal stays; for "
+            "another session, call again with another requestId."
+        ),
+    )
+
+
+OPERATION = Operation(
+    name="session.start",
+    effect="create",
+    summary="Begin a session without a run, to keep notes in; off until config.json sets startSession.",
+    input=StartSession,
+    output=SessionReply,
+    perform=start_session,
+    foresee=_require_feature,
+    shape=Shape(
+        levels={
+            "minimal": ("kind", "sessionToken", "nextCall", "warnings"),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        untrusted=("session.goal",),
+    ),
+    tool="start_session",
+    tool_description=(
+        "Begin a session without a workflow, to keep notes in with checkpoint_workflow. Pass its "
+        "sessionToken as session to start_workflow later."
+    ),
+    tool_fields=("goal", "requestId", "project"),
+    errors=("VALIDATION_ERROR", "FEATURE_DISABLED", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
+)

@@ -1,0 +1,175 @@
+"""Whether the files that a run was started from still mean what they meant, and which of them does not.
+
+Judged by the compiled workflow: a file that was only laid out anew has not changed, and one whose contract
+changed beside it has; then the contract's file is named. Only a rehydrate and a resume say so: they tell of
+the world as it is now. The reply to an ack is rebuilt from recorded facts on every replay, so it cannot
+(docs/decisions/0011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import WORKFLOW_INVALID
+from handrail.contract.ids import blob_ref
+from handrail.contract.outcome import Fault
+from handrail.contract.wording import quoted
+from handrail.engine.facts import begun_at, is_same_place, place_of
+from handrail.engine.history import Run
+from handrail.engine.reply import ReplyWarning
+from handrail.operations.workflow_catalog import compile_entry, problem_row
+from handrail.ports.workspace import WorkflowLibrary, Workspace
+from handrail.workflows.catalog import Catalog, CatalogEntry
+from handrail.workflows.compiled import CompiledWorkflow, Contract, Pinned
+from handrail.workflows.model import SourceWorkflow
+
+if TYPE_CHECKING:
+    from handrail.workflows.catalog import Catalog
+
+
+# From a workflow of the catalog to the compiled one that a run is pinned to.
+
+
+def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
+    """The compiled workflow.
+
+    Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
+    """
+    compilation = compile_entry(catalog, entry, source)
+    if compilation.pinned is not None:
+        return compilation.pinned
+    errors = [problem for problem in compilation.problems if problem.severity == "error"]
+    raise Fault(
+        WORKFLOW_INVALID,
+        f"The workflow file {quoted(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
+        details={"workflow_id": entry.id, "problems": [problem_row(problem) for problem in errors[:20]]},
+    )
+
+
+# ruff: noqa: PLC0415 - runs of bundled workflows do not pay for the compiler
+
+
+MOST_FILES = 5
+"""That are named; a workflow seldom rests on more than two."""
+_CHANGED = "changed since this run was started"
+_VANISHED = "is no longer there"
+_READ_ANEW = "means something else to this version of Handrail"
+
+
+class _Differing(NamedTuple):
+    """A file, what it holds, and what happened to it."""
+
+    source_kind: str
+    source_ref: str
+    what: str = "file"
+    happened: str = _CHANGED
+
+
+def source_warnings(
+    library: WorkflowLibrary,
+    workspace: Workspace,
+    project: str | UnsetType,
+    run: Run,
+    pinned: CompiledWorkflow,
+) -> tuple[ReplyWarning, ...]:
+    """One for each file that changed or vanished; none where that cannot be told from here."""
+    if not run.source_digest:
+        return ()
+    try:
+        place = workspace.project("" if project is UNSET else project)
+        seen = workspace.observations(place)
+    except Fault:
+        return ()
+    if run.source_kind == "project" and not is_same_place(begun_at(run), place_of(place, seen)):
+        return ()  # the caller is in another project, where the file is not to be expected
+    content = library.content_now(place, run.source_kind, run.source_ref)
+    if content is None:
+        return ()
+    if not content:
+        gone = _Differing(run.source_kind, run.source_ref, happened=_VANISHED)
+        return (_told(gone),)
+    return tuple(_told(one) for one in _differing(library, place, run, pinned, content)[:MOST_FILES])
+
+
+def _told(file: _Differing) -> ReplyWarning:
+    message = (
+        f"The {file.source_kind} {file.what} {quoted(file.source_ref)} {file.happened}. This run goes on "
+        "with the workflow it was started with; to use the file as it is now, start a new run."
+    )
+    details = {"sourceKind": file.source_kind, "sourceRef": file.source_ref}
+    return ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=message, details=details)
+
+
+def _differing(
+    library: WorkflowLibrary, place: str, run: Run, pinned: CompiledWorkflow, content: bytes
+) -> list[_Differing]:
+    """The files that make the workflow another one than the run has."""
+    is_as_it_was = blob_ref(content) == run.source_digest
+    if run.source_kind == "bundled" and is_as_it_was:
+        return []  # what it refers to came with it
+    from handrail.workflows.catalog import build_catalog
+
+    catalog = build_catalog(library.files(place))
+    if _is_pinned_by(catalog, run):
+        return []
+    contracts = list(_changed_contracts(catalog, run, pinned))
+    # With the contracts of its time: is it still the workflow that it was?
+    before = msgspec.structs.replace(catalog, contracts=catalog.contracts | pinned.contracts)
+    if contracts and _is_pinned_by(before, run):
+        return contracts
+    if not is_as_it_was:
+        return [*contracts, _Differing(run.source_kind, run.source_ref)]
+    beside = [*contracts, *_routines(before, run)]
+    return beside or [_Differing(run.source_kind, run.source_ref, happened=_READ_ANEW)]
+
+
+def _is_pinned_by(catalog: Catalog, run: Run) -> bool:
+    """Whether the workflow of today, among these neighbours, is the one of the run."""
+    from handrail.operations.workflow_catalog import find_workflow
+
+    try:
+        return pin(catalog, *find_workflow(catalog, run.workflow_id)).workflow_hash == run.workflow_hash
+    except Fault:
+        return False
+
+
+def _changed_contracts(catalog: Catalog, run: Run, pinned: CompiledWorkflow) -> Iterator[_Differing]:
+    from handrail.workflows.builtins.registry import find_contract
+
+    broken = {one.id: (one.source_kind, one.source_ref) for one in catalog.broken_contracts}
+    for ref, before in pinned.contracts.items():
+        if find_contract(ref) is not None or _is_same(catalog.contracts.get(ref), before):
+            continue
+        file = catalog.contract_files.get(ref) or broken.get(ref) or broken.get(ref.rpartition(".")[2])
+        if file is None:
+            yield _Differing(run.source_kind, ref, "contract", _VANISHED)
+        else:
+            yield _Differing(*file, "contract file")
+
+
+def _is_same(now: Contract | None, before: Contract) -> bool:
+    """An example that was made up for a contract without one says nothing about its file."""
+    from handrail.workflows.contracts.check import example_of
+
+    if now is None:
+        return False
+    return before == (now if now.example else msgspec.structs.replace(now, example=example_of(now)))
+
+
+def _routines(catalog: Catalog, run: Run) -> Iterator[_Differing]:
+    """Of a workflow whose own file is as it was: the routines beside it that it is made of."""
+    from handrail.operations.workflow_catalog import compile_entry, find_workflow
+    from handrail.workflows.builtins.routines import routine_template_id
+
+    try:
+        compilation = compile_entry(catalog, *find_workflow(catalog, run.workflow_id))
+    except Fault:
+        return
+    called = {decision.origin for decision in compilation.decisions if decision.kind == "template"}
+    for entry in catalog.entries:
+        if entry.kind == "routine" and routine_template_id(entry.id) in called:
+            yield _Differing(entry.source_kind, entry.source_ref, "routine file")

@@ -1,0 +1,180 @@
+"""`store.gc`: old sessions go, then the blobs that no session names any more. Dangerous: shown first.
+
+How old is a setting, and so are the sessions that always stay. The preview binds the head of every log, so
+what is removed later is what was shown.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIG, E_CONFIRMATION_REQUIRED, E_CONFLICT
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Notice, Success
+from handrail.contract.wording import counted
+from handrail.operations.removing import Swept, remove, safe_mode, sweep, wait_for_sessions
+from handrail.ports.store import RemovalPlan, SessionToRemove
+from handrail.runtime.batch import BatchResult, run_batch
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+
+MOST_DAYS = 36_500
+BLOBS = "blobs"
+"""The target that stands for every blob that nobody names."""
+HALF_MADE = "a start that was killed or refused; nothing in it was acknowledged"
+HALF_REMOVED = "a session that was removed; files of it could not be deleted then"
+
+
+class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
+    """Which sessions are old enough to go."""
+
+    older_than: (
+        Annotated[
+            int,
+            Meta(
+                description="Days without activity; default: the setting retentionDays.", ge=0, le=MOST_DAYS
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="Go on after an item that failed; default no.")] | UnsetType
+    ) = UNSET
+
+
+class CollectedGarbage(BatchResult, frozen=True, kw_only=True):
+    """What came of each session, and how much room there is now."""
+
+    removed_blobs: int
+    bytes_freed: int
+    warnings: list[str]
+
+
+def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
+    """Show or remove what is old enough.
+
+    Raises Fault E_CONFIG when the settings cannot be read, and what the gate raises.
+    """
+    settings = rt.settings.of()
+    days = settings.retention_days if request.older_than is UNSET else request.older_than
+    kept = [SessionId(session_id) for session_id in settings.kept_sessions]
+
+    def resolve() -> Plan:
+        return _plan(rt.keeper().plan_removal(days, kept), days)
+
+    def write(plan: Plan) -> Success:
+        return _collected(rt, plan, continue_on_error=request.continue_on_error is True)
+
+    def wait() -> None:
+        if request.continue_on_error is not True:
+            removal = rt.keeper().plan_removal(days, kept)
+            wait_for_sessions(rt, [one.session_id for one in (*removal.sessions, *removal.half_made)])
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+
+
+def _plan(removal: RemovalPlan, days: int) -> Plan:
+    size = sum(session.bytes for session in (*removal.sessions, *removal.half_made)) + removal.blob_bytes
+    size += sum(removal.half_removed.values())
+    sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
+    left: dict[str, str] = {one.session_id: one.head_digest for one in removal.half_made}
+    left |= dict.fromkeys(removal.half_removed, "")
+    leftovers = f", {counted(len(left), 'leftover')}" if left else ""
+    told = (
+        f"{counted(len(sessions), 'session')} without activity for {counted(days, 'day')}, with their whole "
+        f"history{leftovers}, and {counted(len(removal.blobs), 'blob')}; {size} bytes. This cannot be undone."
+    )
+    return Plan(
+        action="remove old sessions and unused blobs",
+        changes=(
+            *(_change(session) for session in removal.sessions),
+            *(_leftover(one.session_id, HALF_MADE, one.bytes) for one in removal.half_made),
+            *(_leftover(name, HALF_REMOVED, held) for name, held in removal.half_removed.items()),
+            *_blob_changes(removal),
+        ),
+        targets=(*sessions, *left, *((BLOBS,) if removal.blobs else ())),
+        versions={**sessions, **left, BLOBS: digest(sorted(removal.blobs))},
+        blast_radius=" ".join([told, *safe_mode(removal.blocked_by)]),
+    )
+
+
+def _change(session: SessionToRemove) -> Change:
+    before = {"size_bytes": session.bytes, "head": session.head_digest}
+    return Change(action="delete", resource="session", id=session.session_id, before=before)
+
+
+def _leftover(name: str, reason: str, size: int) -> Change:
+    return Change(
+        action="delete", resource="leftover", id=name, before={"reason": reason, "size_bytes": size}
+    )
+
+
+def _blob_changes(removal: RemovalPlan) -> list[Change]:
+    if removal.blocked_by:
+        after: dict[str, Any] = {"reason": safe_mode(removal.blocked_by)[0]}
+        return [Change(action="none", resource=BLOBS, id=BLOBS, after=after)]
+    if not removal.blobs:
+        return []
+    before = {"count": len(removal.blobs), "size_bytes": removal.blob_bytes}
+    return [Change(action="delete", resource=BLOBS, id=BLOBS, before=before)]
+
+
+def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
+    keeper = rt.keeper()
+    shown = {change.id: change for change in plan.changes if change.resource != BLOBS}
+    freed: list[int] = []
+
+    def act(session_id: str) -> None:
+        before = shown[session_id].before
+        if before.get("reason") == HALF_REMOVED:
+            freed.append(keeper.clear(session_id))
+            return
+        session = SessionToRemove(
+            session_id=SessionId(session_id),
+            head_digest=plan.versions[session_id],
+            bytes=before["size_bytes"],
+        )
+        freed.append(remove(rt, keeper, session))
+
+    result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
+    is_swept = continue_on_error or result.summary.failed == 0
+    swept = sweep(rt, keeper) if is_swept else Swept()
+    done = CollectedGarbage(
+        **msgspec.structs.asdict(result),
+        removed_blobs=swept.blobs,
+        bytes_freed=sum(freed) + swept.bytes_freed,
+        warnings=list(swept.warnings),
+    )
+    kind = "safe_mode" if swept.is_safe_mode else "sweep_postponed"
+    notices = tuple(Notice(type=kind, message=text, severity="warning") for text in swept.warnings)
+    return Success(data=msgspec.to_builtins(done), notices=notices)
+
+
+OPERATION = Operation(
+    name="store.gc",
+    effect="dangerous",
+    summary="Remove sessions that are older than the retention, and blobs that none of the others names.",
+    input=CollectGarbage,
+    output=CollectedGarbage,
+    perform=collect_garbage,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped", "bytes_freed"), "standard": None, "full": None},
+        select="top",
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_CONFIG.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "SESSION_LOCKED",
+        "KEYRING_INVALID",
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

@@ -1,0 +1,171 @@
+"""`store.copy`: sessions go from one store into another, event by event, and are compared. Gated.
+
+Keys are never copied, so tokens stay with their own store; `session.resume` gives new ones in the copy.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_NOT_FOUND, E_VALIDATION
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Fault, NextCall, Success
+from handrail.contract.wording import counted
+from handrail.ports.store import CopyWay, SessionCopy
+from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
+
+
+class CopyStore(GatedInput, frozen=True, kw_only=True):
+    """From where, to where, and which sessions."""
+
+    source: (
+        Annotated[str, Meta(description="The home to copy from; default: this one.", max_length=4096)]
+        | UnsetType
+    ) = msgspec.field(default=UNSET, name="from")
+    target: (
+        Annotated[str, Meta(description="The home to copy into; default: this one.", max_length=4096)]
+        | UnsetType
+    ) = msgspec.field(default=UNSET, name="to")
+    ids: Annotated[list[str], Meta(description="Session ids; default: all.")] | UnsetType = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="Go on after an item that failed; default yes.")] | UnsetType
+    ) = UNSET
+
+
+class CopiedStore(BatchResult, frozen=True, kw_only=True):
+    """What came of each session."""
+
+    event_count: int
+    """Events that the target lacked and has now."""
+
+
+def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
+    """Show or make the copy; a repeat after an interruption goes on where it stopped.
+
+    Raises Fault E_VALIDATION for places that are not two, E_NOT_FOUND when no id is known, and what the
+    gate raises.
+    """
+    way = _way(request)
+    ids = () if request.ids is UNSET else targets_of(request.ids, "ids")
+
+    def resolve() -> Plan:
+        is_persistent = request.continue_on_error is not False
+        return _plan(way, _planned(rt, way, ids), continue_on_error=is_persistent)
+
+    def write(plan: Plan) -> CopiedStore:
+        return _copied(rt, request, way, plan.targets)
+
+    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+
+
+def _way(request: CopyStore) -> CopyWay:
+    way = CopyWay(
+        source="" if request.source is UNSET else request.source,
+        target="" if request.target is UNSET else request.target,
+    )
+    for param, given in (("from", way.source), ("to", way.target)):
+        if "://" in given:
+            expected = "the path of a Handrail home"
+            problem = {"param": param, "problem": "is an address", "expected": expected}
+            raise Fault(
+                E_VALIDATION,
+                f"{param} is an address; expected {expected}.",
+                details={"problems": [problem]},
+            )
+    return way
+
+
+def _planned(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCopy, ...]:
+    known = [SessionId(one) for one in ids if is_session_id(one)]
+    if ids and not known:
+        found: dict[str, SessionCopy] = {}
+    else:
+        found = {one.session_id: one for one in rt.keeper().plan_copy(way, known)}
+    nameless = [SessionId(one) for one in ids if one not in found]
+    unknown = {
+        one: SessionCopy(session_id=one, trouble="SESSION_NOT_FOUND", detail="This is no session id.")
+        for one in nameless
+    }
+    return tuple((found | unknown)[one] for one in ids) if ids else tuple(found.values())
+
+
+def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error: bool) -> Plan:
+    changes = tuple(_change(session) for session in sessions)
+    if not continue_on_error:
+        changes = made_until(changes, {session.session_id for session in sessions if session.trouble})
+    copied = {change.id for change in changes if change.action != "none"}
+    missing = sum(session.missing for session in sessions if session.session_id in copied)
+    obstacle = None
+    if sessions and all(session.trouble == "SESSION_NOT_FOUND" for session in sessions):
+        obstacle = Fault(
+            E_NOT_FOUND,
+            "None of these sessions is in the store to copy from.",
+            details={"resource": "session", "id": ", ".join(one.session_id for one in sessions)[:200]},
+            next_call=None if way.source else NextCall(operation="session.list", params={}),
+        )
+    return Plan(
+        action="copy sessions",
+        changes=changes,
+        targets=tuple(session.session_id for session in sessions),
+        versions={one.session_id: f"{one.head_digest or one.trouble} {one.missing}" for one in sessions},
+        blast_radius=f"{counted(missing, 'event')} of {counted(len(copied), 'session')}; "
+        "nothing is overwritten or removed.",
+        obstacle=obstacle,
+    )
+
+
+def _change(session: SessionCopy) -> Change:
+    if session.trouble:
+        after: dict[str, Any] = {"reason": session.detail}
+        return Change(action="none", resource="session", id=session.session_id, after=after)
+    facts = {"events": session.events, "missing": session.missing, "head": session.head_digest}
+    if session.missing == 0:
+        return Change(action="none", resource="session", id=session.session_id, after=facts)
+    if session.missing < session.events:
+        return Change(action="update", resource="session", id=session.session_id, after=facts)
+    return Change(action="create", resource="session", id=session.session_id, after=facts)
+
+
+def _copied(rt: Runtime, request: CopyStore, way: CopyWay, ids: tuple[str, ...]) -> CopiedStore:
+    keeper = rt.keeper()
+    added: list[int] = []
+
+    def act(session_id: str) -> None:
+        copied = keeper.copy_session(way, SessionId(session_id)).missing
+        rt.commits.note(dry_run_of(OPERATION, request))
+        added.append(copied)
+
+    is_persistent = request.continue_on_error is not False
+    result = run_batch(rt, ids, act, what="sessions copied", continue_on_error=is_persistent)
+    return CopiedStore(**msgspec.structs.asdict(result), event_count=sum(added))
+
+
+OPERATION = Operation(
+    name="store.copy",
+    effect="gated",
+    summary="Copy sessions from one store into another and compare them event by event.",
+    input=CopyStore,
+    output=CopiedStore,
+    perform=copy_store,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped", "event_count"), "standard": None, "full": None},
+        select="top",
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        E_NOT_FOUND.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        "KEYRING_INVALID",
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

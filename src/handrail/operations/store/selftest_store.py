@@ -1,0 +1,132 @@
+"""`store.selftest`: prove on the user's own disk that the store loses nothing. A verdict with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, to_builtins
+
+from handrail.contract.catalogue import E_INTEGRITY, E_IO, VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.ports.store import Effort, ProofOrder, ProofPart
+from handrail.runtime.operation import Input, Operation, StreamItem
+from handrail.runtime.runtime import Runtime
+
+KILLS: dict[Effort, int] = {"quick": 200, "full": 3_000}
+MOST_KILLS = 1_000_000
+MOST_SEED = 2**32 - 1
+
+
+class SelftestStore(Input, frozen=True, kw_only=True):
+    """How much to prove, and where."""
+
+    quick: Annotated[bool, Meta(description="Under a minute; the default.")] | UnsetType = UNSET
+    full: (
+        Annotated[bool, Meta(description="Many more states, kills and calls; some minutes.")] | UnsetType
+    ) = UNSET
+    kills: (
+        Annotated[int, Meta(description="Processes to kill; default 200, full 3000.", ge=1, le=MOST_KILLS)]
+        | UnsetType
+    ) = UNSET
+    dir: (
+        Annotated[str, Meta(description="A directory on the disk to prove; default: beside the store.")]
+        | UnsetType
+    ) = UNSET
+    seed: (
+        Annotated[int, Meta(description="Repeats the choices of an earlier report.", ge=0, le=MOST_SEED)]
+        | UnsetType
+    ) = UNSET
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
+
+
+class SelftestReport(Answer, frozen=True, kw_only=True):
+    """What the store was put through. The same seed makes the same choices."""
+
+    ok: bool
+    effort: Effort
+    seed: int
+    cases: int
+    kills: int
+    kill_bound: float
+    """No kill did harm: then, with 95 % confidence, fewer than this share of kills would (3/n)."""
+    parts: list[ProofPart]
+
+
+def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
+    """Run every part of the proof in a scratch directory; the user's own store is not touched.
+
+    Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
+    """
+    order = _order(rt, request)
+    parts: list[ProofPart] = []
+    for part in rt.proof().run(order):
+        parts.append(part)
+        rt.progress.tell(len(parts), 0, "parts of the proof done")
+    return _judged(order, tuple(parts), request)
+
+
+def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:
+    """Each part as soon as it is done, then the whole report."""
+    order = _order(rt, request)
+    parts: list[ProofPart] = []
+    for part in rt.proof().run(order):
+        parts.append(part)
+        yield StreamItem(data={"ok": not part.problems, **to_builtins(part)})
+    yield Success(data=to_builtins(_judged(order, tuple(parts), request)))
+
+
+def _judged(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestStore) -> SelftestReport:
+    report = SelftestReport(
+        ok=not any(part.problems for part in parts),
+        effort=order.effort,
+        seed=order.seed,
+        cases=sum(part.cases for part in parts),
+        kills=order.kills,
+        kill_bound=round(3 / order.kills, 6),
+        parts=list(parts),
+    )
+    if report.ok or request.report_only is True:
+        return report
+    failed = [part.name for part in parts if part.problems]
+    raise Fault(
+        E_INTEGRITY,
+        f"The store did not keep its promises on this disk: {', '.join(failed)}.",
+        details={"report": to_builtins(report)},
+        hint="Do not trust this disk or file system with a store; report the seed if it is a local disk.",
+    )
+
+
+def _order(rt: Runtime, request: SelftestStore) -> ProofOrder:
+    if request.quick is True and request.full is True:
+        problem = {"param": "full", "problem": "given together with quick", "expected": "one of the two"}
+        raise Fault(VALIDATION_ERROR, "Choose quick or full.", details={"problems": [problem]})
+    effort: Effort = "full" if request.full is True else "quick"
+    seed = int.from_bytes(rt.randomness.bytes(4)) if request.seed is UNSET else request.seed
+    return ProofOrder(
+        effort=effort,
+        kills=KILLS[effort] if request.kills is UNSET else request.kills,
+        seed=seed,
+        directory="" if request.dir is UNSET else request.dir,
+    )
+
+
+OPERATION = Operation(
+    name="store.selftest",
+    effect="read",
+    summary="Prove in a scratch directory on your own disk that the store loses nothing.",
+    input=SelftestStore,
+    output=SelftestReport,
+    perform=selftest_store,
+    stream=stream_selftest,
+    shape=Shape(
+        levels={"minimal": ("ok", "seed", "cases", "kills", "kill_bound"), "standard": None, "full": None},
+        select="top",
+        drop_order=("parts",),
+        windows=("parts",),
+    ),
+    errors=("VALIDATION_ERROR", E_INTEGRITY.code, E_IO.code),
+)

@@ -1,0 +1,278 @@
+"""`store.verify`: a look at every byte of the store. A verdict for the person who operates it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, assert_never
+
+from msgspec import UNSET, Meta, UnsetType, structs, to_builtins
+
+from handrail.contract.catalogue import E_INTEGRITY, E_VALIDATION, KEYRING_INVALID, SESSION_NOT_FOUND
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.outcome import Answer, Fault, NextCall, Success
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.wording import counted, quoted
+from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
+from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, batch_lines, targets_of
+from handrail.runtime.operation import Input, Operation, StreamItem
+from handrail.runtime.runtime import Runtime
+
+MOST_PROBLEMS = 100
+"""Problems that a report lists; all of them are counted."""
+MOST_LEFTOVERS = 20
+
+
+class VerifyStore(Input, frozen=True, kw_only=True):
+    """What to look at."""
+
+    ids: Annotated[list[str], Meta(description="Session ids; default: the whole store.")] | UnsetType = UNSET
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="With ids: look at the rest after one that fails; default true.")]
+        | UnsetType
+    ) = UNSET
+
+
+class VerifyReport(Answer, frozen=True, kw_only=True):
+    """What was looked at and what is wrong; a sound store gives the same report every time."""
+
+    ok: bool
+    sessions: int
+    events: int
+    blobs: int
+    """Blobs that a commit names; with ids, counted for each session."""
+    leftover_blobs: int
+    unattested_sessions: int
+    bytes_read: int
+    problem_count: int
+    problems: list[StoreProblem]
+    leftovers: list[str] | UnsetType = UNSET
+    """What was left by starts and imports that were killed, each with the command that removes it."""
+    items: list[BatchItem] | UnsetType = UNSET
+    """With ids: what came of each of them, in the order they were given."""
+    summary: BatchSummary | UnsetType = UNSET
+    skipped: list[str] | UnsetType = UNSET
+
+
+class SessionVerdict(Answer, frozen=True, kw_only=True):
+    """One line of a stream: what a look at one session found."""
+
+    session_id: str
+    ok: bool
+    events: int = 0
+    bytes_read: int = 0
+    problems: list[StoreProblem] = []
+    error: ItemError | UnsetType = UNSET
+    """Set where there was nothing to look at."""
+
+
+def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
+    """Check chains, manifests, blobs, permissions and keys; with ids, those sessions and their blobs.
+
+    Raises Fault E_INTEGRITY with the report unless the caller asked for a report only, and SESSION_NOT_FOUND
+    when none of the ids is known.
+    """
+    *_, report = _lines(rt, request)
+    assert isinstance(report, VerifyReport), "the report comes last"
+    return _judged(report, request)
+
+
+def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamItem | Success]:
+    """Every session as soon as it was looked at, then the whole report."""
+    for line in _lines(rt, request):
+        match line:
+            case SessionVerdict():
+                yield StreamItem(data=to_builtins(line))
+            case VerifyReport():
+                yield Success(data=to_builtins(_judged(line, request)))
+            case never:
+                assert_never(never)
+
+
+def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
+    if not report.problems or request.report_only is True:
+        return report
+    raise Fault(
+        E_INTEGRITY,
+        _verdict(report),
+        details={"report": to_builtins(report)},
+        hint=_remedy(report),
+    )
+
+
+def _remedy(report: VerifyReport) -> str:
+    """What is only open or only a link is put right in place; restoring would bring old content back."""
+    match sorted({problem.reason for problem in report.problems}):
+        case ["too_open"]:
+            return (
+                "Nothing is lost. Take the rights of others away: chmod -R go-rwx data, in the Handrail home."
+            )
+        case ["access_denied"]:
+            return "Give this user read and write access to what the report names; nothing need be lost."
+        case ["link_refused"]:
+            return "Put plain files and directories in place of what the report names, or remove it."
+        case _:
+            return "Restore what the report names from a backup; everything else can still be read."
+
+
+def _verdict(report: VerifyReport) -> str:
+    first = report.problems[0]
+    where = f"{first.what} {quoted(first.id)}"
+    count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"
+    return f"The store has {count}, first {where}: {first.reason}."
+
+
+def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | VerifyReport]:
+    is_patient = request.continue_on_error is not False
+    if request.ids is not UNSET:
+        return _some(rt, targets_of(request.ids, "ids"), continue_on_error=is_patient)
+    if is_patient:
+        return _whole(rt)
+    problem = {"param": "continueOnError", "problem": "goes with ids only", "expected": "ids beside it"}
+    raise Fault(E_VALIDATION, "The whole store is looked at to its end.", details={"problems": [problem]})
+
+
+def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
+    for count, check in enumerate(rt.keeper().check(), 1):
+        match check:
+            case SessionCheck(session_id=session_id):
+                yield _verdict_on(session_id, check)
+                rt.progress.tell(count, 0, "sessions checked")
+            case StoreCheck():
+                yield _report([check], [*check.problems, *_key_problems(rt)])
+            case never:
+                assert_never(never)
+
+
+def _some(
+    rt: Runtime, targets: tuple[str, ...], *, continue_on_error: bool
+) -> Iterator[SessionVerdict | VerifyReport]:
+    """With ids, each session is looked at together with its blobs, so their trouble stands in its line."""
+    keeper = rt.keeper()
+    checks: dict[str, StoreCheck] = {}
+
+    def act(session_id: str) -> None:
+        if not is_session_id(session_id) or rt.log.load_since(SessionId(session_id), 0) is None:
+            raise _unknown(session_id)
+        *_, check = keeper.check([SessionId(session_id)])
+        assert isinstance(check, StoreCheck), "the whole comes last"
+        checks[session_id] = check
+        if check.problems:
+            raise Fault(E_INTEGRITY, check.problems[0].detail, details={"reason": check.problems[0].reason})
+
+    for line in batch_lines(rt, targets, act, what="sessions checked", continue_on_error=continue_on_error):
+        match line:
+            case BatchItem(target=target, error=error):
+                check = checks.get(target)
+                verdict = None if check is None else _verdict_on(target, check)
+                yield verdict or SessionVerdict(session_id=target, ok=False, error=error)
+            case BatchResult() as result:
+                if not checks and not result.skipped:
+                    raise _unknown(targets[0])
+                yield _batch_report(list(checks.values()), result)
+            case never:
+                assert_never(never)
+
+
+def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
+    """An id that is not in the store is no damage: its item says so, and the rest has its verdict."""
+    report = _report(checks, [problem for check in checks for problem in check.problems])
+    is_sound = report.ok and not result.skipped
+    return structs.replace(
+        report, ok=is_sound, items=result.items, summary=result.summary, skipped=result.skipped
+    )
+
+
+def _verdict_on(session_id: str, check: SessionCheck | StoreCheck) -> SessionVerdict:
+    return SessionVerdict(
+        session_id=session_id,
+        ok=not check.problems,
+        events=check.events,
+        bytes_read=check.bytes_read,
+        problems=list(check.problems[:MOST_PROBLEMS]),
+    )
+
+
+def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> VerifyReport:
+    return VerifyReport(
+        ok=not problems,
+        sessions=sum(check.sessions for check in checks),
+        events=sum(check.events for check in checks),
+        blobs=sum(check.blobs for check in checks),
+        leftover_blobs=sum(check.leftover_blobs for check in checks),
+        unattested_sessions=sum(check.unattested_sessions for check in checks),
+        bytes_read=sum(check.bytes_read for check in checks),
+        problem_count=len(problems),
+        problems=list(problems[:MOST_PROBLEMS]),
+        leftovers=_leftovers(checks) or UNSET,
+    )
+
+
+def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
+    kept = [session_id for check in checks for session_id in check.unattested]
+    swept = sum(check.unattested_sessions for check in checks) - len(kept)
+    told = [
+        f"{session_id} holds events that no commit attests: an import that was killed, or all that is left "
+        f"of a session. handrail session delete --ids {session_id} --dangerous --dry-run shows it."
+        for session_id in kept[:MOST_LEFTOVERS]
+    ]
+    if swept:
+        told.append(
+            f"{counted(swept, 'start')} left events and no commit. "
+            "handrail store gc --dangerous --dry-run shows them."
+        )
+    removed = sum(check.half_removed for check in checks)
+    if removed:
+        told.append(
+            f"{counted(removed, 'removed session')} left files that could not be deleted. "
+            "handrail store gc --dangerous --dry-run shows them."
+        )
+    return told
+
+
+def _unknown(session_id: str) -> Fault:
+    return Fault(
+        SESSION_NOT_FOUND,
+        f"There is no session {quoted(session_id)} in this store.",
+        details={"session_id": session_id[:64]},
+        next_call=NextCall(operation="session.list", params={}),
+    )
+
+
+def _key_problems(rt: Runtime) -> list[StoreProblem]:
+    """Whether the keyring can be used; one that does not exist yet is no problem."""
+    try:
+        rt.keys.verifying_keys(WORKFLOW)
+    except Fault as fault:
+        if fault.kind is not KEYRING_INVALID:
+            raise
+        reason = str(fault.details.get("reason", ""))
+        return [StoreProblem(what="keys", id="keyring.json", reason=reason, detail=fault.message)]
+    return []
+
+
+OPERATION = Operation(
+    name="store.verify",
+    effect="read",
+    summary="Check every byte of the store: chains, manifests, blobs, permissions, keys.",
+    input=VerifyStore,
+    output=VerifyReport,
+    perform=verify_store,
+    stream=stream_verification,
+    shape=Shape(
+        levels={"minimal": ("ok", "problem_count", "items"), "standard": None, "full": None},
+        select="top",
+        drop_order=("problems",),
+        windows=("problems",),
+    ),
+    errors=(
+        E_VALIDATION.code,
+        "SESSION_NOT_FOUND",
+        E_INTEGRITY.code,
+        "STORE_IO_ERROR",
+        "STORE_PERMISSION_DENIED",
+    ),
+)

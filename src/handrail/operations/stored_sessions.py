@@ -1,0 +1,179 @@
+"""Sessions as lists and searches see them: from the index where it is up to date, else from the log.
+
+The index is a cache and never truth: with it, without it, and with a broken one the answers are the same
+(tests/event_log/test_session_index.py). Only the time differs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from handrail.contract.ids import SessionId
+from handrail.contract.outcome import Fault
+from handrail.engine.remembering import FOLD_VERSION
+from handrail.operations.replies import pinned_workflow
+from handrail.ports.log import EventReader, SessionStamp
+from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
+from handrail.projections.overview import SessionFacts, session_facts
+from handrail.projections.resuming import Subject, subjects_of, words_in
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
+from handrail.workflows.compiled import CompiledWorkflow
+
+SUMMARY_VERSION = 2
+"""To be raised when the same history is summed up differently while the fields stay the same."""
+MOST_NEW = 200
+"""Sessions that a list reads only for the index, beside those of its page."""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as it was read: its facts, and what a search looks at. None: it cannot be resumed."""
+
+    facts: SessionFacts
+    subjects: tuple[Subject, ...] | None
+
+
+class Sessions:
+    """The sessions of a store, each read at most once, and only if the index does not know it."""
+
+    def __init__(
+        self, rt: Runtime, view: IndexView | None, only: Sequence[SessionStamp] | None = None
+    ) -> None:
+        # A warm server does not look again at bytes that it has read; what it took for sound must not
+        # become what a new process believes.
+        self._reader: EventReader = rt.log if view is None else view.reader
+        self._view = view
+        self._interruptions = rt.interruptions
+        self._workflows: dict[str, CompiledWorkflow] = {}
+        self._read: dict[SessionId, Summary] = {}
+        self._indexed: dict[SessionId, Indexed] = {}
+        self.stamps: Sequence[SessionStamp]
+        """Last activity first."""
+        if view is None:
+            self.stamps = rt.log.list_sessions() if only is None else only
+        else:
+            self._indexed = {held.stamp.session_id: held for held in view.look()}
+            self.stamps = tuple(held.stamp for held in self._indexed.values())
+
+    def facts(self, session_id: SessionId) -> SessionFacts:
+        """What a list shows of a session, also of one that cannot be read."""
+        held = self._indexed.get(session_id)
+        if held is not None and held.facts is not None:
+            return _FACTS.decode(held.facts)
+        return self._summary(session_id).facts
+
+    def is_resumable(self, session_id: SessionId) -> bool:
+        """Whether it is sound, and so is what it needs beside its log."""
+        held = self._indexed.get(session_id)
+        is_known = held is not None and held.facts is not None
+        return is_known or self._summary(session_id).subjects is not None
+
+    def subjects(self, stamp: SessionStamp) -> tuple[Subject, ...]:
+        """What a search looks at; nothing for a session that cannot be resumed."""
+        held = self._indexed.get(stamp.session_id)
+        kept = self._view.subjects(stamp.session_id) if self._view and held and held.facts else None
+        found = self._summary(stamp.session_id).subjects if kept is None else _SUBJECTS.decode(kept)
+        return tuple(msgspec.structs.replace(subject, order=stamp.order) for subject in found or ())
+
+    def without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
+        """Sessions of which the index knows for certain that they do not have all these words."""
+        known = frozenset(held.stamp.session_id for held in self._indexed.values() if held.facts is not None)
+        if self._view is None or not known or not words:
+            return frozenset()
+        return known - self._view.with_words(words)
+
+    def keep(self) -> None:
+        """Give what was read to the index, with some more that it does not know; trouble is no trouble."""
+        if self._view is None:
+            return
+        unknown = [held.stamp.session_id for held in self._indexed.values() if held.facts is None]
+        with suppress(Fault):  # the answer is complete; a call that shall end now ends with it
+            for session_id in unknown[:MOST_NEW]:
+                self._summary(session_id)
+        entries = [
+            entry
+            for session_id, summary in self._read.items()
+            if (entry := _entry(self._indexed.get(session_id), summary)) is not None
+        ]
+        with suppress(IndexTrouble):
+            self._view.keep(entries)
+
+    def _summary(self, session_id: SessionId) -> Summary:
+        if session_id not in self._read:
+            self._interruptions.end_here()
+            self._read[session_id] = self._summed_up(session_id)
+        return self._read[session_id]
+
+    def _summed_up(self, session_id: SessionId) -> Summary:
+        try:
+            session = read_session(self._reader, session_id)
+        except Fault as fault:  # one bad session never hides the others
+            return Summary(facts=SessionFacts(status="unreadable", health=fault.kind.code), subjects=None)
+        if session is None:
+            return Summary(facts=SessionFacts(status="unreadable", health="missing"), subjects=None)
+        history, health = session.history, session.health.state
+        facts = session_facts(history, health)
+        if not session.is_sound:
+            return Summary(facts=facts, subjects=None)
+        try:
+            for run in history.runs.values():
+                if run.workflow_hash not in self._workflows:
+                    self._workflows[run.workflow_hash] = pinned_workflow(self._reader, run.workflow_hash)
+        except Fault:
+            return Summary(facts=facts, subjects=None)
+        return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
+
+
+@contextmanager
+def stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Sessions]:
+    """The sessions of the store, by way of the index if there is one. Raises IndexTrouble, and then:
+    ask again without it."""
+    index = rt.index() if with_index else None
+    if index is None:
+        yield Sessions(rt, None)
+        return
+    with index.opened(_form()) as view:
+        sessions = Sessions(rt, view)
+        yield sessions
+        sessions.keep()
+
+
+def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
+    """None for what the index must not answer for: damage, a missing workflow, files in an unsure state."""
+    if held is None or not held.version or summary.subjects is None:
+        return None
+    return Entry(
+        session_id=held.stamp.session_id,
+        version=held.version,
+        facts=msgspec.msgpack.encode(summary.facts),
+        subjects=msgspec.msgpack.encode(summary.subjects),
+        words=" ".join(sorted(words_in(summary.subjects))),
+    )
+
+
+def _form() -> str:
+    """Changes with whatever the entries are worked out from, or made of."""
+    told = [f"{kind.__name__}{kind.__struct_fields__}" for kind in (SessionFacts, Subject)]
+    return hashlib.sha256(f"{SUMMARY_VERSION} {FOLD_VERSION} {told}".encode()).hexdigest()
+
+
+_FACTS = msgspec.msgpack.Decoder(SessionFacts)
+_SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
+
+
+def sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
+    """Every session that has this run, by id: one and its copies."""
+    try:
+        return _with_run(rt, run_id, with_index=True)
+    except IndexTrouble:
+        return _with_run(rt, run_id, with_index=False)
+
+
+def _with_run(rt: Runtime, run_id: str, *, with_index: bool) -> list[SessionId]:
+    with stored_sessions(rt, with_index=with_index) as sessions:
+        ids = (stamp.session_id for stamp in sessions.stamps)
+        return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)

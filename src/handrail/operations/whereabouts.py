@@ -1,0 +1,143 @@
+"""From a token of an earlier step, or of other work, back to the place where the work goes on."""
+
+from __future__ import annotations
+
+from msgspec import json, to_builtins
+from msgspec.structs import replace
+
+from handrail.contract.ids import NodeId, attempt_for_other
+from handrail.contract.redaction import without_named_secrets
+from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
+from handrail.engine.facts import WorkDone
+from handrail.engine.history import History, Recorded
+from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
+from handrail.operations.handles import SentAgain, state_token
+from handrail.ports.process import Keys
+from handrail.projections.whereabouts import Whereabouts, moved_on_from
+from handrail.runtime.operation import OFFERED_CALL_BYTES
+from handrail.workflows.compiled import CompiledWorkflow
+
+_NOT_STORED = "Nothing of this call was stored: its token was answered before, with other content."
+_NOT_CHOSEN = (
+    "Nothing of this call was stored: the choice was answered before, with another option or other content."
+)
+_RECORDED = "What follows is the recorded reply."
+
+
+def with_current_place(
+    recap: Recap | None, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> Recap | None:
+    """The recap with the place where the run stands, if it has moved on from the node."""
+    current = _place(keys, history, workflow, node_id)
+    return recap if current is None else replace(recap or Recap(entries=[]), current=current)
+
+
+def with_place_left(
+    recap: Recap, keys: Keys, before: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> Recap:
+    """The recap of a fork from the node with the place that the run left; `before` is the log up to then."""
+    return replace(recap, stood_at=_place(keys, before, workflow, node_id))
+
+
+def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
+    found = moved_on_from(history, workflow, node_id)
+    if found is None:
+        return None
+    return CurrentPlace(
+        node_id=found.tip.node_id,
+        status=found.status,
+        pending_step_id=found.pending_step_id,
+        title=found.title,
+        done_since=list(found.done_since),
+        done_since_omitted=found.omitted,
+        next_call=_call_to(keys, history, found),
+    )
+
+
+def input_mismatch(
+    keys: Keys,
+    history: History,
+    workflow: CompiledWorkflow,
+    recorded: Recorded,
+    sent: SentAgain,
+    input_digest: str,
+) -> ReplyWarning:
+    """Other content with a used token: nothing was stored, and the call that stores it all the same.
+
+    Only here is told what happened since: a replay with the same content must stay, byte for byte, the
+    reply that was recorded.
+    """
+    is_retry = recorded.blocked is not None and recorded.blocked.retryable
+    node = history.nodes[recorded.to_node_id]
+    call = _storing_call(keys, sent, node.tag if is_retry else sent.claims.node_tag, input_digest)
+    found = moved_on_from(history, workflow, node.node_id)
+    if sent.tool == "checkpoint_workflow":
+        aim = "keep it as one more checkpoint"
+    elif is_retry and found is None:
+        aim = "send it as the next attempt at this step"
+    else:
+        aim = "store it as a fork"
+    refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
+    message = f"{refused} {_to(aim, call)} {_RECORDED}"
+    if found is not None:
+        message += f" {_since(found)} recap.current has the call that goes on from there."
+    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+
+
+def notes_mismatch(keys: Keys, sent: SentAgain, work: WorkDone) -> ReplyWarning:
+    """The same for notes of a session that has no run."""
+    if not work.notes.strip():
+        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
+    call = _storing_call(keys, sent, sent.claims.node_tag, work.input_digest)
+    message = f"{_NOT_STORED} {_to('keep these notes too', call)} {_RECORDED}"
+    return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
+
+
+def _storing_call(keys: Keys, sent: SentAgain, node_tag: str, input_digest: str) -> ToolCall:
+    """The call that was sent, with a token that was never used: made once for this content, so it repeats."""
+    attempt_id = attempt_for_other(sent.claims.attempt_id, input_digest)
+    if isinstance(sent.claims, ChoiceClaims):
+        attempt_id = choice_attempt(attempt_id)
+    token = mint(keys.signing_key(WORKFLOW), replace(sent.claims, node_tag=node_tag, attempt_id=attempt_id))
+    field = "checkpointToken" if isinstance(sent.claims, CheckpointClaims) else "ackToken"
+    given = to_builtins(sent.request)
+    content = {name: given[name] for name in ("context", "output", "project") if name in given}
+    is_short = len(json.encode(content)) <= OFFERED_CALL_BYTES
+    is_told = is_short and without_named_secrets(content) == content
+    return ToolCall(tool=sent.tool, params={field: token, **(content if is_told else {})})
+
+
+def _to(aim: str, call: ToolCall) -> str:
+    is_whole = len(call.params) > 1
+    return f"To {aim}, make this warning's nextCall{'' if is_whole else ' with what you sent'}."
+
+
+def start_mismatch(
+    keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
+) -> ReplyWarning:
+    """The same for a used request id, which is the caller's own: another run needs only another one."""
+    found = moved_on_from(history, workflow, answered_at)
+    message = (
+        "Nothing of this call was stored: its requestId began a run with other content. For another run, "
+        "call again with another requestId. What follows is how that run began."
+    )
+    if found is None:
+        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
+    message += f" {_since(found)} To go on from there, make the call in this warning's nextCall."
+    return ReplyWarning(
+        code="REPLAY_INPUT_MISMATCH", message=message, next_call=_call_to(keys, history, found)
+    )
+
+
+def _since(found: Whereabouts) -> str:
+    count = len(found.done_since) + found.omitted
+    earlier = f"{found.omitted} earlier, " if found.omitted else ""
+    steps = f"{count} step{'' if count == 1 else 's'}"
+    pending = found.pending_step_id
+    now = f"now pending: {found.title} ({pending})" if pending else "it is finished"
+    return f"Since that reply the run went on by {steps} ({earlier}{', '.join(found.done_since)}); {now}."
+
+
+def _call_to(keys: Keys, history: History, found: Whereabouts) -> ToolCall:
+    token = state_token(keys, history.session_id, found.tip)
+    return ToolCall(tool="continue_workflow", params={"stateToken": token})

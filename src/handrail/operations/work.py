@@ -1,0 +1,374 @@
+"""What an agent reports: notes, artifacts, context, checked against their limits before a decision."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, TOKEN_SCOPE_MISMATCH, VALIDATION_ERROR
+from handrail.contract.ids import ObservationKey, RunId, blob_ref
+from handrail.contract.json.canonical import canonical_bytes, digest
+from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
+from handrail.contract.wording import quoted, shortened
+from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, long_notes_before
+from handrail.engine.history import History, Node, context_at, merged, node_at, steps_after
+from handrail.engine.judge.artifacts import InputProblem, problems_of_change
+from handrail.engine.judge.asking import unfilled
+from handrail.operations.handles import AttemptClaims, Handle, state_token_of
+from handrail.operations.replies import pinned_workflow
+from handrail.ports.log import Blob, EventReader
+from handrail.ports.process import Keys
+from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import read_session
+from handrail.workflows.compiled import CompiledWorkflow
+
+# What can be observed around the caller right now; helpful for finding work again, never required.
+
+
+def observed_here(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
+    """Branch, head and repository; nothing where the directory is gone: a report must not fail by that."""
+    try:
+        return rt.workspace.observations(rt.workspace.project("" if project is UNSET else project))
+    except Fault:
+        return {}
+
+
+# Two tokens in one call: they must come from one reply. If not, each is named with the work it belongs to.
+#
+# Nothing is guessed: an agent that keeps several runs at hand decides itself which one it meant.
+
+
+class _Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """The work a token belongs to; without a node it is unknown here, or the session itself."""
+
+    field: str
+    claims: Claims
+    history: History | None = None
+    node: Node | None = None
+    title: str = ""
+
+    @property
+    def run_id(self) -> RunId | None:
+        return None if self.node is None else self.node.run_id
+
+
+def require_one_reply(
+    reader: EventReader,
+    keys: Keys,
+    handle: Handle[AckClaims | ChoiceClaims] | Handle[CheckpointClaims],
+    operation: str,
+    request: Input,
+) -> None:
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless the state tokens of a call belong to its other token."""
+    acting = handle.claims
+    for state in handle.beside:
+        if (state.session_id, state.node_tag) != (acting.session_id, acting.node_tag):
+            raise _mismatch(reader, keys, acting, state, operation, request)
+
+
+def _mismatch(
+    reader: EventReader,
+    keys: Keys,
+    acting: AttemptClaims,
+    state: StateClaims,
+    operation: str,
+    request: Input,
+) -> Fault:
+    field = "checkpointToken" if isinstance(acting, CheckpointClaims) else "ackToken"
+    ours, theirs = _owner(reader, field, acting), _owner(reader, "stateToken", state)
+    is_one_run = ours.run_id is not None and ours.run_id == theirs.run_id
+    message = (
+        f"The two tokens belong to different {_apart(ours, theirs)}, so nothing was done. "
+        f"The {field} belongs to {_told(ours)}; the stateToken belongs to {_told(theirs)}."
+    )
+    next_call, hint = (
+        _within_one_run(keys, ours, theirs, operation, msgspec.to_builtins(request))
+        if is_one_run
+        else _between_runs(keys, ours)
+    )
+    return Fault(
+        TOKEN_SCOPE_MISMATCH,
+        message,
+        details={"session_id": acting.session_id, "belong_to": [_row(ours), _row(theirs)]},
+        hint=hint,
+        next_call=next_call,
+    )
+
+
+def _within_one_run(
+    keys: Keys, ours: _Owner, theirs: _Owner, operation: str, params: dict[str, Json]
+) -> tuple[NextCall, str]:
+    """An older stateToken beside a current ack is only too much; an ack that was overtaken is too old."""
+    assert ours.history is not None, "a run was found in its session"
+    assert ours.node is not None, "a run was found by its node"
+    alone = {name: value for name, value in params.items() if name != "stateToken"}
+    if steps_after(ours.history, ours.node.node_id):
+        call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, theirs.claims)})
+        return (
+            call,
+            f"The step of the {ours.field} was finished before; the call offered here reads the other.",
+        )
+    if len(msgspec.json.encode(alone)) > OFFERED_CALL_BYTES:
+        alone = {ours.field: params[ours.field]}
+    hint = f"The {ours.field} alone is enough: make the call offered here, which leaves out the stateToken."
+    return NextCall(operation=operation, params=alone), hint
+
+
+def _between_runs(keys: Keys, ours: _Owner) -> tuple[NextCall, str]:
+    call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, ours.claims)})
+    hint = (
+        f"Decide which work you report. If it is that of the {ours.field}, send that token alone; the call "
+        "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
+    )
+    return call, hint
+
+
+def _owner(reader: EventReader, field: str, claims: Claims) -> _Owner:
+    try:
+        session = read_session(reader, claims.session_id)
+    except Fault:
+        session = None  # what cannot be read cannot be named; the call is refused either way
+    history = None if session is None else session.history
+    node = None if history is None else node_at(history, claims.node_tag)
+    if history is None or node is None:
+        return _Owner(field=field, claims=claims, history=history)
+    from handrail.projections.whereabouts import title_at  # noqa: PLC0415 - only a refusal names the work
+
+    workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    return _Owner(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
+
+
+def _apart(ours: _Owner, theirs: _Owner) -> str:
+    if ours.claims.session_id != theirs.claims.session_id:
+        return "sessions"
+    return "steps" if ours.run_id == theirs.run_id else "runs"
+
+
+def _told(owner: _Owner) -> str:
+    if owner.history is None or owner.node is None:
+        return f"session {owner.claims.session_id}"
+    run = owner.history.runs[owner.node.run_id]
+    step = f"step {quoted(owner.title)}" if owner.title else "the end"
+    goal = f", goal {quoted(run.seen['goal'])}" if run.seen.get("goal") else ""
+    return f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {owner.claims.session_id})"
+
+
+def _row(owner: _Owner) -> dict[str, Json]:
+    row: dict[str, Json] = {"argument": owner.field, "session_id": owner.claims.session_id}
+    if owner.history is not None and owner.node is not None:
+        run = owner.history.runs[owner.node.run_id]
+        row |= {
+            "run_id": run.run_id,
+            "workflow_id": run.workflow_id,
+            "goal": shortened(run.seen.get("goal", "")),
+            "step": shortened(owner.title),
+        }
+    return row
+
+
+NOTES_LIMIT_BYTES = 65_536
+CONTEXT_LIMIT_BYTES = 262_144
+MOST_ARTIFACTS = 32
+ARTIFACT_LIMIT_BYTES = 65_536
+ARTIFACTS_LIMIT_BYTES = 262_144
+MOST_UNFILLED = 10
+"""Unfilled places that one refusal names."""
+_FORBIDDEN_KEYS = ("__proto__", "constructor", "prototype")
+
+
+class Output(Input, frozen=True, kw_only=True):
+    """The one durable write path of an agent."""
+
+    notes_markdown: Annotated[str, msgspec.Meta(description="This step alone; Markdown up to 64 KB.")] = ""
+    artifacts: Annotated[
+        list[dict[str, Any]],
+        msgspec.Meta(description="What the step asks for, each with a kind."),
+    ] = []
+
+
+def work_done(
+    output: Output | msgspec.UnsetType,
+    context: dict[str, Any] | msgspec.UnsetType,
+    option: int | None = None,
+) -> WorkDone:
+    """The report in the form that decisions take.
+
+    Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; nothing was stored then.
+    """
+    notes = "" if output is msgspec.UNSET else output.notes_markdown
+    artifacts = [] if output is msgspec.UNSET else output.artifacts
+    delta = {} if context is msgspec.UNSET else context
+    problems = [*_notes_problems(notes), *_artifact_problems(artifacts)]
+    if problems:
+        raise _refused(problems)
+    check_context(delta)
+    check_filled_in(notes, artifacts, delta)
+    is_long = len(notes.encode()) > RECAP_EXCERPT_BYTES
+    return WorkDone(
+        input_digest=_input_digest(notes, delta, artifacts, option),
+        notes=notes,
+        notes_ref=blob_ref(notes.encode()) if is_long else None,
+        context=delta,
+        artifacts=tuple(artifacts),
+        option=option,
+    )
+
+
+def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
+    """The blobs that a report brings: notes too long for an event."""
+    return () if work.notes_ref is None else (Blob(ref=work.notes_ref, content=work.notes.encode()),)
+
+
+def whole_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+    """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
+    ref = long_notes_before(history, node)
+    return "" if ref is None else reader.get_blob(ref).decode()
+
+
+def check_context(context: dict[str, Any]) -> None:
+    """Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED."""
+    forbidden = sorted(key for key in context if key in _FORBIDDEN_KEYS)
+    if forbidden:
+        raise _refused([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
+    size = _canonical_size(("context",), context)
+    if size > CONTEXT_LIMIT_BYTES:
+        raise _too_large("The context has", size)
+
+
+def check_merged(history: History, node: Node, delta: dict[str, Any]) -> None:
+    """The context of a branch has the same limit as that of a call.
+
+    Raises Fault CONTEXT_BUDGET_EXCEEDED. What an older log holds beyond the limit may only shrink.
+    """
+    if not delta:
+        return
+    held = context_at(history, node.node_id)
+    size = len(canonical_bytes(merged(held, delta)))
+    if size > CONTEXT_LIMIT_BYTES and size > len(canonical_bytes(held)):
+        raise _too_large("With what was sent before, the context would have", size)
+
+
+def _too_large(what: str, size: int) -> Fault:
+    return Fault(
+        CONTEXT_BUDGET_EXCEEDED,
+        f"{what} {size} bytes, {CONTEXT_LIMIT_BYTES} at most; nothing was stored. Null deletes a key.",
+        details={"measured": size, "limit": CONTEXT_LIMIT_BYTES, "method": "RFC 8785 bytes"},
+    )
+
+
+def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
+    """A frame or an example that came back as it was offered is no report.
+
+    Raises Fault VALIDATION_ERROR that names every place.
+    """
+    sent = [
+        *unfilled(notes, "output.notesMarkdown"),
+        *unfilled(artifacts, "output.artifacts"),
+        *unfilled(context, "context"),
+    ]
+    if sent:
+        expected = "your own value; an optional one can be left out"
+        problems: list[dict[str, Json]] = [
+            {"param": name, "problem": f"still holds the placeholder {mark}", "expected": expected}
+            for name, mark in list(dict(sent).items())[:MOST_UNFILLED]
+        ]
+        raise _refused(problems)
+
+
+def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
+    """A change of context against the declared inputs.
+
+    Raises Fault VALIDATION_ERROR with every problem.
+    """
+    problems = problems_of_change(workflow.inputs, delta)
+    if problems:
+        raise _refused([input_row(problem) for problem in problems])
+
+
+def input_row(problem: InputProblem) -> dict[str, Json]:
+    return {
+        "param": f"context.{problem.key}",
+        "problem": problem.problem,
+        "expected": problem.expected[:400],
+    }
+
+
+def _refused(problems: list[dict[str, Json]]) -> Fault:
+    first = problems[0]
+    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    message = f"{first['param']}: {first['problem']}{more}; nothing was stored."
+    return Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+def _notes_problems(notes: str) -> list[dict[str, Json]]:
+    try:
+        size = len(notes.encode())
+    except UnicodeEncodeError as error:
+        return [
+            {
+                "param": "output.notesMarkdown",
+                "problem": f"character {error.start + 1} is half of a surrogate pair",
+                "expected": "Unicode text",
+            }
+        ]
+    if size <= NOTES_LIMIT_BYTES:
+        return []
+    return [
+        {
+            "param": "output.notesMarkdown",
+            "problem": f"{size} bytes are more than {NOTES_LIMIT_BYTES}",
+            "expected": "shorter notes, or a file that the notes name",
+        }
+    ]
+
+
+def _artifact_problems(artifacts: list[dict[str, Any]]) -> list[dict[str, Json]]:
+    if len(artifacts) > MOST_ARTIFACTS:
+        problem = f"{len(artifacts)} artifacts are more than {MOST_ARTIFACTS}"
+        return [{"param": "output.artifacts", "problem": problem, "expected": "fewer artifacts"}]
+    problems: list[dict[str, Json]] = []
+    total = 0
+    for place, body in enumerate(artifacts):
+        param = f"output.artifacts[{place}]"
+        kind = body.get("kind")
+        if not isinstance(kind, str) or not kind or len(kind) > 128:
+            expected = "the kind of artifact that the step asks for"
+            problem = "not a text of 1 to 128 characters" if kind else "missing"
+            problems.append({"param": f"{param}.kind", "problem": problem, "expected": expected})
+        size = _canonical_size(("output", "artifacts", str(place)), body)
+        total += size
+        if size > ARTIFACT_LIMIT_BYTES:
+            problem = f"{size} bytes are more than {ARTIFACT_LIMIT_BYTES}"
+            problems.append({"param": param, "problem": problem, "expected": "a smaller artifact"})
+    if total > ARTIFACTS_LIMIT_BYTES and not problems:
+        problem = f"{total} bytes together are more than {ARTIFACTS_LIMIT_BYTES}"
+        problems.append({"param": "output.artifacts", "problem": problem, "expected": "fewer of them"})
+    return problems
+
+
+def _canonical_size(path: tuple[str, ...], value: Json) -> int:
+    """How many RFC 8785 bytes a part of the call has.
+
+    Raises Fault E_VALIDATION that names the place in the whole call, not in the part.
+    """
+    try:
+        return len(canonical_bytes(value))
+    except Fault:
+        from handrail.contract.json.trouble import refused_value  # noqa: PLC0415 - only a refused value pays
+
+        for name in reversed(path):
+            value = {name: value}
+        raise refused_value(value) from None
+
+
+def _input_digest(
+    notes: str, context: dict[str, Any], artifacts: list[dict[str, Any]], option: int | None
+) -> str:
+    sent: dict[str, Json] = {"notesMarkdown": notes, "context": context}
+    if artifacts:
+        sent["artifacts"] = list(artifacts)
+    if option is not None:
+        sent["option"] = option
+    return digest(sent)

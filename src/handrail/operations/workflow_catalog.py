@@ -1,0 +1,237 @@
+"""The workflows a project can use: named, found by id, and compiled with what surrounds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import fields, replace
+
+from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Failure, Fault, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.runtime.misplaced_token import offering
+from handrail.runtime.operation import OPERATION_NAMES, operation
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
+from handrail.workflows.checking.flow import FlowFacts, check_flow
+from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.compiling.compilation import Compilation, Surroundings
+from handrail.workflows.compiling.compiler import compile_workflow
+from handrail.workflows.compiling.expand_templates import calls_routine
+from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.places import with_places
+from handrail.workflows.problem import Problem, edit_rows
+
+
+def project_of(rt: Runtime, asked: str | UnsetType) -> str:
+    """The project directory in use."""
+    return rt.workspace.project("" if asked is UNSET else asked)
+
+
+def project_or_root(rt: Runtime, asked: str | UnsetType) -> tuple[str, Fault | None]:
+    """The project for what must answer anyway: where the surroundings name none, the root, and why.
+
+    Raises Fault when the caller itself named a directory that is none.
+    """
+    try:
+        return project_of(rt, asked), None
+    except Fault as fault:
+        if asked is not UNSET:
+            raise
+        return "/", fault
+
+
+def catalog_of(rt: Runtime, project: str) -> Catalog:
+    """Every workflow file of the project's sources, broken ones included."""
+    return build_catalog(rt.library.files(project))
+
+
+def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
+    """The workflow with this id.
+
+    Raises Fault WORKFLOW_NOT_FOUND with suggestions, or WORKFLOW_INVALID with its problems.
+    """
+    named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    for entry in named:
+        source = read_checked(entry.content).workflow if entry.is_usable else None
+        if source is not None:
+            return entry, source
+    broken = named or [entry for entry in catalog.entries if _claims_id(entry, workflow_id)]
+    if broken:
+        raise _invalid(broken[0])
+    near = _near_ids(catalog, workflow_id)
+    raise Fault(
+        WORKFLOW_NOT_FOUND,
+        f"There is no workflow {quoted(workflow_id)}.",
+        details={"workflow_id": workflow_id[:128], "did_you_mean": near},
+        next_call=NextCall(operation="workflow.list", params={}),
+    )
+
+
+def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
+    """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
+
+    Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
+    """
+    call = failure.next_call
+    if call is None or not isinstance(call.params.get("workflowId"), str):
+        return failure
+    asked: str = call.params["workflowId"]
+    named = call.params.get("project")
+    try:
+        project, _ = project_or_root(rt, named if isinstance(named, str) else UNSET)
+        find_workflow(catalog_of(rt, project), asked)
+    except Fault as fault:
+        if fault.kind is not WORKFLOW_NOT_FOUND:
+            return failure
+        near = fault.details["did_you_mean"]
+        problem = {
+            "param": "workflowId",
+            "problem": fault.message,
+            "fix": f"use {' or '.join(near)}" if near else "list_workflows has the ids",
+        }
+        told = failure.details | {"problems": [*failure.details.get("problems", []), problem]}
+        refused = replace(failure, message=f"{failure.message} {fault.message}", details=told, next_call=None)
+        if len(near) != 1:
+            return replace(refused, hint="Correct what the problems name.")
+        return offering(
+            refused, NextCall(operation=call.operation, params=call.params | {"workflowId": near[0]})
+        )
+    return failure
+
+
+def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
+    """Ids that may be meant; one whose name alone was given is meant for sure."""
+    ids = [entry.id for entry in catalog.entries if entry.is_usable]
+    named = [one for one in ids if one.rpartition(".")[2] == workflow_id.rpartition(".")[2]]
+    by_name = {one.rpartition(".")[2]: one for one in ids}
+    names = nearest(workflow_id.rpartition(".")[2], by_name)
+    return named or nearest(workflow_id, ids) or [by_name[name] for name in names]
+
+
+def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
+    """Whether an unusable file, which is listed under its file name, was meant to have this id."""
+    if entry.is_usable:
+        return False
+    document = _document(entry.content)
+    return isinstance(document, dict) and document.get("id") == workflow_id
+
+
+def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
+    """The workflow compiled among its neighbours, its problems with line and column."""
+    needs_routines = calls_routine(source.steps)
+    surroundings = Surroundings(
+        contracts=catalog.contracts,
+        broken_contracts={
+            one.id: f"{one.problems[0].message} (contract file {one.source_ref})"
+            for one in reversed(catalog.broken_contracts)
+        },
+        routines=_routines(catalog, entry, wants_foreign=False) if needs_routines else (),
+        foreign_routines=_routines(catalog, entry, wants_foreign=True) if needs_routines else (),
+        is_foreign=_is_foreign(entry.content),
+    )
+    compilation = compile_workflow(source, surroundings)
+    if compilation.pinned is not None:
+        compilation = _with_flow(source, compilation, is_foreign=surroundings.is_foreign)
+    if not compilation.problems:
+        return compilation
+    return replace(compilation, problems=with_places(entry.content.decode(), compilation.problems))
+
+
+def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: bool) -> Compilation:
+    """What compiles is also held against what a run would meet."""
+    assert compilation.pinned is not None, "only what compiles has a way through it"
+    given = FlowFacts(
+        pointers=compilation.pointers,
+        operations=frozenset(OPERATION_NAMES),
+        parameters=_parameters_of,
+        is_foreign=is_foreign,
+    )
+    found = check_flow(source, compilation.pinned.workflow, given)
+    is_sound = all(problem.severity != "error" for problem in found)
+    return replace(
+        compilation,
+        pinned=compilation.pinned if is_sound else None,
+        problems=(*compilation.problems, *found),
+    )
+
+
+def _parameters_of(name: str) -> frozenset[str]:
+    """What an operation takes. Its module is loaded for this, so only where an action has parameters."""
+    return frozenset(field.encode_name for field in fields(operation(name).input))
+
+
+def errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+    """Why a start would be refused although the file can be read: what it names is not there, or not fit.
+
+    Bundled workflows are compiled before a release is made.
+    """
+    source = read_checked(entry.content).workflow
+    if source is None or not entry.is_usable or entry.source_kind == "bundled":
+        return ()
+    problems = compile_entry(catalog, entry, source).problems
+    return tuple(problem for problem in problems if problem.severity == "error")
+
+
+def problem_row(problem: Problem) -> dict[str, Any]:
+    """A problem as answers show it; line and column once they are known."""
+    place = {"line": problem.line, "column": problem.column} if problem.line else {}
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "pointer": problem.pointer,
+        **place,
+        "fix": problem.fix,
+        "severity": problem.severity,
+        **({"edit": edit_rows(problem.edit)} if problem.edit else {}),
+    }
+
+
+def _routines(catalog: Catalog, caller: CatalogEntry, *, wants_foreign: bool) -> tuple[SourceWorkflow, ...]:
+    """The routines a call may mean, bundled ones first.
+
+    Files from elsewhere keep their routines beside them under reserved ids: those serve their neighbours.
+    """
+    held = [
+        entry
+        for entry in catalog.entries
+        if entry.kind == "routine" and (entry.is_usable or entry.source_kind == caller.source_kind)
+    ]
+    ordered = sorted(held, key=lambda entry: entry.source_kind != "bundled")
+    readings = [
+        read_checked(entry.content).workflow
+        for entry in ordered
+        if _is_foreign(entry.content) == wants_foreign
+    ]
+    return tuple(source for source in readings if source is not None)
+
+
+def _is_foreign(content: bytes) -> bool:
+    document = _document(content)
+    return isinstance(document, dict) and is_foreign(document)
+
+
+def _document(content: bytes) -> Any:
+    """The JSON of a file; None when it is none."""
+    try:
+        return decode_json(content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+    except Fault:
+        return None
+
+
+def _invalid(entry: CatalogEntry) -> Fault:
+    errors = [problem for problem in entry.problems if problem.severity == "error"]
+    reserved = any(problem.code == "reserved_id" for problem in errors)
+    return Fault(
+        WORKFLOW_ID_RESERVED if reserved else WORKFLOW_INVALID,
+        f"The workflow file {quoted(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
+        details={
+            "workflow_id": entry.id,
+            "problems": [problem_row(problem) for problem in errors[:20]],
+        },
+    )

@@ -1,0 +1,330 @@
+"""A workflow that an author asks about, by id or as the text of a file: read, compiled, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.operations.workflow_catalog import catalog_of, compile_entry, problem_row, project_of
+from handrail.runtime.operation import Input
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.builtins.registry import all_contracts, all_templates
+from handrail.workflows.builtins.routines import routine_template_id
+from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggested_id
+from handrail.workflows.checking.dangling import dangling_names
+from handrail.workflows.checking.linter import check
+from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.compiled import Pinned
+from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract
+from handrail.workflows.dialect.detection import is_foreign
+from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, id_status, kind_if_renamed, misnaming
+from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.places import with_places
+from handrail.workflows.problem import Problem, replaced
+from handrail.workflows.sound_edits import with_sound_edits
+
+MOST_PROBLEMS = 20
+"""Of one workflow, in an error about it; `workflow.validate` gives them all."""
+
+
+class WorkflowText(Input, frozen=True, kw_only=True):
+    """The text of a workflow file, read by whoever asks."""
+
+    source: Annotated[str, Meta(description="Where it was read.", max_length=4_096)]
+    text: Annotated[str, Meta(description="Its content.", max_length=MAX_SOURCE_BYTES + 1)]
+
+
+class WorkflowChoice(Input, frozen=True, kw_only=True):
+    """One workflow: by its id, or as the text of a file."""
+
+    workflow_id: (
+        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)] | UnsetType
+    ) = UNSET
+    document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class Examined(msgspec.Struct, frozen=True, kw_only=True):
+    """One workflow and everything that is wrong with it. `pinned` is None when it cannot be started."""
+
+    target: str
+    """What the caller named: the id, or the path of the file."""
+    workflow_id: str = ""
+    pinned: Pinned | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
+    """The compiled workflow that the caller means.
+
+    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
+    """
+    catalog = catalog_of(rt, project_of(rt, request.project))
+    if request.document is not UNSET and request.workflow_id is UNSET:
+        examined = examine_texts(catalog, [request.document])
+    elif request.workflow_id is not UNSET and request.document is UNSET:
+        examined = examine_id(catalog, request.workflow_id)
+    else:
+        raise _one_of_them()
+    for one in examined:
+        if one.pinned is not None:
+            return one.pinned
+    raise _invalid(examined[0])
+
+
+def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
+    """Every file of the library with this id, usable or not.
+
+    Raises Fault WORKFLOW_NOT_FOUND when there is none.
+    """
+    named = [entry for entry in catalog.entries if entry.id == workflow_id]
+    if named:
+        return [_examine(catalog, entry, workflow_id) for entry in named]
+    contracts = [one for one in catalog.broken_contracts if one.id == workflow_id]
+    if contracts or workflow_id in catalog.contracts:
+        problems = tuple(problem for one in contracts for problem in one.problems)
+        return [Examined(target=workflow_id, workflow_id=workflow_id, problems=problems)]
+    raise Fault(
+        WORKFLOW_NOT_FOUND,
+        f"There is no workflow and no file {quoted(workflow_id)}.",
+        details={
+            "workflow_id": workflow_id[:128],
+            "did_you_mean": nearest(workflow_id, [entry.id for entry in catalog.entries]),
+        },
+        next_call=NextCall(operation="workflow.list", params={}),
+    )
+
+
+def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
+    """Files that a caller brings. They see each other: a routine may stand beside its callers."""
+    contracts = {
+        document: _with_name(catalog, document, read_checked_contract(_content(document), document.source))
+        for document in documents
+        if kind_if_renamed(document.source) == "contract"
+    }
+    entries = {document: _entry(catalog, document) for document in documents if document not in contracts}
+    beside = _with_beside(catalog, contracts, tuple(entries.values()))
+    return [
+        _examine_contract(document, contracts[document])
+        if document in contracts
+        else _examine(beside, entries[document], document.source)
+        for document in documents
+    ]
+
+
+def _with_name(catalog: Catalog, document: WorkflowText, read: ReadContract) -> ReadContract:
+    """The contract, with what the library says about the id of this very file."""
+    name = document.source.replace("\\", "/").rpartition("/")[2]
+    told = [
+        problem
+        for one in catalog.broken_contracts
+        if one.content == _content(document) and one.source_ref.rpartition("/")[2] == name
+        for problem in one.problems
+        if problem.code == "shadowed_id"
+    ]
+    if read.contract is None or not told:
+        return read
+    return ReadContract(id=read.id, problems=with_places(document.text, told))
+
+
+def _with_beside(
+    catalog: Catalog, contracts: dict[WorkflowText, ReadContract], entries: tuple[CatalogEntry, ...]
+) -> Catalog:
+    """The library with the files that are brought: what stands together is judged together."""
+    sound = {
+        read.id: read.contract
+        for document, read in contracts.items()
+        if read.contract is not None and misnaming(document.source) is None
+    }
+    broken = [
+        BrokenContract(
+            id=read.id,
+            source_kind="project",
+            source_ref=document.source,
+            content=_content(document),
+            problems=read.problems,
+        )
+        for document, read in contracts.items()
+        if read.problems
+    ]
+    kept = [one for one in catalog.broken_contracts if one.id not in sound]
+    return msgspec.structs.replace(
+        catalog,
+        entries=(*catalog.entries, *entries),
+        contracts={**catalog.contracts, **sound},
+        broken_contracts=(*broken, *kept),
+    )
+
+
+def problem_rows(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    return [problem_row(problem) for problem in problems]
+
+
+def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
+    content = _content(document)
+    source = read_checked(content).workflow
+    name = document.source.replace("\\", "/").rsplit("/", 1)[-1]
+    return CatalogEntry(
+        id=name if source is None else source.id,
+        name=name if source is None else source.name,
+        description="",
+        kind="workflow" if source is None else source.kind,
+        source_kind="project",
+        source_ref=document.source,
+        content=content,
+        problems=(
+            *_ending_advice(name),
+            *(() if source is None else _name_advice(catalog, content, name, source)),
+        ),
+        is_usable=source is not None and misnaming(name) is None,
+    )
+
+
+def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
+    examined = _looked_at(catalog, entry, target)
+
+    def judge(content: bytes) -> tuple[Problem, ...]:
+        edited = msgspec.structs.replace(entry, content=content, problems=(), is_usable=True)
+        return _looked_at(catalog, edited, target).problems
+
+    problems = with_sound_edits(entry.content, examined.problems, judge)
+    return msgspec.structs.replace(examined, problems=problems)
+
+
+def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
+    reading = read_checked(entry.content)
+    named = [problem for problem in entry.problems if problem not in reading.problems]
+    source = reading.workflow
+    if source is None:
+        # Without content, what was named is why there is none, unless the file really is empty.
+        is_read = bool(entry.content) or not named
+        problems = (*reading.problems, *named, *_dangling(catalog, entry)) if is_read else tuple(named)
+        placed = _in_order(entry.content, problems) if _is_text(entry.content) else problems
+        return Examined(target=target, workflow_id=entry.id, problems=placed)
+    compilation = compile_entry(catalog, entry, source)
+    advice = check(source, compilation)
+    problems = _in_order(entry.content, (*reading.problems, *named, *compilation.problems, *advice))
+    is_usable = all(problem.severity != "error" for problem in problems)
+    return Examined(
+        target=target,
+        workflow_id=entry.id,
+        pinned=compilation.pinned if is_usable else None,
+        problems=problems,
+    )
+
+
+def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+    """Names that lead nowhere in a file that cannot be read as a whole: told now, not one run later."""
+    try:
+        document = decode_json(entry.content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
+    except Fault:
+        return ()
+    if not isinstance(document, dict) or is_foreign(document):
+        return ()
+    routines = [one.id for one in catalog.entries if one.kind == "routine"]
+    return dangling_names(
+        document,
+        contracts=[*(contract.id for contract in all_contracts()), *catalog.contracts],
+        templates=[*(template.id for template in all_templates()), *map(routine_template_id, routines)],
+    )
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Each problem once, with its place, in the order of the text."""
+    once = list({(one.code, one.pointer, one.message, one.severity): one for one in problems}.values())
+    placed = [problem for problem in once if problem.line]
+    unplaced = [problem for problem in once if not problem.line]
+    found = (*placed, *with_places(content.decode(), unplaced)) if unplaced else tuple(placed)
+    return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
+
+
+def _ending_advice(name: str) -> Iterable[Problem]:
+    """A file can be right in everything but its name, and then no list shows it."""
+    if (told := misnaming(name)) is not None:
+        yield Problem(code="bad_source", message=told[0], pointer="", fix=told[1])
+
+
+def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWorkflow) -> Iterable[Problem]:
+    """What the library says about the id of this very file; of a file elsewhere, what it would say."""
+    own = [
+        entry
+        for entry in catalog.entries
+        if entry.content == content and entry.source_ref.rpartition("/")[2] == name
+    ]
+    told = [
+        problem
+        for entry in own
+        for problem in entry.problems
+        if problem.code in ("reserved_id", "shadowed_id")
+    ]
+    if told:
+        yield from told
+    elif source.id.startswith(RESERVED_NAMESPACE):
+        yield Problem(
+            code="reserved_id",
+            message=f"{source.id}: ids that begin with wr. are reserved for bundled workflows.",
+            pointer="/id",
+            fix="Choose another namespace, such as project, before you put it into a project.",
+            severity="warning",
+        )
+    elif id_status(source.id) == "legacy":
+        ids = [entry.id for entry in catalog.entries]
+        listed = [entry.suggested_id for entry in own if entry.suggested_id]
+        better = listed[0] if listed else suggested_id(source.id, "project", name, ids)
+        yield Problem(
+            code="legacy_id",
+            message=f"{source.id}: an id without a namespace is deprecated; it still runs.",
+            pointer="/id",
+            fix=f"Name it {better}.",
+            severity="warning",
+            edit=replaced("/id", better),
+        )
+
+
+def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
+    name = document.source.replace("\\", "/").rpartition("/")[2]
+    return Examined(
+        target=document.source, workflow_id=read.id, problems=(*_ending_advice(name), *read.problems)
+    )
+
+
+def _content(document: WorkflowText) -> bytes:
+    """The bytes of the file; a surface hands over bytes that are no UTF-8 as escapes."""
+    return document.text.encode("utf-8", "surrogateescape")
+
+
+def _one_of_them() -> Fault:
+    problem = {"param": "workflowId", "problem": "give either workflowId or document"}
+    return Fault(
+        VALIDATION_ERROR,
+        "The call needs one workflow: an id, or the text of a file.",
+        details={"problems": [problem]},
+    )
+
+
+def _invalid(examined: Examined) -> Fault:
+    errors = [problem for problem in examined.problems if problem.severity == "error"]
+    return Fault(
+        WORKFLOW_INVALID,
+        f"The workflow {quoted(examined.target)} cannot be used: {errors[0].message}"[:1024],
+        details={
+            "workflow_id": examined.workflow_id[:128],
+            "problems": problem_rows(errors[:MOST_PROBLEMS]),
+        },
+    )

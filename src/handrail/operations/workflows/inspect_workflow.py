@@ -1,0 +1,315 @@
+"""`workflow.inspect`: one workflow before it is started. Agents see no prompts: those come one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import VALIDATION_ERROR
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.disclosure.newest_within import encoded_size, first_within
+from handrail.contract.outcome import Fault, Payload, Success
+from handrail.engine.history import Run
+from handrail.operations.finding import find_run
+from handrail.operations.replies import pinned_workflow
+from handrail.operations.source_drift import pin
+from handrail.operations.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.operations.workflows.workflow_inputs import InputOutline, steering_outlines
+from handrail.projections.workflow_diff import Difference, differences
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.compiled import (
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Loop,
+    Pinned,
+    Recommended,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.compiled import Part as CompiledPart
+from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, condition_label
+
+Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
+
+MOST_CHANGES = 100
+PART_BYTES = 24_576
+"""Of steps, or of the changes in a diff: the first that fit."""
+LONGEST_VALUE_BYTES = 2_048
+"""Of a value before or after a change; of a longer one only the place is told."""
+
+
+class InspectWorkflow(Input, frozen=True, kw_only=True):
+    """Which workflow, and how much of it."""
+
+    workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    part: Annotated[Part, Meta(description="Default: summary.")] | UnsetType = UNSET
+    run: (
+        Annotated[str, Meta(description="Of part diff: a run, or a session for its latest run.")] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class StepOutline(Payload, frozen=True, kw_only=True):
+    """A step without its prompt. A loop comes before its steps, which name it; a choice has its options."""
+
+    id: str
+    title: str = ""
+    type: str = "step"
+    require_confirmation: bool | str
+    """True, false, or the condition that decides: its id, or what it says where it has none."""
+    when: str = ""
+    contract: str = ""
+    options: list[str] = []
+    max_iterations: int = 0
+    loop: str = ""
+    """The innermost loop around it."""
+
+
+class SourceChange(Payload, frozen=True, kw_only=True):
+    """One place of the compiled workflow; items of a list are named by their ids."""
+
+    pointer: str
+    action: str
+    before: Any = UNSET
+    after: Any = UNSET
+
+
+class WorkflowDiff(Payload, frozen=True, kw_only=True):
+    """The workflow on disk against the one that a run is pinned to."""
+
+    run_id: str
+    pinned_hash: str
+    is_same: bool
+    change_count: int
+    changes: list[SourceChange] = []
+    """The first ones; `changeCount` has all."""
+
+
+class WorkflowDetail(Payload, frozen=True, kw_only=True):
+    """What is known before a run; `source` and `compiled` only on demand."""
+
+    id: str
+    name: str
+    description: str
+    kind: str
+    id_status: str
+    suggested_id: str = ""
+    """Of a legacy id: the one it should get."""
+    version: str
+    source_kind: str
+    workflow_hash: str
+    step_count: int
+    inputs: list[InputOutline] = []
+    capabilities: dict[str, str] = {}
+    recommended: Recommended = Recommended()
+    steps: list[StepOutline] = []
+    """The first that fit; the compiled form has all."""
+    steps_omitted: int = 0
+    source: str = ""
+    compiled: dict[str, Any] = {}
+    diff: WorkflowDiff | UnsetType = UNSET
+
+
+class WorkflowInspection(Payload, frozen=True, kw_only=True):
+    """The workflow under its own key, so that fields can be chosen inside it."""
+
+    workflow: WorkflowDetail
+    project: str
+
+
+def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
+    """The asked part of one workflow."""
+    part: Part = "summary" if request.part is UNSET else request.part
+    _check_parts(request, part)
+    project = project_of(rt, request.project)
+    catalog = catalog_of(rt, project)
+    entry, source = find_workflow(catalog, request.workflow_id)
+    pinned = pin(catalog, entry, source)
+    compared = None if request.run is UNSET else find_run(rt, request.run)
+    steps, steps_omitted = _steps(pinned) if part == "steps" else ([], 0)
+    detail = WorkflowDetail(
+        id=entry.id,
+        name=source.name,
+        description=source.description,
+        kind=source.kind,
+        id_status=entry.id_status,
+        suggested_id=entry.suggested_id,
+        version=source.version,
+        source_kind=entry.source_kind,
+        workflow_hash=pinned.workflow_hash,
+        step_count=_count(pinned.workflow.steps),
+        inputs=steering_outlines(pinned.workflow) if part in ("summary", "inputs") else [],
+        capabilities=dict(pinned.workflow.capabilities),
+        recommended=pinned.workflow.recommended,
+        steps=steps,
+        steps_omitted=steps_omitted,
+        source=entry.content.decode() if part == "source" else "",
+        compiled=msgspec.to_builtins(pinned.workflow) if part == "compiled" else {},
+        diff=UNSET if compared is None else _diff(rt, compared.run, pinned),
+    )
+    inspected = WorkflowInspection(workflow=detail, project=project)
+    notices = () if compared is None else compared.session.notices
+    return Success(data=msgspec.to_builtins(inspected), notices=notices)
+
+
+def _count(parts: tuple[CompiledPart, ...]) -> int:
+    return sum(_count(part.body) if isinstance(part, Loop) else 1 for part in parts)
+
+
+def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
+    """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
+    if run.workflow_id != pinned.workflow.id:
+        raise _misfit("run", f"is of {run.workflow_id}")
+    before = msgspec.to_builtins(_readable(pinned_workflow(rt.log, run.workflow_hash)))
+    found = list(differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
+    return WorkflowDiff(
+        run_id=run.run_id,
+        pinned_hash=run.workflow_hash,
+        is_same=run.workflow_hash == pinned.workflow_hash,
+        change_count=len(found),
+        changes=first_within(map(_change, found[:MOST_CHANGES]), PART_BYTES)[0],
+    )
+
+
+def _change(one: Difference) -> SourceChange:
+    return SourceChange(
+        pointer=one.pointer,
+        action=one.action,
+        before=UNSET if one.action == "added" else _value(one.before),
+        after=UNSET if one.action == "removed" else _value(one.after),
+    )
+
+
+def _value(held: Any) -> Any:
+    return held if encoded_size(held) <= LONGEST_VALUE_BYTES else UNSET
+
+
+def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
+    outlines = list(_outlines(_readable(pinned.workflow).steps))
+    shown, _ = first_within(outlines, PART_BYTES)
+    return shown, len(outlines) - len(shown)
+
+
+def _check_parts(request: InspectWorkflow, part: Part) -> None:
+    if part == "diff" and request.run is UNSET:
+        raise _misfit("run", "is missing: a diff compares the workflow with the one of a run")
+    if part != "diff" and request.run is not UNSET:
+        raise _misfit("run", "goes with part diff only")
+
+
+def _misfit(param: str, problem: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The call does not fit: {param} {problem}.",
+        details={"problems": [{"param": param, "problem": problem}]},
+    )
+
+
+def _readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
+    """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
+    named = {
+        name: held for name, held in workflow.conditions.items() if not name.startswith(GENERATED_PREFIX)
+    }
+    steps = tuple(_with_words(part, workflow.conditions) for part in workflow.steps)
+    return msgspec.structs.replace(workflow, conditions=named, steps=steps)
+
+
+def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition]) -> CompiledPart:
+    said = msgspec.structs.replace(part, when=condition_label(conditions, part.when))
+    match said:
+        case Loop(repeat=While(condition=name) as repeat) | Loop(repeat=Until(condition=name) as repeat):
+            worded = msgspec.structs.replace(repeat, condition=condition_label(conditions, name))
+            body = tuple(_with_words(one, conditions) for one in said.body)
+            return msgspec.structs.replace(said, repeat=worded, body=body)
+        case Loop(body=body):
+            return msgspec.structs.replace(said, body=tuple(_with_words(one, conditions) for one in body))
+        case Step(require_confirmation=asked, fragments=fragments):
+            return msgspec.structs.replace(
+                said,
+                require_confirmation=condition_label(conditions, asked) if isinstance(asked, str) else asked,
+                fragments=tuple(
+                    msgspec.structs.replace(one, when=condition_label(conditions, one.when))
+                    for one in fragments
+                ),
+            )
+        case _:
+            return said
+
+
+def _outlines(parts: tuple[CompiledPart, ...], loop_id: str = "") -> Iterator[StepOutline]:
+    for part in parts:
+        yield msgspec.structs.replace(_outline(part), loop=loop_id)
+        if isinstance(part, Loop):
+            yield from _outlines(part.body, part.id)
+
+
+def _outline(part: CompiledPart) -> StepOutline:
+    match part:
+        case Loop():
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                type="loop",
+                when=part.when,
+                max_iterations=part.max_iterations,
+            )
+        case Choice():
+            options = [option.id for option in part.options]
+            return StepOutline(
+                id=part.id,
+                require_confirmation=False,
+                title=part.title,
+                type="choice",
+                when=part.when,
+                options=options,
+            )
+        case Step():
+            return StepOutline(
+                id=part.id,
+                title=part.title,
+                require_confirmation=part.require_confirmation,
+                when=part.when,
+                contract=part.contract,
+            )
+        case Action():
+            return StepOutline(
+                id=part.id, require_confirmation=False, title=part.title, type="action", when=part.when
+            )
+        case never:
+            assert_never(never)
+
+
+OPERATION = Operation(
+    name="workflow.inspect",
+    effect="read",
+    summary="Show one workflow: what it is for, its hash and its steps.",
+    input=InspectWorkflow,
+    output=WorkflowInspection,
+    perform=inspect_workflow,
+    shape=Shape(
+        levels={"minimal": ("id", "name", "workflowHash"), "standard": None, "full": None},
+        id_field="id",
+        select="entity:workflow",
+        drop_order=("compiled", "diff", "source", "steps", "inputs", "description"),
+        untrusted=("name", "description", "inputs.description", "steps.title", "source", "compiled", "diff"),
+        trusted_where=("sourceKind", "bundled"),
+    ),
+    tool="inspect_workflow",
+    tool_description="Show what a workflow is for, its inputs or its step titles. Starts nothing.",
+    tool_fields=("workflowId", "part", "project"),
+    tool_choices={"part": ("summary", "inputs", "steps")},
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_NOT_FOUND",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_ID_RESERVED",
+        "SESSION_NOT_FOUND",
+        "STORE_CORRUPT",
+    ),
+)

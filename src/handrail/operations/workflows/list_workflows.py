@@ -1,0 +1,137 @@
+"""`workflow.list`: every workflow the project can use, broken files included."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import SourceKind
+from handrail.contract.outcome import Payload, Success
+from handrail.operations.workflow_catalog import catalog_of, errors_in_use, problem_row, project_of
+from handrail.operations.workflows.workflow_inputs import InputOutline, input_outlines
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.paging import MOST_ITEMS, page_of
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order
+
+
+class ListWorkflows(Input, frozen=True, kw_only=True):
+    """Which workflows to list."""
+
+    query: (
+        Annotated[str, Meta(description="Words in id, name, description or tags.", max_length=200)]
+        | UnsetType
+    ) = UNSET
+    sources: (
+        Annotated[list[SourceKind], Meta(description="Only from these sources.", max_length=10)] | UnsetType
+    ) = UNSET
+    kind: Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)] | UnsetType = UNSET
+    cursor: Annotated[str, Meta(description="next_cursor of the page before.")] | UnsetType = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class WorkflowRow(Payload, frozen=True, kw_only=True):
+    """One workflow. A file with problems is listed under its file name and cannot be started."""
+
+    id: str
+    name: str
+    description: str
+    kind: str
+    id_status: str
+    source_kind: str
+    suggested_id: str = ""
+    inputs: list[InputOutline] = []
+    """What a start takes, without the descriptions: those are in the inspection."""
+    problems: list[dict[str, Any]] = []
+
+
+class WorkflowList(Payload, frozen=True, kw_only=True):
+    """Beside the items: where was looked."""
+
+    project: str
+    scope: str
+
+
+def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
+    """One page of the catalog."""
+    project = project_of(rt, request.project)
+    words = "" if request.query is UNSET else request.query.lower()
+    catalog = catalog_of(rt, project)
+    entries = [
+        entry
+        for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
+        if (request.kind is UNSET or entry.kind == request.kind)
+        and (request.sources is UNSET or entry.source_kind in request.sources)
+        and _matches(entry, words.split())
+    ]
+    page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
+    return Success(data={"project": project, "scope": _scope(request)}, page=page)
+
+
+def _contract_entry(broken: BrokenContract) -> CatalogEntry:
+    """A contract file that cannot be used is listed as a workflow file would be."""
+    return CatalogEntry(
+        id=broken.id,
+        name=broken.source_ref,
+        description="",
+        kind="contract",
+        source_kind=broken.source_kind,
+        source_ref=broken.source_ref,
+        content=broken.content,
+        problems=broken.problems,
+        is_usable=False,
+    )
+
+
+def _scope(request: ListWorkflows) -> str:
+    if request.sources is UNSET:
+        return "workflows of every source"
+    return "workflows of the sources " + ", ".join(request.sources)
+
+
+def _matches(entry: CatalogEntry, words: list[str]) -> bool:
+    text = " ".join((entry.id, entry.name, entry.description, *entry.tags)).lower()
+    return all(word in text for word in words)
+
+
+def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
+    problems = (*entry.problems, *(errors_in_use(catalog, entry) if entry.is_usable else ()))
+    return WorkflowRow(
+        id=entry.id,
+        name=entry.name,
+        description=entry.description or "This file has problems and cannot be used.",
+        kind=entry.kind,
+        id_status=entry.id_status,
+        source_kind=entry.source_kind,
+        suggested_id=entry.suggested_id,
+        inputs=[replace(held, description="") for held in input_outlines(entry.inputs)],
+        problems=[problem_row(problem) for problem in problems[:20]],
+    )
+
+
+OPERATION = Operation(
+    name="workflow.list",
+    effect="read",
+    summary="List the workflows that can be started here.",
+    input=ListWorkflows,
+    output=WorkflowList,
+    item=WorkflowRow,
+    perform=list_workflows,
+    shape=Shape(
+        levels={"minimal": ("id", "name"), "standard": None, "full": None},
+        id_field="id",
+        select="items",
+        untrusted=("id", "name", "description", "problems"),
+        trusted_where=("sourceKind", "bundled"),
+    ),
+    default_sort="namespace, kind (workflow first), name",
+    tool="list_workflows",
+    tool_description="List the workflows that can be started in this project and what they are for.",
+    tool_fields=("query", "cursor", "project"),
+    errors=("VALIDATION_ERROR", "INVALID_TOKEN", "TOKEN_EXPIRED", "TOKEN_SCOPE_MISMATCH"),
+)

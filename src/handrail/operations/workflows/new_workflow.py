@@ -1,0 +1,188 @@
+"""`workflow.new`: a new workflow file to begin from. Gated: shown first, made with the confirm token."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    VALIDATION_ERROR,
+    WORKFLOW_ID_LEGACY,
+    WORKFLOW_ID_RESERVED,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import blob_ref
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quoted
+from handrail.operations.workflow_catalog import catalog_of, project_of
+from handrail.ports.workspace import FilePlace
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
+from handrail.workflows.catalog import RESERVED_NAMESPACE, suggested_id
+from handrail.workflows.starters import Starter, starter_document
+
+_ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
+_LEGACY = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+class NewWorkflow(GatedInput, frozen=True, kw_only=True):
+    """Which id, what to begin from, and where the file goes."""
+
+    workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
+    template: Annotated[Starter, Meta(description="What to begin from; default linear.")] | UnsetType = UNSET
+    to: (
+        Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class CreatedWorkflow(Answer, frozen=True, kw_only=True):
+    """The file, and whether this call made it; it is left alone when it was there with this content."""
+
+    workflow_id: str
+    path: str
+    template: str
+    size_bytes: int
+    is_created: bool
+
+
+def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
+    """Show or make the file.
+
+    Raises Fault VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED, E_CONFIRMATION_REQUIRED and
+    E_CONFLICT, also for a file or an id that is there already: nothing is ever overwritten.
+    """
+    _check_id(request.workflow_id)
+    project = project_of(rt, request.project)
+    template: Starter = "linear" if request.template is UNSET else request.template
+    content = _content(template, request.workflow_id)
+    directory = "" if request.to is UNSET else request.to
+
+    def resolve() -> Plan:
+        place = rt.authored.place(project, directory, f"{request.workflow_id}.json")
+        return _plan(rt, project, request.workflow_id, place, content)
+
+    def write(plan: Plan) -> CreatedWorkflow:
+        path = plan.targets[0]
+        is_created = any(change.action == "create" for change in plan.changes)
+        if is_created:
+            if not rt.authored.create(path, content):
+                raise refusal("target_changed")
+            rt.commits.note(dry_run_of(OPERATION, request))
+        return CreatedWorkflow(
+            workflow_id=request.workflow_id,
+            path=path,
+            template=template,
+            size_bytes=len(content),
+            is_created=is_created,
+        )
+
+    return through_gate(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+
+
+def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan:
+    return Plan(
+        action="create a workflow file",
+        changes=_changes(place, content),
+        targets=(place.path,),
+        versions={place.path: "absent" if place.content is None else blob_ref(place.content)},
+        blast_radius="One new file; no other file is changed.",
+        obstacle=_obstacle(rt, project, workflow_id, place, content),
+    )
+
+
+def _changes(place: FilePlace, content: bytes) -> tuple[Change, ...]:
+    if place.content is not None:
+        return (Change(action="none", resource="file", id=place.path),)
+    folders = [
+        Change(action="create", resource="directory", id=directory) for directory in place.missing_directories
+    ]
+    lines = content.decode().splitlines()
+    hunk = "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)])
+    file = Change(
+        action="create",
+        resource="file",
+        id=place.path,
+        after={"size_bytes": len(content), "digest": blob_ref(content)},
+        diff={"path": place.path, "added": len(lines), "removed": 0, "hunks": [hunk]},
+    )
+    return (*folders, file)
+
+
+def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Fault | None:
+    if place.content == content:
+        return None  # it is done already
+    if place.content is not None:
+        return Fault(
+            E_CONFLICT,
+            f"{quoted(place.path)} exists, and nothing is overwritten.",
+            details={"reason": "target_exists"},
+            hint="Choose another id or another directory with --to.",
+        )
+    taken = [entry for entry in catalog_of(rt, project).entries if entry.id == workflow_id]
+    if not taken:
+        return None
+    return Fault(
+        E_CONFLICT,
+        f"The id {workflow_id} belongs to {quoted(taken[0].source_ref)} already.",
+        details={"reason": "id_taken"},
+        hint="Choose another id: nothing shadows another workflow.",
+    )
+
+
+def _content(template: Starter, workflow_id: str) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(starter_document(template, workflow_id)), indent=2) + b"\n"
+
+
+def _check_id(workflow_id: str) -> None:
+    if workflow_id.startswith(RESERVED_NAMESPACE):
+        raise Fault(
+            WORKFLOW_ID_RESERVED,
+            f"{quoted(workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
+            details={"workflow_id": workflow_id[:128]},
+        )
+    if _LEGACY.fullmatch(workflow_id):
+        better = suggested_id(workflow_id, "project")
+        raise Fault(
+            WORKFLOW_ID_LEGACY,
+            f"{quoted(workflow_id)} has no namespace; a new workflow needs one, such as {better}.",
+            details={"workflow_id": workflow_id[:128], "suggested_id": better},
+        )
+    if not _ID.fullmatch(workflow_id):
+        expected = "namespace.name in lower case letters, digits, _ and -"
+        problem = {"param": "workflowId", "problem": "is no workflow id", "expected": expected}
+        raise Fault(
+            VALIDATION_ERROR,
+            f"{quoted(workflow_id)} is no workflow id: write {expected}.",
+            details={"problems": [problem]},
+        )
+
+
+OPERATION = Operation(
+    name="workflow.new",
+    effect="gated",
+    summary="Make a new workflow file to begin from.",
+    input=NewWorkflow,
+    output=CreatedWorkflow,
+    perform=new_workflow,
+    shape=Shape(levels={"minimal": None, "standard": None, "full": None}, select="top"),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_ID_LEGACY",
+        "WORKFLOW_ID_RESERVED",
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

@@ -1,0 +1,39 @@
+"""`workflow.schema`: the JSON Schema of workflow files, for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
+
+
+class ShowSchema(Input, frozen=True, kw_only=True):
+    """Nothing to choose."""
+
+
+class WorkflowSchema(Answer, frozen=True, kw_only=True):
+    """The schema under its name."""
+
+    id: str
+    schema: dict[str, Any]
+
+
+def workflow_schema(_: Runtime, __: ShowSchema) -> WorkflowSchema:
+    """The same schema that ships with the package."""
+    return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
+
+
+OPERATION = Operation(
+    name="workflow.schema",
+    effect="read",
+    summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
+    input=ShowSchema,
+    output=WorkflowSchema,
+    perform=workflow_schema,
+    shape=Shape(levels={"minimal": ("id",), "standard": None, "full": None}, id_field="id", select="top"),
+    errors=("VALIDATION_ERROR",),
+)

@@ -1,0 +1,322 @@
+"""`workflow.simulate`: walk a workflow without an agent, or a recorded run on it. A verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.ids import Autonomy
+from handrail.contract.json.strict import decode_json
+from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.wording import counted, quoted
+from handrail.engine.simulation.regression import RegressionCase, record, replay
+from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
+from handrail.engine.simulation.simulate import simulated
+from handrail.operations.finding import find_run
+from handrail.operations.workflows.examined_workflows import WorkflowChoice, chosen_workflow
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.operation import Operation, StreamItem
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import require_healthy
+from handrail.workflows.compiled import Pinned
+
+MOST_PATHS = 100_000
+MOST_STARTS = 4_096
+MAX_CASE_BYTES = 1_048_576
+_MOST_SHOWN = 5
+
+
+class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
+    """Which workflow, how far to go, and whether a recorded run is wanted or brought."""
+
+    mode: Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")] | UnsetType = UNSET
+    max_paths: (
+        Annotated[int, Meta(description="Walks per mode; default 2000.", ge=1, le=MOST_PATHS)] | UnsetType
+    ) = UNSET
+    max_starts: (
+        Annotated[int, Meta(description="Sets of input values; default 64.", ge=1, le=MOST_STARTS)]
+        | UnsetType
+    ) = UNSET
+    record: (
+        Annotated[str, Meta(description="A run or session id: give its run as a regression case.")]
+        | UnsetType
+    ) = UNSET
+    replay: Annotated[str, Meta(description="A regression case as JSON: walk its run again.")] | UnsetType = (
+        UNSET
+    )
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
+
+
+class CoverageRow(Answer, frozen=True, kw_only=True):
+    reached: int
+    total: int
+
+
+class DeadStepRow(Answer, frozen=True, kw_only=True):
+    step_id: str
+    reason: str
+
+
+class PromptRow(Answer, frozen=True, kw_only=True):
+    step_id: str
+    size_bytes: int
+    tokens: int
+
+
+class WalkProblem(Answer, frozen=True, kw_only=True):
+    kind: str
+    step_id: str
+    mode: str
+    message: str
+
+
+class ReplayRow(Answer, frozen=True, kw_only=True):
+    """The recorded way beside the way the same reports take now."""
+
+    is_same: bool
+    expected: list[str]
+    actual: list[str]
+    difference: str
+
+
+class Simulation(Answer, frozen=True, kw_only=True):
+    """What the walks showed; or the recorded `case`; or what came of the `replay`."""
+
+    ok: bool
+    workflow_id: str
+    workflow_hash: str
+    coverage: CoverageRow | UnsetType = UNSET
+    by_mode: dict[str, CoverageRow] | UnsetType = UNSET
+    dead_steps: list[DeadStepRow] | UnsetType = UNSET
+    untried: list[DeadStepRow] | UnsetType = UNSET
+    problems: list[WalkProblem] | UnsetType = UNSET
+    paths: int | UnsetType = UNSET
+    completed: int | UnsetType = UNSET
+    starts_tried: int | UnsetType = UNSET
+    starts_possible: int | UnsetType = UNSET
+    truncated: bool | UnsetType = UNSET
+    prompts: list[PromptRow] | UnsetType = UNSET
+    unproven: list[str] | UnsetType = UNSET
+    case: dict[str, Any] | UnsetType = UNSET
+    replay: ReplayRow | UnsetType = UNSET
+
+
+def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
+    """Walk, record or replay.
+
+    Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
+    """
+    if request.record is not UNSET:
+        if request.replay is not UNSET:
+            raise _problem("replay", "goes without record: one call records a run, another replays it")
+        return _recorded(rt, request, request.record)
+    if request.replay is not UNSET:
+        case = _case(request.replay)
+        if request.workflow_id is UNSET and request.document is UNSET:
+            request = msgspec.structs.replace(request, workflow_id=case.workflow_id)
+        return _judged(_replayed(chosen_workflow(rt, request), case), request)
+    pinned = chosen_workflow(rt, request)
+    *_, report = _walks(rt, pinned, request)
+    assert isinstance(report, Report), "the report comes last"
+    return _judged(_walked(pinned, report), request)
+
+
+def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
+    """Each mode as soon as it is walked, then the whole; recording and replaying have nothing before it."""
+    if request.record is not UNSET or request.replay is not UNSET:
+        yield Success(data=msgspec.to_builtins(simulate_workflow(rt, request)))
+        return
+    pinned = chosen_workflow(rt, request)
+    for walked in _walks(rt, pinned, request):
+        match walked:
+            case ModeWalked():
+                yield StreamItem(data=_mode_row(walked))
+            case Report() as report:
+                yield Success(data=msgspec.to_builtins(_judged(_walked(pinned, report), request)))
+            case never:
+                assert_never(never)
+
+
+def _judged(found: Simulation, request: SimulateWorkflow) -> Simulation:
+    if found.ok or request.report_only is True:
+        return found
+    raise Fault(
+        WORKFLOW_INVALID,
+        f"{quoted(found.workflow_id)} does not pass: {_reason(found)}"[:1024],
+        details={"workflow_id": found.workflow_id[:128], "report": msgspec.to_builtins(found)},
+        hint="Look at details.report, correct the workflow, then simulate again.",
+    )
+
+
+def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[ModeWalked | Report]:
+    modes = ALL_MODES if request.mode is UNSET else (request.mode,)
+    limits = Limits()
+    if request.max_paths is not UNSET:
+        limits = msgspec.structs.replace(limits, max_paths=request.max_paths)
+    if request.max_starts is not UNSET:
+        limits = msgspec.structs.replace(limits, max_starts=request.max_starts)
+    for count, walked in enumerate(simulated(pinned.workflow, limits, modes), 1):
+        rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
+        yield walked
+
+
+def _mode_row(walked: ModeWalked) -> dict[str, Any]:
+    problems = [WalkProblem(**msgspec.structs.asdict(one)) for one in walked.problems]
+    return {
+        "mode": walked.mode,
+        "coverage": {"reached": walked.coverage.reached, "total": walked.coverage.total},
+        "paths": walked.paths,
+        "completed": walked.completed,
+        "truncated": walked.truncated,
+        "problems": msgspec.to_builtins(problems),
+    }
+
+
+def _walked(pinned: Pinned, report: Report) -> Simulation:
+    return Simulation(
+        ok=not report.problems and not report.dead_steps and report.completed > 0,
+        workflow_id=report.workflow_id,
+        workflow_hash=pinned.workflow_hash,
+        **_rows(report),
+    )
+
+
+def _rows(report: Report) -> dict[str, Any]:
+    return {
+        "coverage": CoverageRow(reached=report.coverage.reached, total=report.coverage.total),
+        "by_mode": {
+            mode: CoverageRow(reached=held.reached, total=held.total) for mode, held in report.by_mode.items()
+        },
+        "dead_steps": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.dead_steps],
+        "untried": [DeadStepRow(step_id=one.step_id, reason=one.reason) for one in report.untried],
+        "problems": [
+            WalkProblem(kind=one.kind, step_id=one.step_id, mode=one.mode, message=one.message)
+            for one in report.problems
+        ],
+        "paths": report.paths,
+        "completed": report.completed,
+        "starts_tried": report.starts_tried,
+        "starts_possible": report.starts_possible,
+        "truncated": report.truncated,
+        "prompts": [
+            PromptRow(step_id=one.step_id, size_bytes=one.size_bytes, tokens=one.tokens)
+            for one in report.prompts
+        ],
+        "unproven": list(report.unproven),
+    }
+
+
+def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
+    found = find_run(rt, named)
+    require_healthy(found.session)  # a test that is taken from an unproven log would prove nothing
+    history, run = found.session.history, found.run
+    if request.workflow_id not in (UNSET, run.workflow_id):
+        raise _problem("record", f"the run {run.run_id} is of {run.workflow_id}")
+    case = record(history, preferred_tip(history, run.run_id).node_id)
+    return Simulation(
+        ok=True,
+        workflow_id=run.workflow_id,
+        workflow_hash=run.workflow_hash,
+        case=msgspec.json.decode(msgspec.json.encode(case)),
+    )
+
+
+def _replayed(pinned: Pinned, case: RegressionCase) -> Simulation:
+    way = replay(case, pinned.workflow)
+    if case.workflow_id != pinned.workflow.id:
+        told = f"the case was recorded of {case.workflow_id}"
+        way = msgspec.structs.replace(way, difference="; ".join(filter(None, (way.difference, told))))
+    return Simulation(
+        ok=way.is_same,
+        workflow_id=pinned.workflow.id,
+        workflow_hash=pinned.workflow_hash,
+        replay=ReplayRow(
+            is_same=way.is_same,
+            expected=list(way.expected),
+            actual=list(way.actual),
+            difference=way.difference,
+        ),
+    )
+
+
+def _case(text: str) -> RegressionCase:
+    document = decode_json(text, max_bytes=MAX_CASE_BYTES)
+    try:
+        case = msgspec.convert(document, RegressionCase)
+    except msgspec.ValidationError as error:
+        raise _problem("replay", f"is no regression case: {error}") from error
+    for report in case.reports:
+        if not all(isinstance(held.get("kind"), str) for held in report.artifacts):
+            raise _problem("replay", f"is no regression case: an artifact at {report.step} has no kind")
+    return case
+
+
+def _problem(param: str, problem: str) -> Fault:
+    return Fault(
+        VALIDATION_ERROR,
+        f"The call does not fit: {param}: {problem.removesuffix('.')}"[:1023] + ".",
+        details={"problems": [{"param": param, "problem": problem}]},
+    )
+
+
+def _reason(found: Simulation) -> str:
+    """The first thing to look at, in a sentence."""
+    if found.replay is not UNSET:
+        return f"the recorded run goes another way, {found.replay.difference}."
+    if found.problems:
+        first = found.problems[0]
+        wrong = counted(len(found.problems), "walk goes", "walks go")
+        return f"{wrong} wrong, first at {first.step_id}: {first.message}"
+    if found.dead_steps:
+        named = ", ".join(one.step_id for one in found.dead_steps[:_MOST_SHOWN])
+        return f"no walk reaches {len(found.dead_steps)} of its steps: {named}."
+    return "no walk comes to its end."
+
+
+OPERATION = Operation(
+    name="workflow.simulate",
+    effect="read",
+    summary="Walk every branch of a workflow without an agent, or replay a recorded run against it.",
+    input=SimulateWorkflow,
+    output=Simulation,
+    perform=simulate_workflow,
+    stream=stream_simulation,
+    shape=Shape(
+        levels={
+            "minimal": (
+                "ok",
+                "workflow_id",
+                "coverage",
+                "dead_steps",
+                "problems",
+                "truncated",
+                "case",
+                "replay",
+            ),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+        drop_order=("prompts", "by_mode", "unproven", "untried"),
+        windows=("prompts", "problems", "dead_steps", "untried"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_NOT_FOUND",
+        "WORK_LIMIT_EXCEEDED",
+        "SESSION_NOT_FOUND",
+        "SESSION_NOT_HEALTHY",
+        E_NOT_FOUND.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "REQUEST_TOO_LARGE",
+    ),
+)

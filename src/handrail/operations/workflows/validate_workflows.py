@@ -1,0 +1,225 @@
+"""`workflow.validate`: everything that is wrong with workflows, before anyone runs them. A verdict."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.wording import quoted
+from handrail.operations.workflow_catalog import catalog_of, project_of
+from handrail.operations.workflows.examined_workflows import (
+    Examined,
+    WorkflowText,
+    examine_id,
+    examine_texts,
+    problem_rows,
+)
+from handrail.runtime.batch import BatchSummary, ItemError, item_error
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.workflows.catalog import Catalog
+from handrail.workflows.problem import Problem
+
+MOST_TARGETS = 1_000
+
+Severity: TypeAlias = Literal["error", "warning", "hint"]
+_SHOWN: dict[Severity, tuple[Severity, ...]] = {
+    "error": ("error",),
+    "warning": ("error", "warning"),
+    "hint": ("error", "warning", "hint"),
+}
+
+
+class ValidateWorkflows(Input, frozen=True, kw_only=True):
+    """What to check, and how much of it to be told."""
+
+    documents: (
+        Annotated[
+            list[WorkflowText | str],
+            Meta(description="Workflow files; a string is an id.", max_length=MOST_TARGETS),
+        ]
+        | UnsetType
+    ) = UNSET
+    workflow_ids: (
+        Annotated[list[str], Meta(description="Ids from list_workflows.", max_length=MOST_TARGETS)]
+        | UnsetType
+    ) = UNSET
+    min_severity: (
+        Annotated[Severity, Meta(description="Leave out what weighs less; default hint, so nothing.")]
+        | UnsetType
+    ) = UNSET
+    report_only: (
+        Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")] | UnsetType
+    ) = UNSET
+    continue_on_error: (
+        Annotated[bool, Meta(description="Check the rest after one that fails; default true.")] | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class CheckedWorkflow(Answer, frozen=True, kw_only=True):
+    """One file or id; `ok` when nothing in it is an error."""
+
+    target: str
+    workflow_id: str
+    ok: bool
+    problems: list[dict[str, Any]]
+    error: ItemError | UnsetType = UNSET
+
+
+class ValidationReport(Answer, frozen=True, kw_only=True):
+    """All of them; `ok` when every one is. `counts` are of everything found, shown or not."""
+
+    ok: bool
+    summary: BatchSummary
+    counts: dict[str, int]
+    items: list[CheckedWorkflow]
+    skipped: list[str]
+    """Targets that were not looked at, because one before them failed."""
+
+
+def validate_workflows(rt: Runtime, request: ValidateWorkflows) -> ValidationReport:
+    """Check every target.
+
+    Raises Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
+    WORKFLOW_NOT_FOUND when none of the ids and files is there.
+    """
+    examined, skipped = _attempted(_examined(rt, request), request)
+    report = _report(examined, skipped, "hint" if request.min_severity is UNSET else request.min_severity)
+    if report.ok or request.report_only is True:
+        return report
+    raise _negative(report, examined)
+
+
+class _Looked(NamedTuple):
+    """What came of one target: the workflow, or why there is none."""
+
+    target: str
+    found: Examined | None = None
+    missing: Fault | None = None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return () if self.found is None else self.found.problems
+
+    @property
+    def error(self) -> ItemError | UnsetType:
+        if self.missing is not None:
+            return item_error(self.missing)
+        worst = next((problem for problem in self.problems if problem.severity == "error"), None)
+        return UNSET if worst is None else item_error(Fault(WORKFLOW_INVALID, worst.message))
+
+
+def _examined(rt: Runtime, request: ValidateWorkflows) -> list[_Looked]:
+    """Every target in the order it was given, each once.
+
+    Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
+    """
+    given = [] if request.documents is UNSET else request.documents
+    targets = list(dict.fromkeys([*given, *([] if request.workflow_ids is UNSET else request.workflow_ids)]))
+    if not targets:
+        problem = {"param": "documents", "problem": "names no file", "expected": "a file or an id"}
+        raise Fault(VALIDATION_ERROR, "There is nothing to validate here.", details={"problems": [problem]})
+    catalog = catalog_of(rt, project_of(rt, request.project))
+    texts = iter(examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)]))
+    looked = [
+        one
+        for target in targets
+        for one in (_by_id(catalog, target) if isinstance(target, str) else [_of_text(next(texts))])
+    ]
+    if all(one.missing is not None for one in looked):
+        raise looked[0].missing or AssertionError("seen above")
+    return looked
+
+
+def _by_id(catalog: Catalog, workflow_id: str) -> list[_Looked]:
+    try:
+        return [_Looked(workflow_id, one) for one in examine_id(catalog, workflow_id)]
+    except Fault as fault:
+        return [_Looked(workflow_id, missing=fault)]
+
+
+def _of_text(examined: Examined) -> _Looked:
+    return _Looked(examined.target, examined)
+
+
+def _attempted(looked: list[_Looked], request: ValidateWorkflows) -> tuple[list[_Looked], list[str]]:
+    """The targets that count, and those behind the first failure where the caller wants it to end there."""
+    failures = [place for place, one in enumerate(looked, 1) if one.error is not UNSET]
+    if request.continue_on_error is not False or not failures:
+        return looked, []
+    end = failures[0]
+    return looked[:end], [one.target for one in looked[end:]]
+
+
+def _report(looked: list[_Looked], skipped: list[str], least: Severity) -> ValidationReport:
+    severities = [problem.severity for one in looked for problem in one.problems]
+    items = [
+        CheckedWorkflow(
+            target=one.target,
+            workflow_id="" if one.found is None else one.found.workflow_id,
+            ok=one.error is UNSET,
+            problems=problem_rows(problem for problem in one.problems if problem.severity in _SHOWN[least]),
+            error=one.error,
+        )
+        for one in looked
+    ]
+    failed = sum(not item.ok for item in items)
+    return ValidationReport(
+        ok=not failed,
+        summary=BatchSummary(
+            total=len(items), succeeded=len(items) - failed, failed=failed, skipped=len(skipped)
+        ),
+        counts={severity: severities.count(severity) for severity in _SHOWN["hint"]},
+        items=items,
+        skipped=skipped,
+    )
+
+
+def _negative(report: ValidationReport, looked: list[_Looked]) -> Fault:
+    first = next(one for one in looked if one.error is not UNSET)
+    worst = next((problem for problem in first.problems if problem.severity == "error"), None)
+    left = f", {len(report.skipped)} not looked at" if report.skipped else ""
+    tally = f"{report.summary.failed} of {report.summary.total} workflows have errors{left}"
+    where = "is not there." if worst is None else f"line {worst.line}: {worst.message}"
+    message = f"{tally}, first {quoted(first.target)} {where}"
+    details: dict[str, Json] = {"report": msgspec.to_builtins(report)}
+    if report.summary.total == 1 and first.found is not None:
+        details["workflow_id"] = first.found.workflow_id[:128]
+    return Fault(
+        WORKFLOW_INVALID,
+        message[:1024],
+        details=details,
+        hint="Fix what details.report.items lists, each at its line and column, then validate again.",
+    )
+
+
+OPERATION = Operation(
+    name="workflow.validate",
+    effect="read",
+    summary="Check workflow files or ids, and list everything that is wrong with its place and its fix.",
+    input=ValidateWorkflows,
+    output=ValidationReport,
+    perform=validate_workflows,
+    shape=Shape(
+        levels={"minimal": ("ok", "summary"), "standard": None, "full": None},
+        select="top",
+        drop_order=("items",),
+        windows=("items",),
+        untrusted=("items.target", "items.workflow_id", "items.problems", "items.error"),
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        "WORKFLOW_INVALID",
+        "WORKFLOW_NOT_FOUND",
+        E_NOT_FOUND.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "REQUEST_TOO_LARGE",
+    ),
+)

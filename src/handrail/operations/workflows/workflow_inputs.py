@@ -1,0 +1,63 @@
+"""Declared inputs of a workflow as answers show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from handrail.contract.outcome import Payload
+from handrail.engine.judge.asking import ask_for, steering_values
+from handrail.workflows.compiled import CompiledWorkflow, InputSpec
+
+BY_THE_START = "start"
+"""In place of a step: the value is read before the first one, so only the start can bring it."""
+MOST_ASKING = 5
+
+
+class InputOutline(Payload, frozen=True, kw_only=True):
+    """An input as a start must give it."""
+
+    name: str
+    type: str
+    required: bool = False
+    enum: list[Any] = []
+    default: Any = UNSET
+    description: str = ""
+    allowed: str = ""
+    """Of a value that steers the run: what conditions tell apart, in words."""
+    asked_at: list[str] = []
+    """Of a value that steers the run: the steps that ask for it while nobody sent it, the first ones."""
+
+
+def input_outlines(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
+    """Declared inputs; an implicit one is only a word that a condition or prompt uses."""
+    return [_outline(name, spec) for name, spec in inputs.items() if not spec.implicit]
+
+
+def steering_outlines(workflow: CompiledWorkflow) -> list[InputOutline]:
+    """The same with everything that steers the run, declared or not, and the steps that ask for it."""
+    steering = steering_values(workflow)
+    shown = {held.name: held for held in input_outlines(workflow.inputs)}
+    for name, held in steering.items():
+        spec = workflow.inputs.get(name, InputSpec(implicit=True))
+        asked = [step_id or BY_THE_START for step_id in held.asked_at][:MOST_ASKING]
+        shown[name] = replace(
+            shown.get(name, _outline(name, spec)),
+            allowed="" if spec.enum else ask_for(workflow, held).allowed,
+            asked_at=asked,
+        )
+    return list(shown.values())
+
+
+def _outline(name: str, spec: InputSpec) -> InputOutline:
+    return InputOutline(
+        name=name,
+        type=spec.type,
+        required=spec.required,
+        enum=list(spec.enum),
+        default=spec.default,
+        description=spec.description,
+    )

@@ -1,0 +1,186 @@
+"""The log of a session, as the runtime needs it. The docstrings are the promises.
+
+`tests/event_log/conformance.py` repeats them in code; every adapter passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import (
+    BlobRef,
+    SessionId,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as planned. `body` is one JSON object without a newline; the log never reads it."""
+
+    dedupe_key: str
+    body: bytes
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as committed. `digest` is the chain digest that includes it."""
+
+    index: int
+    dedupe_key: str
+    body: bytes
+    digest: str
+
+
+class Blob(msgspec.Struct, frozen=True, kw_only=True):
+    """Content that a plan introduces, stored by the digest of its bytes."""
+
+    ref: BlobRef
+    content: bytes
+
+
+HealthState: TypeAlias = Literal["healthy", "corrupt_tail", "corrupt_head", "unknown_version"]
+HealthReason: TypeAlias = Literal[
+    "",
+    "digest_mismatch",
+    "non_contiguous",
+    "missing_segment",
+    "missing_blob",
+    "undecodable",
+    "unsupported_version",
+    "history_lost",
+]
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log can prove about a session; `reason` is empty when healthy."""
+
+    state: HealthState = "healthy"
+    reason: HealthReason = ""
+    detail: str = ""
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """The attested events of a session, in order, from `first_index` on, and how sound they are.
+
+    When the state is not healthy, `records` is the prefix that is still proven.
+    """
+
+    records: tuple[Record, ...]
+    head: int
+    """How many events the session has: the index the next one gets."""
+    digest: str = ""
+    """The chain digest after the last event: the same head with another digest is another log.
+
+    Empty when the state is not healthy.
+    """
+    health: Health = Health()
+
+
+class Committed(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole plan is durable."""
+
+    records: tuple[Record, ...]
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """The first dedupe key of the plan is known; nothing was written."""
+
+    record: Record
+
+
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+    """The log is not where the caller thought; nothing was written. Load, decide again."""
+
+    head: int
+
+
+Appended: TypeAlias = Committed | Replayed | Conflict
+
+
+class SessionStamp(msgspec.Struct, frozen=True, kw_only=True):
+    """One stored session in a listing. `order` sorts by last activity and is never shown as a time."""
+
+    session_id: SessionId
+    order: int
+
+
+class Remembered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller worked out from the first `head` events, whose chain digest is `digest`."""
+
+    head: int
+    digest: str
+    content: bytes
+
+
+class EventReader(Protocol):
+    """What rehydrate and every read get: it cannot append because it has no such method.
+
+    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
+    """
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        """All attested events; None when the session was never created here.
+
+        Never waits for a writer: it sees a committed prefix. Never changes a byte of the store.
+        Bytes that nothing attests are ignored, not salvaged.
+        """
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        """The same from event `index` on."""
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        """What `SessionHold.remember` was given last, if the log still begins with just those events.
+
+        A cache: None at any time, and then `load` gives the same for more time.
+        """
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        """Every session with at least one commit, last activity first, then by id."""
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        """The content, checked against its ref. Raises Fault STORE_CORRUPT when it is missing or differs."""
+
+
+class SessionHold(Protocol):
+    """The only way to append: handed out by `EventLog.hold`, dead after its scope ends."""
+
+    def load(self) -> Loaded | None:
+        """As `EventReader.load`, under the hold: nothing can be added before the scope ends."""
+
+    def load_since(self, index: int) -> Loaded | None:
+        """The same from event `index` on."""
+
+    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+        """Commit the whole plan or nothing, durably, before returning.
+
+        Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other than
+        `expected_head` is `Conflict`; else the blobs are durable before the events that name them, and the
+        events with the record that attests them before `Committed`. A record that survives a crash without
+        its events attests nothing: it was never acknowledged.
+        An empty plan is a broken assumption. After the hold's scope: AssertionError before any I/O.
+
+        Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
+        disk refuses; then nothing of the plan counts.
+        """
+
+    def remember(self, content: bytes) -> None:
+        """Keep what was worked out from all events up to now, for `recall`. Never raises for the disk."""
+
+
+class EventLog(EventReader, Protocol):
+    """The store: one append-only log per session plus content-addressed blobs."""
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        """Be the single writer of a session, existing or new, for the scope of the `with`.
+
+        Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold ends with
+        the process, however it dies. Alone it creates nothing that `load` or `list_sessions` would show.
+        """
+
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        """The same for a session that its caller saw. Raises Fault SESSION_NOT_FOUND, and makes nothing."""

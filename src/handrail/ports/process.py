@@ -1,0 +1,148 @@
+"""The process around one call: time, chance, keys, confirmed tokens, the audit, and how it ends."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+from handrail.contract.outcome import Json
+
+if TYPE_CHECKING:
+    pass
+
+
+class Incidents(Protocol):
+    """Where a defect's traceback goes: a private file, never an answer."""
+
+    def record(self, traceback: str) -> str:
+        """Keep it and return a short id to quote; empty when it could not be kept. Never raises."""
+
+
+class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One change, or one refused change. Nothing in it is a secret, or what a caller wrote."""
+
+    at: str
+    tool: str
+    """Which surface was asked."""
+    version: str
+    command: str
+    args: dict[str, Json] = {}
+    account: str
+    workspace: str
+    effect: str
+    dry_run: bool = False
+    code: str | None = None
+    """Of the trouble; None when there was none."""
+    exit: int = 0
+    duration_ms: int = 0
+    targets_count: int = 0
+    token_fingerprint: str = ""
+    request_id: str = ""
+
+
+class Audit(Protocol):
+    """Who changed what, kept apart from the sessions themselves."""
+
+    def record(self, line: AuditLine, keep_months: int) -> None:
+        """Add one line; of more months than `keep_months` the oldest go. Never raises: stderr tells."""
+
+
+class Interruptions(Protocol):
+    """How a call learns that it shall end, where it can end with a true answer."""
+
+    def deferred(self) -> AbstractContextManager[None]:
+        """Inside, nothing ends the call; it looks at `asked` between the parts of its work."""
+
+    def asked(self) -> Literal["", "signal", "deadline"]:
+        """What asks the call to end; empty while nothing does."""
+
+    def end_here(self) -> None:
+        """Raises Fault E_INTERRUPTED or E_TIMEOUT when a call shall end that has changed nothing yet."""
+
+    def pause(self, milliseconds: int) -> None:
+        """Let some time pass, less when the call shall end."""
+
+
+class Progress(Protocol):
+    """Where a long piece of work says how far it is."""
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        """`done` of `total` (0: unknown) are finished. Cheap; most calls say nothing. Never raises."""
+
+    def say(self, line: str) -> None:
+        """Pass on a line of another program, for people. Never raises."""
+
+
+class Clock(Protocol):
+    """Time, only ever informational: nothing is ordered, compared or replayed by it."""
+
+    def now(self) -> str:
+        """UTC as `2026-11-15T09:30:00.123Z`."""
+
+    def unix_seconds(self) -> int:
+        """For expiries of cursor, confirm and continuation tokens."""
+
+    def monotonic_ms(self) -> int:
+        """For durations and bounded waits."""
+
+
+class Randomness(Protocol):
+    """The only source of chance."""
+
+    def bytes(self, count: int) -> bytes: ...
+
+
+class KeyringFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be told about the keyring."""
+
+    count: int
+    """Keys that verify: none before the first use, at most two."""
+    version: str
+    """Another one after every change; says nothing about the keys."""
+
+
+class Keys(Protocol):
+    """The keyring, reduced to derived purpose keys: no caller ever sees a ring key."""
+
+    def facts(self) -> KeyringFacts:
+        """Creates nothing. Raises Fault KEYRING_INVALID."""
+
+    def rotate(self, expected_version: str) -> bool:
+        """Sign with a new key; the one before it still verifies. False when this is not its version."""
+
+    def signing_key(self, purpose: str) -> bytes:
+        """32 bytes for minting. Creates the keyring on first use.
+
+        Raises Fault KEYRING_INVALID when it cannot be read or created; never an unkeyed fallback.
+        """
+
+    def request_key(self) -> bytes:
+        """Names the sessions of request ids: made once, never rotated. Raises Fault KEYRING_INVALID."""
+
+    def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
+        """Current first, then previous if there is one. Empty when no keyring exists yet; never creates."""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of claiming a confirm token."""
+
+    state: Literal["claimed", "already_used", "not_recorded"]
+    reason: str = ""
+    """Of `not_recorded`: one word from the operating system."""
+
+
+class ConfirmedTokens(Protocol):
+    """Which confirm tokens were used, across all processes of this home."""
+
+    def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
+        """Use a token up. Of many callers with one fingerprint exactly one is told `claimed`.
+
+        The claim is durable before this returns, and nothing gives a token back. `not_recorded` means that
+        the disk refused and no earlier claim was found. Of very many claims the oldest are forgotten.
+        Never raises.
+        """
+
+    def is_used(self, fingerprint: str) -> bool:
+        """Whether a claim is recorded. Uses nothing up, and never raises."""

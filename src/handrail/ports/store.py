@@ -1,0 +1,261 @@
+"""A store as its owner handles it: check, measure, copy, remove, prove, index. Facts, then promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import msgspec
+
+from handrail.contract.ids import (
+    BlobRef,
+    SessionId,
+)
+from handrail.ports.log import EventReader, SessionStamp
+
+if TYPE_CHECKING:
+    pass
+
+
+# What can be said about a store as a whole: checks, sizes, what would be removed, what was proven.
+
+
+class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it must be. `id` is a session id, a blob ref or a path in the store."""
+
+    what: Literal["session", "blob", "file", "keys"]
+    id: str
+    reason: str
+    detail: str
+
+
+class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look at one session found, before its blobs were read."""
+
+    session_id: SessionId
+    events: int
+    bytes_read: int
+    problems: tuple[StoreProblem, ...]
+
+
+class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a look at every byte found; the same store gives the same value."""
+
+    sessions: int
+    events: int
+    blobs: int
+    """Blobs that a commit names."""
+    leftover_blobs: int
+    """Blobs that no commit names: a writer died, or their session was removed."""
+    unattested_sessions: int
+    """Directories with events of which no commit tells: a first commit that never finished."""
+    bytes_read: int
+    problems: tuple[StoreProblem, ...]
+    unattested: tuple[SessionId, ...] = ()
+    """Those of them that no collection removes, because they may be all that is left of a session."""
+    half_removed: int = 0
+    """Sessions that were removed, of which files are still there."""
+
+
+class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session takes."""
+
+    session_id: SessionId
+    events: int
+    bytes: int
+
+
+class StoreUsage(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store takes, in bytes of file content."""
+
+    sessions: tuple[SessionUsage, ...]
+    """Largest first, then by id."""
+    unreadable: tuple[SessionId, ...]
+    """Those of which only the size could be told, or not even that."""
+    blobs: int
+    blob_bytes: int
+    leftover_blobs: int
+    """Blobs that no commit names; none while a session could name any of them."""
+    leftover_sessions: int
+    """Sessions in which nothing was ever acknowledged: a start was killed."""
+    leftover_bytes: int
+    """What the next collection may free: these, and half-removed sessions."""
+    cache_bytes: int
+    """What can be deleted at any time and is made again when needed."""
+
+
+class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
+    """One session that is to go, bound to what it holds: if it grew since, it stays."""
+
+    session_id: SessionId
+    head_digest: str
+    bytes: int
+
+
+class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a collection would remove; nothing has happened yet."""
+
+    sessions: tuple[SessionToRemove, ...]
+    blobs: tuple[BlobRef, ...]
+    blob_bytes: int
+    blocked_by: tuple[str, ...]
+    """Sessions that could name any blob, because they cannot be read whole: then no blob is removed."""
+    half_made: tuple[SessionToRemove, ...] = ()
+    """Sessions in which nothing was ever acknowledged, because a start was killed; they go as well."""
+    half_removed: dict[str, int] = {}
+    """Bytes by directory of what is left of sessions that were removed before."""
+
+
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a collection removed."""
+
+    sessions: tuple[SessionId, ...]
+    kept: tuple[SessionId, ...]
+    """Sessions of the plan that grew after it was made."""
+    blobs: int
+    bytes_freed: int
+    blocked_by: tuple[str, ...]
+    busy: tuple[SessionId, ...] = ()
+    """Sessions that somebody kept writing to: then no blob was removed, because any could be theirs."""
+
+
+class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
+    """From which home to which; empty: the one that is in use."""
+
+    source: str = ""
+    target: str = ""
+
+
+class SessionCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """One session of a copy: `missing` events are not in the target yet."""
+
+    session_id: SessionId
+    events: int = 0
+    missing: int = 0
+    head_digest: str = ""
+    """The chain digest after the last event, the same in source and copy."""
+    trouble: str = ""
+    """The catalogue code of what keeps it from being copied; empty: nothing does."""
+    detail: str = ""
+
+
+Effort: TypeAlias = Literal["quick", "full"]
+
+
+class ProofOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """How much to prove, where, and the seed of every choice by chance."""
+
+    effort: Effort
+    kills: int
+    seed: int
+    directory: str
+    """Where the scratch directory is made; empty: beside the store."""
+
+
+class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of trouble that the store was put through."""
+
+    name: str
+    cases: int
+    """How often it was put through it."""
+    facts: dict[str, int]
+    problems: tuple[str, ...]
+    """Empty when the store kept every promise."""
+
+
+class IndexTrouble(Exception):
+    """The index cannot be used; whoever meets this reads the log."""
+
+    def __init__(self, said: str, *, is_broken: bool = False) -> None:
+        super().__init__(said)
+        self.is_broken = is_broken
+
+
+class Indexed(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored session, the look of its files, and its facts where the index has them for just that look."""
+
+    stamp: SessionStamp
+    version: str
+    facts: bytes | None
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the index keeps of a session."""
+
+    session_id: SessionId
+    version: str
+    facts: bytes
+    subjects: bytes
+    words: str
+    """Every word that it can be found by, between spaces."""
+
+
+class IndexView(Protocol):
+    """One look into the index. Every method raises IndexTrouble when the file refuses."""
+
+    reader: EventReader
+    """What is kept must come from here: it believes nothing that this process read before."""
+
+    def look(self) -> Sequence[Indexed]:
+        """Just the sessions of `EventReader.list_sessions`, in its order."""
+
+    def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
+        """The indexed sessions that have all these words."""
+
+    def subjects(self, session_id: SessionId) -> bytes | None:
+        """What `keep` was given."""
+
+    def keep(self, entries: Sequence[Entry]) -> None:
+        """Add or replace these, and drop what is no longer in the store; nothing is read after it."""
+
+
+class SessionIndex(Protocol):
+    """A rebuildable cache beside the log."""
+
+    def opened(self, form: str) -> AbstractContextManager[IndexView]:
+        """A look; entries of another form are dropped first. Raises IndexTrouble."""
+
+
+class StoreKeeper(Protocol):
+    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR or STORE_PERMISSION_DENIED."""
+
+    def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+        """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""
+
+    def usage(self) -> StoreUsage:
+        """What takes how much."""
+
+    def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
+        """Sessions without activity for so long before the newest, and the blobs that only they name."""
+
+    def remove(self, plan: RemovalPlan) -> Removed:
+        """Sessions first, then blobs. A session that grew since the plan stays; so do blobs in use."""
+
+    def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
+        """Those of these sessions that exist, bound to what they hold now."""
+
+    def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
+        """Bytes freed; None: it is gone, or grew since, and stays whole. Raises also Fault SESSION_LOCKED."""
+
+    def clear(self, name: str) -> int:
+        """Delete what a removal before left under this name; the bytes that this call freed."""
+
+    def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
+        """Whoever writes to one of these sessions has finished. Raises also Fault SESSION_LOCKED."""
+
+    def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+        """What the target lacks of these sessions, or of all; what cannot be copied says why."""
+
+    def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
+        """Bring the target up to date and compare it event by event; a repeat goes on where it stopped.
+        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, or STORE_TARGET_NOT_EMPTY
+        when the target holds other events under the same session id."""
+
+
+class StoreProof(Protocol):
+    """Puts a scratch store on the user's own disk through every trouble we know."""
+
+    def run(self, order: ProofOrder) -> Iterator[ProofPart]:
+        """One part per kind of trouble, each when it is done; the scratch directory is gone afterwards.
+        Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written."""

@@ -1,0 +1,145 @@
+"""The project that a call works in: its workflows, its settings, and the files we write there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import msgspec
+
+from handrail.contract.ids import (
+    Autonomy,
+    MaxEffect,
+    ObservationKey,
+    RiskPolicy,
+    SourceKind,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a new file would go."""
+
+    path: str
+    """Absolute, with every link resolved."""
+    content: bytes | None = None
+    """What is there now, up to a megabyte; None when nothing is."""
+    missing_directories: tuple[str, ...] = ()
+    """Outermost first."""
+
+
+class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One workflow file as found; the language room reads it."""
+
+    source_kind: SourceKind
+    source_ref: str
+    """Where it came from, without a machine path: file name, or package resource."""
+    content: bytes
+    holds: Literal["workflow", "contract"] = "workflow"
+    trouble: str = ""
+    """Why there is no content, in a sentence; empty when it could be read."""
+    remedy: str = ""
+    """What to do about the trouble."""
+    summary: bytes = b""
+    """What the language room said about this content earlier; empty when nothing is remembered."""
+
+
+class WorkflowLibrary(Protocol):
+    """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
+
+    def files(self, project: str) -> Sequence[WorkflowFile]:
+        """Every `*.json` found. What cannot be read, YAML too, is given without content, never left out."""
+
+    def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
+        """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.
+
+        None where that cannot be told without more work: files from git, plugins and other machines.
+        """
+
+
+class Workspace(Protocol):
+    """Facts about where the caller works. Never a subprocess."""
+
+    def project(self, asked: str) -> str:
+        """The project directory: as asked, then HANDRAIL_PROJECT, the git root, the working directory.
+
+        Raises Fault E_VALIDATION when the asked directory does not exist.
+        """
+
+    def observations(self, project: str) -> dict[ObservationKey, str]:
+        """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
+
+    def account(self) -> str:
+        """Who is calling: the operating-system user."""
+
+
+class AuthoredFiles(Protocol):
+    """Files that people keep with their project. Handrail adds one when told to, and never changes one."""
+
+    def place(self, project: str, directory: str, name: str) -> FilePlace:
+        """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
+
+        Raises Fault E_VALIDATION when that is no directory, or when the project's own leads out of it.
+        """
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Make a new file with this content, durably, and the directories above it; False when one is there.
+
+        Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
+        """
+
+    def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
+        """For this user only, 0600, in a directory that exists; no file until all is durable."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What people decided once instead of in every call. Every field has a safe default."""
+
+    start_session: bool = False
+    """Whether a session may begin without a run."""
+    max_effect: MaxEffect = "dangerous"
+    retention_days: int = 90
+    kept_sessions: tuple[str, ...] = ()
+    """Sessions that retention never removes."""
+    audit_reads: bool = False
+    audit_months: int = 12
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+    output_format: str = ""
+    output_envelope: str = ""
+    is_compact: bool = False
+    update_index: str = ""
+    verify_updates: bool = False
+    trusted_root: str = ""
+
+
+class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something in a settings file that is not as it should be."""
+
+    place: str
+    """File and key, without a machine path."""
+    message: str
+    fix: str
+
+
+class SettingsFiles(Protocol):
+    """The user's settings, and the little that a project may add. A project is not trusted."""
+
+    def of(self, project: str = "") -> Settings:
+        """The settings in force; with a project, its output defaults stand before the user's.
+
+        Raises Fault E_CONFIG when a file cannot be read or a value is not one of those allowed.
+        """
+
+    def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        """Everything wrong with the files, unknown names included. Never raises."""
+
+    def set_preferences(
+        self, autonomy: Autonomy | None, risk_policy: RiskPolicy | None, shown: Settings
+    ) -> bool:
+        """Keep the user's preferences for later sessions; None leaves one as it is. Other keys stay.
+
+        False when they are not those `shown` any more; raises Fault E_CONFIG or E_IO. Then nothing changed.
+        """

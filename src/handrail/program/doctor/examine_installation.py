@@ -1,0 +1,153 @@
+"""`self.doctor`: how this installation stands, check by check, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault
+from handrail.contract.suggest import nearest
+from handrail.operations.workflow_catalog import project_or_root
+from handrail.program.doctor import (
+    agent_checks,
+    program_checks,
+    storage_checks,
+)
+from handrail.program.doctor import (
+    program_checks as update_checks,
+)
+from handrail.program.doctor.check import Check, Examined, Finding, failed
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+# The checks of `doctor`, in the order of its answer.
+
+CHECKS: dict[str, Callable[[Examined], Finding]] = {
+    "python": program_checks.python,
+    "install": program_checks.install,
+    "path": program_checks.path,
+    "settings": program_checks.settings,
+    "workspace": program_checks.workspace,
+    "git": program_checks.git,
+    "store": storage_checks.store,
+    "workflow_library": storage_checks.workflow_library,
+    "keyring": storage_checks.keyring,
+    "confirm_tokens": storage_checks.confirm_tokens,
+    "audit": storage_checks.audit,
+    "mcp_registration": agent_checks.mcp_registration,
+    "mcp_protocol": agent_checks.mcp_protocol,
+    "version_negotiation": agent_checks.version_negotiation,
+    "skill_sync": agent_checks.skill_sync,
+    "update": update_checks.update,
+    "release_readiness": program_checks.readiness,
+}
+"""By name; the release gate is always the last."""
+
+CHECK_NAMES: tuple[str, ...] = tuple(CHECKS)
+ON_REQUEST = frozenset({"mcp_protocol"})
+"""Run only when named: they start a program."""
+
+
+def examine(given: Examined, wanted: Sequence[str]) -> list[Check]:
+    """The checks that were asked for, in the order of the table; without a wish, all but the dear ones."""
+    names = [name for name in CHECKS if (name in wanted if wanted else name not in ON_REQUEST)]
+    return [_told(name, _finding(CHECKS[name], given)) for name in names]
+
+
+def _finding(check: Callable[[Examined], Finding], given: Examined) -> Finding:
+    """What cannot even be looked at is a failed check, never a failed call."""
+    try:
+        return check(given)
+    except Fault as fault:
+        return failed(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
+
+
+def _told(name: str, finding: Finding) -> Check:
+    return Check(
+        check=name,
+        status=finding.status,
+        fix=finding.fix if finding.status != "pass" else None,
+        message=finding.message,
+        details=finding.details,
+    )
+
+
+class ExamineInstallation(Input, frozen=True, kw_only=True):
+    """What to look at."""
+
+    checks: (
+        Annotated[
+            list[str],
+            Meta(
+                description="Only these checks; mcp_protocol, which starts a server, runs only when named.",
+                min_length=1,
+                max_length=50,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    offline: (
+        Annotated[bool, Meta(description="Use nothing but this machine: the last look at the index counts.")]
+        | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class CheckCounts(Answer, frozen=True, kw_only=True):
+    """How many checks ended how."""
+
+    passed: int = msgspec.field(name="pass")
+    warned: int = msgspec.field(name="warn")
+    failed: int = msgspec.field(name="fail")
+
+
+class Examination(Answer, frozen=True, kw_only=True):
+    """The check-up; a failed check is an answer, not an error."""
+
+    checks: list[Check]
+    summary: CheckCounts
+
+
+def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examination:
+    """Every check that was asked for. Raises Fault E_VALIDATION for a name that is no check."""
+    wanted = [] if request.checks is UNSET else request.checks
+    unknown = [name for name in wanted if name not in CHECK_NAMES]
+    if unknown:
+        raise Fault(
+            E_VALIDATION,
+            f"There is no check {unknown[0]!r}.",
+            details={"param": "checks", "valid": list(CHECK_NAMES), "got": unknown[0][:80]},
+            hint=f"Did you mean {', '.join(nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
+        )
+    is_offline = request.offline is True
+    project, trouble = project_or_root(rt, request.project)
+    examined = Examined(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
+    checks = examine(examined, wanted)
+    counted = Counter(check.status for check in checks)
+    summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])
+    return Examination(checks=checks, summary=summary)
+
+
+OPERATION = Operation(
+    name="self.doctor",
+    effect="read",
+    summary="Check the installation, the store and the agent's side, each with what to do about it.",
+    input=ExamineInstallation,
+    output=Examination,
+    perform=examine_installation,
+    shape=Shape(
+        levels={
+            "minimal": ("summary", "checks.check", "checks.status", "checks.fix"),
+            "standard": None,
+            "full": None,
+        },
+        windows=("checks",),
+    ),
+    errors=("VALIDATION_ERROR",),
+)

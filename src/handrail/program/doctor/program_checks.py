@@ -1,0 +1,279 @@
+"""The check of the release: from the last look at the index, or from a new one of at most two seconds."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.outcome import Answer, Fault, Json
+from handrail.ports.program import Installation, InstallFacts, Look, Updates
+from handrail.program.doctor.check import Examined, Finding, failed, passed, warned
+from handrail.program.update.find_release import Wish, digest_of_sources, find_release, index_sources_of
+from handrail.program.update.notice import UPDATE, fresh_look, look_of
+from handrail.program.update.package_index import version_key
+
+# How far this very build may be trusted, computed from what CI recorded about it. Nobody types the level.
+#
+# The record names the digest of the files it is about: change one byte of a packed file and it counts no
+# more.
+
+RECORD_NAME = "_readiness.json"
+
+Status: TypeAlias = Literal["verified", "missing", "not_applicable", "unknown"]
+Level: TypeAlias = Literal["stable", "beta", "unpublishable"]
+
+REQUIRED_EVIDENCE = (
+    "functional_contract_coverage_100",
+    "mock_upstream_contract_tests",
+    "recorded_live_smoke_for_stable",
+)
+_SETTLED = ("verified", "not_applicable")
+
+
+class ReadinessRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `tools/readiness.py` wrote after the tests of a build."""
+
+    v: Literal[1]
+    digest: str
+    fcc_status: Status
+    mock_upstream_status: Status
+    live_smoke_status: Status
+    gaps: int = 0
+    """How many behaviours of the public contract no test showed."""
+
+
+class ReleaseReadiness(Answer, frozen=True, kw_only=True):
+    """The release gate as `reference` and `doctor` show it (CLI sections 11 and 13)."""
+
+    level: Level
+    fcc_required: bool
+    fcc_status: Status
+    mock_upstream_required: bool
+    mock_upstream_status: Status
+    live_smoke_required_for_stable: bool
+    live_smoke_status: Status
+    reason: str
+    required_evidence: list[str]
+
+
+def release_readiness(installation: Installation) -> ReleaseReadiness:
+    """The level of this build, from its record and its own bytes."""
+    content = installation.packed(RECORD_NAME)
+    if content is None:
+        return _unknown("This build carries no record of its tests; only a release that CI made has one.")
+    try:
+        record = msgspec.json.decode(content, type=ReadinessRecord)
+    except (msgspec.MsgspecError, ValueError):
+        return _unknown("The record of this build's tests cannot be read; install the release again.")
+    if record.digest != installation.digest():
+        return _unknown("A packed file differs from the one that was tested; install the release again.")
+    return judged(record)
+
+
+def judged(record: ReadinessRecord) -> ReleaseReadiness:
+    """The level that the evidence allows; a missing smoke run alone makes it a beta."""
+    level: Level
+    if record.fcc_status not in _SETTLED:
+        level, reason = "unpublishable", f"{record.gaps} behaviours of the public contract have no test."
+    elif record.mock_upstream_status not in _SETTLED:
+        level, reason = "unpublishable", "The fakes of what Handrail depends on were not tested as a whole."
+    elif record.live_smoke_status not in _SETTLED:
+        level, reason = "beta", "Stable requires a recorded smoke run of the release candidate."
+    else:
+        level, reason = "stable", "Every required piece of evidence is recorded for exactly these files."
+    return _readiness(
+        level, (record.fcc_status, record.mock_upstream_status, record.live_smoke_status), reason
+    )
+
+
+def _unknown(reason: str) -> ReleaseReadiness:
+    return _readiness("unpublishable", ("unknown", "unknown", "unknown"), reason)
+
+
+def _readiness(level: Level, statuses: tuple[Status, Status, Status], reason: str) -> ReleaseReadiness:
+    fcc, mock_upstream, live_smoke = statuses
+    return ReleaseReadiness(
+        level=level,
+        fcc_required=True,
+        fcc_status=fcc,
+        mock_upstream_required=True,
+        mock_upstream_status=mock_upstream,
+        live_smoke_required_for_stable=True,
+        live_smoke_status=live_smoke,
+        reason=reason,
+        required_evidence=list(REQUIRED_EVIDENCE),
+    )
+
+
+# Checks of the program itself: interpreter, installation, settings, workspace, release.
+
+OLDEST_PYTHON = "3.11"
+_METHODS = {
+    "editable": "Handrail runs from a checkout.",
+    "uv-tool": "Handrail was installed as a uv tool.",
+    "pipx": "Handrail was installed by pipx.",
+    "pip": "Handrail was installed into a virtual environment.",
+    "pip-user": "Handrail was installed by pip for this user.",
+}
+
+
+def python(given: Examined) -> Finding:
+    version = given.rt.installation().program().python
+    oldest = version_key(OLDEST_PYTHON)
+    running = version_key(version)
+    assert oldest is not None, "a constant version reads"
+    if running is None or running < oldest:
+        fix = f"Install Handrail with Python {OLDEST_PYTHON} or newer."
+        return failed(f"Python {version} is older than {OLDEST_PYTHON}.", fix, version=version)
+    return passed(f"Python {version} is new enough.", version=version)
+
+
+def install(given: Examined) -> Finding:
+    program = given.rt.installation().program()
+    facts = {"method": program.method, "package": program.package}
+    match program.method:
+        case "ephemeral":
+            return warned(
+                "Handrail runs from a cache that may be cleaned at any time.",
+                "uv tool install handrail",
+                **facts,
+            )
+        case "system":
+            fix = "uv tool install handrail"
+            return warned("Handrail stands in a Python that the system manages.", fix, **facts)
+        case _:
+            return passed(_METHODS[program.method], **facts)
+
+
+def path(given: Examined) -> Finding:
+    program = given.rt.installation().program()
+    facts = {"first_on_path": program.on_path or None}
+    if not program.on_path:
+        fix = "Add the directory of the handrail command to PATH, or name the command by its whole path."
+        return warned("No handrail command is on PATH.", fix, **facts)
+    if not program.is_on_path:
+        fix = "Remove the other installation, or put this one first on PATH."
+        return warned("The first handrail command on PATH belongs to another installation.", fix, **facts)
+    return passed("The first handrail command on PATH is this one.", **facts)
+
+
+def settings(given: Examined) -> Finding:
+    problems = given.rt.settings.problems(given.project)
+    listed = [msgspec.to_builtins(problem) for problem in problems]
+    try:
+        given.rt.settings.of(given.project)
+    except Fault as fault:
+        return failed(fault.message, fault.hint or fault.kind.hint, problems=listed)
+    if problems:
+        return warned(problems[0].message, problems[0].fix, problems=listed)
+    return passed("The settings can be used.", problems=[])
+
+
+def workspace(given: Examined) -> Finding:
+    if given.trouble is not None:
+        raise given.trouble
+    seen = given.rt.workspace.observations(given.project)
+    if "repo_root_hash" not in seen:
+        fix = "Run git init in the project, or go on without: sessions are then found by their words only."
+        return warned("The project is not inside a git repository.", fix, root=given.project)
+    facts = {"root": given.project, "branch": seen.get("git_branch"), "head": seen.get("git_head_sha")}
+    return passed("The project is inside a git repository.", **facts)
+
+
+def git(given: Examined) -> Finding:
+    found = given.rt.installation().program().git
+    if not found:
+        fix = "Install git; without it workflow sources in repositories cannot be read."
+        return warned("No git command is on PATH.", fix, path=None)
+    return passed("git is on PATH.", path=found)
+
+
+def readiness(given: Examined) -> Finding:
+    found = release_readiness(given.rt.installation())
+    facts = msgspec.to_builtins(found)
+    match found.level:
+        case "stable":
+            return passed(found.reason, **facts)
+        case "beta":
+            return warned(
+                found.reason, "Record a smoke run of the release candidate before calling it stable.", **facts
+            )
+        case _ if given.rt.installation().program().method == "editable":
+            return passed("A checkout carries no record of its tests; a release does.", **facts)
+        case _:
+            fix = "Install a release that CI built, or run tools/readiness.py after the tests of this build."
+            return failed(found.reason, fix, **facts)
+
+
+NETWORK_MS = 2_000
+"""How long the index may take in all: a check-up is not kept waiting by somebody else's machine."""
+CHECK = "handrail update --check"
+_NOT_OURS = {
+    "editable": "This copy runs from a checkout; git brings it up to date.",
+    "ephemeral": "This copy was made for one call and is not updated.",
+    "system": "This copy belongs to the operating system, which brings it up to date.",
+}
+
+
+def update(given: Examined) -> Finding:
+    """Never a failure by itself: an old version works, and a silent index says nothing about this one."""
+    try:
+        updates = given.rt.updates()
+        facts = updates.facts()
+        if facts.method in _NOT_OURS:
+            return passed(_NOT_OURS[facts.method], version=__version__, latest_version=None, checked_at=None)
+        return _looked_up(given, updates, facts)
+    except Fault as fault:
+        return warned(fault.message, CHECK, version=__version__, latest_version=None, checked_at=None)
+
+
+def _looked_up(given: Examined, updates: Updates, facts: InstallFacts) -> Finding:
+    asked = digest_of_sources(index_sources_of(given.rt, facts))
+    look = fresh_look(given.rt, updates, asked)
+    if look is not None or given.is_offline:
+        return _told(look or updates.last_look())
+    try:
+        look = _look(given, updates, facts)
+    except Fault as fault:
+        return _unanswered(fault, updates.last_look())
+    updates.keep_look(look)
+    return _told(look)
+
+
+def _look(given: Examined, updates: Updates, facts: InstallFacts) -> Look:
+    rt = given.rt
+    ends_at = rt.clock.monotonic_ms() + NETWORK_MS
+
+    def asked() -> str:
+        return rt.interruptions.asked() or ("deadline" if rt.clock.monotonic_ms() >= ends_at else "")
+
+    return look_of(rt, updates, find_release(rt, updates, facts, Wish(), asked), asked)
+
+
+def _told(look: Look | None) -> Finding:
+    if look is None:
+        message = f"Nobody has looked for a release newer than {__version__} yet."
+        return passed(message, version=__version__, latest_version=None, checked_at=None)
+    facts: dict[str, Json] = {
+        "version": __version__,
+        "latest_version": look.latest,
+        "checked_at": look.checked_at,
+    }
+    if _is_behind(look):
+        facts["notice"] = look.notice
+        return warned(f"Handrail {look.latest} is there; this is {__version__}.", UPDATE, **facts)
+    return passed(f"There was no release newer than {__version__}.", **facts)
+
+
+def _unanswered(fault: Fault, look: Look | None) -> Finding:
+    """What is known of old is told; that the index was silent is told too."""
+    known = _told(look)
+    message = f"{fault.message.removesuffix(' Nothing was changed.')} {known.message}"
+    return warned(message, known.fix or CHECK, **known.details, code=fault.kind.code)
+
+
+def _is_behind(look: Look) -> bool:
+    latest, running = version_key(look.latest), version_key(__version__)
+    return latest is not None and running is not None and running < latest

@@ -1,0 +1,142 @@
+"""`self.context`: where a call would act, as whom and with what. Looks at local files and makes none."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.operations.workflow_catalog import project_or_root
+from handrail.ports.workspace import Settings
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+
+class ShowContext(Input, frozen=True, kw_only=True):
+    """For which project."""
+
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+
+
+class WorkspaceFacts(Answer, frozen=True, kw_only=True):
+    """Where the caller works."""
+
+    root: str | None
+    """Null where the surroundings name a place that is none: calls about a project are refused there."""
+    branch: str | None
+    head: str | None
+
+
+class ConfigFacts(Answer, frozen=True, kw_only=True):
+    """The settings in force."""
+
+    home: str
+    store: str
+    format: str
+    envelope: str
+    max_effect: str
+
+
+class CredentialFacts(Answer, frozen=True, kw_only=True):
+    """Whether tokens can be signed and checked; never with what."""
+
+    configured: bool
+    backend: str
+    usable: bool
+
+
+class SkillFacts(Answer, frozen=True, kw_only=True):
+    """The agent skill in the user's home; null where none is installed."""
+
+    version: str | None
+    in_sync: bool | None
+
+
+class Context(Answer, frozen=True, kw_only=True):
+    """Everything a call would take for granted."""
+
+    version: str
+    env: str
+    account: str
+    workspace: WorkspaceFacts
+    config: ConfigFacts
+    credentials: CredentialFacts
+    skill: SkillFacts
+    notices: list[dict[str, Json]]
+    next_steps: list[str]
+
+
+def show_context(rt: Runtime, request: ShowContext) -> Context:
+    """The facts, whatever state the store is in."""
+    project, trouble = project_or_root(rt, request.project)
+    seen = rt.workspace.observations(project)
+    settings, steps = _settings(rt, project)
+    if trouble is not None:
+        steps.insert(0, "handrail doctor --checks workspace --compact")
+    credentials = _credentials(rt)
+    if not credentials.usable:
+        steps.append("handrail doctor --checks keyring --compact")
+    return Context(
+        version=__version__,
+        env="local",
+        account=rt.workspace.account(),
+        workspace=WorkspaceFacts(
+            root=project if trouble is None else None,
+            branch=seen.get("git_branch"),
+            head=seen.get("git_head_sha"),
+        ),
+        config=ConfigFacts(
+            home=rt.installation().home(),
+            store=rt.installation().place("data").path,
+            format=settings.output_format or "json",
+            envelope=settings.output_envelope or "cli",
+            max_effect=settings.max_effect,
+        ),
+        credentials=credentials,
+        skill=_skill(rt),
+        notices=list(rt.installation().notices()),
+        next_steps=[*steps, "handrail workflow list --compact", "handrail session resume --compact"],
+    )
+
+
+def _settings(rt: Runtime, project: str) -> tuple[Settings, list[str]]:
+    """The settings, or the defaults where they cannot be used; and the way to hear what is wrong."""
+    steps = ["handrail doctor --checks settings --compact"] if rt.settings.problems(project) else []
+    try:
+        return rt.settings.of(project), steps
+    except Fault:
+        return Settings(), steps
+
+
+def _credentials(rt: Runtime) -> CredentialFacts:
+    backend = rt.installation().secret_source()
+    try:
+        configured, usable = bool(rt.keys.verifying_keys(WORKFLOW)), True
+    except Fault:
+        configured, usable = True, False
+    return CredentialFacts(configured=configured, backend=backend, usable=usable)
+
+
+def _skill(rt: Runtime) -> SkillFacts:
+    skills = rt.installation().skills()
+    if not skills:
+        return SkillFacts(version=None, in_sync=None)
+    return SkillFacts(version=skills[0].version or None, in_sync=all(one.is_packed_one for one in skills))
+
+
+OPERATION = Operation(
+    name="self.context",
+    effect="read",
+    summary="Show where a call would act, as whom, and with which settings.",
+    input=ShowContext,
+    output=Context,
+    perform=show_context,
+    shape=Shape(
+        levels={"minimal": ("version", "account", "workspace.root"), "standard": None, "full": None},
+        untrusted=("workspace.branch",),
+    ),
+)

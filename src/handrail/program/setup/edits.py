@@ -1,0 +1,230 @@
+"""What a client's file would hold with or without our entry. Pure."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.program.setup.clients import ENTRY, HOOKS, TABLE, ClientName, hook_of, is_own_hook
+from handrail.program.setup.jsonc import NotEditable, member, parse, with_element, with_member, without_part
+
+# One table of a TOML file, edited as text and checked against the standard parser.
+
+_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+
+
+def table(text: str, path: tuple[str, str]) -> dict[str, Any] | None:
+    """The table as the parser reads it; None when there is none. Raises NotEditable."""
+    outer = _parsed(text).get(path[0], {})
+    found = outer.get(path[1]) if isinstance(outer, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def with_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str:
+    """The text with the table: in its old place, or at the end. Raises NotEditable."""
+    lines = [f"[{path[0]}.{path[1]}]"]
+    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in content.items()]
+    span = _span(text, path)
+    if span is not None:
+        changed = text[: span[0]] + "\n".join(lines) + "\n" + text[span[1] :]
+    else:
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        changed = text + gap + "\n".join(lines) + "\n"
+    expected = _parsed(text)
+    if not isinstance(expected.setdefault(path[0], {}), dict):
+        raise NotEditable(f"{path[0]} is no table in it")
+    expected[path[0]][path[1]] = content
+    return _checked(changed, expected)
+
+
+def without_table(text: str, path: tuple[str, str]) -> str:
+    """The text without the table and the tables below it. Raises NotEditable."""
+    span = _span(text, path)
+    if span is None:
+        raise NotEditable("the table is written in another form")
+    start = span[0]
+    if text[max(0, start - 2) : start] == "\n\n":
+        start -= 1  # the empty line that came with it
+    expected = _parsed(text)
+    del expected[path[0]][path[1]]
+    if not expected[path[0]]:
+        del expected[path[0]]
+    return _checked(text[:start] + text[span[1] :], expected)
+
+
+def toml_value(value: Any) -> str:
+    """Strings, numbers and lists are written as in JSON; a table inside goes on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+    return msgspec.json.encode(value).decode()
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else msgspec.json.encode(key).decode()
+
+
+def _span(text: str, path: tuple[str, str]) -> tuple[int, int] | None:
+    """From its header to the next header that does not belong to it."""
+    if table(text, path) is None:
+        return None
+    name = rf"{re.escape(path[0])}[ \t]*\.[ \t]*(?:{re.escape(path[1])}|\"{re.escape(path[1])}\")"
+    opened = re.search(rf"^[ \t]*\[[ \t]*{name}[ \t]*\]", text, re.MULTILINE)
+    if opened is None:
+        raise NotEditable("the table is written in another form")
+    for header in _HEADER.finditer(text, opened.end()):
+        if not re.match(rf"[ \t]*\[[ \t]*{name}[ \t]*\.", text[header.start() :]):
+            return opened.start(), header.start()
+    return opened.start(), len(text)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as trouble:
+        raise NotEditable("it is not TOML") from trouble
+
+
+def _checked(text: str, expected: dict[str, Any]) -> str:
+    """An edit counts only if it says what was meant and nothing else."""
+    if _parsed(text) != expected:
+        raise NotEditable("the table cannot be changed without touching something else")
+    return text
+
+
+HOOKS_VERSION = 1
+"""Of Cursor's file of hooks."""
+START_SECONDS = 30
+"""What Codex gives a server to start; loading the protocol library takes a second or two."""
+
+
+def text_of(content: bytes | None) -> str:
+    """Raises NotEditable."""
+    try:
+        return (content or b"").decode("utf-8")
+    except UnicodeDecodeError as trouble:
+        raise NotEditable("it is not UTF-8") from trouble
+
+
+def entry_in(name: ClientName, text: str) -> Any:
+    """Our entry as it stands; None when there is none. Raises NotEditable."""
+    client = TABLE[name]
+    if client.is_toml:
+        return table(text, (client.key, ENTRY))
+    if not text.strip():
+        return None
+    servers = member(_object(text), client.key)
+    held = member(servers, ENTRY) if servers is not None else None
+    return None if held is None else held.plain
+
+
+def with_entry(name: ClientName, text: str, entry: dict[str, Any]) -> str:
+    """The text with our entry; what a user added to it stays. Raises NotEditable."""
+    client = TABLE[name]
+    held = entry_in(name, text)
+    whole = {**held, **entry} if isinstance(held, dict) else entry
+    if held == whole:
+        return text
+    if client.is_toml:
+        return with_table(text, (client.key, ENTRY), {"startup_timeout_sec": START_SECONDS, **whole})
+    return _ended(with_member(text if text.strip() else "{}", (client.key,), ENTRY, whole), text)
+
+
+def without_entry(name: ClientName, text: str) -> str:
+    client = TABLE[name]
+    if entry_in(name, text) is None:
+        return text
+    if client.is_toml:
+        return without_table(text, (client.key, ENTRY))
+    return _without(text, (client.key,), lambda part: part.key == ENTRY)
+
+
+def with_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
+    """The text with one element for each event; one of ours with another path is put right."""
+    changed = text if text.strip() else "{}"
+    for event in reversed(HOOKS[name].events):
+        wanted = hook_of(name, event, command)
+        if wanted in _elements(changed, event):
+            continue
+        changed = with_element(_without_hook(changed, event), ("hooks", event), wanted)
+    if HOOKS[name].is_flat and member(_object(changed), "version") is None:
+        changed = with_member(changed, (), "version", HOOKS_VERSION)
+    return changed if changed == text else _ended(changed, text)
+
+
+def without_hooks(name: ClientName, text: str) -> str:
+    for event in HOOKS[name].events:
+        text = _without_hook(text, event)
+    return text
+
+
+def _without_hook(text: str, event: str) -> str:
+    while any(is_own_hook(event, element) for element in _elements(text, event)):
+        text = _without(text, ("hooks", event), lambda part: is_own_hook(event, part.value.plain))
+    return text
+
+
+def _elements(text: str, event: str) -> list[Any]:
+    if not text.strip():
+        return []
+    hooks = member(_object(text), "hooks")
+    held = member(hooks, event) if hooks is not None else None
+    return held.plain if held is not None and isinstance(held.plain, list) else []
+
+
+def _without(text: str, path: tuple[str, ...], is_wanted: Any) -> str:
+    held = parse(text)
+    for name in path:
+        inner = member(held, name)
+        assert inner is not None, "the caller found it there"
+        held = inner
+    place = next(place for place, part in enumerate(held.parts) if is_wanted(part))
+    return without_part(text, path, place)
+
+
+def _object(text: str) -> Any:
+    held = parse(text)
+    if not isinstance(held.plain, dict):
+        raise NotEditable("it is not one object")
+    return held
+
+
+def _ended(changed: str, text: str) -> str:
+    """A new file ends with a line end; one that was there keeps its own end."""
+    return changed if text.strip() or changed.endswith("\n") else changed + "\n"
+
+
+def snippet_of(name: ClientName, entry: dict[str, Any]) -> str:
+    """What to put into the file by hand."""
+    client = TABLE[name]
+    if client.is_toml:
+        lines = [f"{key} = {toml_value(value)}" for key, value in entry.items()]
+        return "\n".join([f"[{client.key}.{ENTRY}]", *lines])
+    return msgspec.json.encode({client.key: {ENTRY: entry}}).decode()
+
+
+def hooks_snippet(name: ClientName, command: tuple[str, ...]) -> str:
+    version: dict[str, Json] = {"version": HOOKS_VERSION} if HOOKS[name].is_flat else {}
+    content: Json = {
+        **version,
+        "hooks": {event: [hook_of(name, event, command)] for event in HOOKS[name].events},
+    }
+    return msgspec.json.encode(content).decode()
+
+
+def fragment(before: str, after: str) -> dict[str, Json]:
+    """What is taken out and what is added, without anything that stands around it."""
+    start = 0
+    while start < min(len(before), len(after)) and before[start] == after[start]:
+        start += 1
+    end = 0
+    most = min(len(before), len(after)) - start
+    while end < most and before[-1 - end] == after[-1 - end]:
+        end += 1
+    removed = before[start : len(before) - end].splitlines()
+    added = after[start : len(after) - end].splitlines()
+    hunks = [*(f"-{line}" for line in removed), *(f"+{line}" for line in added)]
+    return {"added": len(added), "removed": len(removed), "hunks": hunks[:100]}

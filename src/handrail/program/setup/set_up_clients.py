@@ -1,0 +1,432 @@
+"""`clients.setup`: put Handrail into agent clients, or take it out again. Gated: all of it is shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_CONFIRMATION_REQUIRED,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_IO,
+    E_NOT_FOUND,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.tokens.confirm import refusal
+from handrail.contract.wording import quoted
+from handrail.operations.workflow_catalog import project_of
+from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
+from handrail.program.setup.clients import (
+    CLIENTS,
+    HOOKS,
+    TABLE,
+    ClientName,
+    Scope,
+    adding_command,
+    entry_of,
+    file_of,
+    hooks_file,
+    path_of,
+    removing_command,
+)
+from handrail.program.setup.edits import (
+    entry_in,
+    fragment,
+    hooks_snippet,
+    snippet_of,
+    text_of,
+    with_entry,
+    with_hooks,
+    without_entry,
+    without_hooks,
+)
+from handrail.program.setup.jsonc import NotEditable
+from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
+
+SKILL = "skill"
+HOOKS_OF = "{} hooks"
+TRUST = "In Codex, look at Handrail's hooks with /hooks and trust them; before that they do not run."
+
+
+class SetUpClients(GatedInput, frozen=True, kw_only=True):
+    """Which clients, for whom, and whether in or out."""
+
+    clients: (
+        Annotated[
+            list[ClientName], Meta(description="Which clients; default: those found here.", max_length=20)
+        ]
+        | UnsetType
+    ) = UNSET
+    scope: (
+        Annotated[Scope, Meta(description="For all your work, or for this project; default user.")]
+        | UnsetType
+    ) = UNSET
+    hooks: (
+        Annotated[bool, Meta(description="Also add hooks around a compaction where a client has them.")]
+        | UnsetType
+    ) = UNSET
+    remove: (
+        Annotated[bool, Meta(description="Take it out, hooks too; the skill goes with the last client.")]
+        | UnsetType
+    ) = UNSET
+    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    continue_on_error: Annotated[bool, Meta(description="Go on after a target failed.")] | UnsetType = UNSET
+
+
+class SetUp(BatchResult, frozen=True, kw_only=True):
+    """What came of each target, and what to do next."""
+
+    next_steps: list[str]
+
+
+class _Target(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to change: a file, through a client's own command, or the skill."""
+
+    name: str
+    path: str
+    version: str
+    before: bytes | None = None
+    after: bytes | None = None
+    command: tuple[str, ...] = ()
+    snippet: str = ""
+    trouble: Fault | None = None
+    is_restored: bool = False
+    """The file is exactly as it was before `setup` first changed it."""
+    is_changed: bool = True
+    reason: str = ""
+    """Of the skill: why it stays as it is."""
+
+
+def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
+    """Show or make the changes.
+
+    Raises Fault E_NOT_FOUND when no client is found, and what the gate raises.
+    """
+    project = project_of(rt, request.project)
+    files = rt.clients()
+
+    found: dict[str, _Target] = {}
+
+    def resolve() -> Plan:
+        targets = _targets(files, request, project)
+        found.update({target.name: target for target in targets})
+        return _plan(request, targets)
+
+    def write(_: Plan) -> SetUp:
+        result = run_batch(
+            rt,
+            tuple(found),
+            lambda name: _noted(rt, files, found[name], request, project),
+            what="clients set up",
+            continue_on_error=request.continue_on_error is not False,
+        )
+        return SetUp(**msgspec.structs.asdict(result), next_steps=_next_steps(request, found))
+
+    # What is set up for the user is the same wherever the call is made.
+    workspace = project if request.scope == "project" else ""
+    return through_gate(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
+
+
+def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+    places = files.places()
+    scope: Scope = "user" if request.scope is UNSET else request.scope
+    is_removal = request.remove is True
+    chosen = _chosen(files, request, places)
+    hooked = [name for name in chosen if name in HOOKS and (request.hooks is True or is_removal)]
+    apart = [
+        name
+        for name in hooked
+        if hooks_file(name, scope, project, places) != file_of(name, scope, project, places)
+    ]
+    targets = [
+        _of_client(
+            files,
+            name,
+            scope,
+            project,
+            places,
+            is_removal=is_removal,
+            has_hooks=name in hooked and name not in apart,
+        )
+        for name in chosen
+    ]
+    targets += [
+        _of_hooks(files, name, hooks_file(name, scope, project, places), places, is_removal=is_removal)
+        for name in apart
+    ]
+    users = _users_of_skill(files, scope, targets, places) if is_removal else ""
+    return [*targets, _of_skill(files.held_skill(), places, users, is_removal=is_removal)]
+
+
+def _users_of_skill(
+    files: ClientFiles, scope: Scope, targets: Sequence[_Target], places: ClientPlaces
+) -> str:
+    """Who still needs the skill after a removal: it is one copy for everything this user does."""
+    if scope == "project":
+        return "it serves your other projects too"
+    going = {target.name for target in targets if target.trouble is None}
+    left = [name for name in CLIENTS if name not in going and _has_entry(files, name, places)]
+    return f"{', '.join(left)} still {'uses' if len(left) == 1 else 'use'} it" if left else ""
+
+
+def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces) -> bool:
+    """Whether a client of this user starts Handrail; one that cannot be read may."""
+    try:
+        return entry_in(name, text_of(files.read(file_of(name, "user", "", places)))) is not None
+    except (Fault, NotEditable):
+        return True
+
+
+def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: bool) -> _Target:
+    if is_removal:
+        stays = {"absent": "it is gone already", "changed": "you changed it", "foreign": "it is not ours"}
+        reason = stays.get(held.state) or users
+    else:
+        reason = "it is as it should be" if held.state == "as_packed" else ""
+    path = f"{places.user}/.agents/skills/handrail"
+    trouble = None
+    if held.state == "foreign" and not is_removal:
+        reason = "a directory of that name is not Handrail's"
+        trouble = _skill_trouble(path, reason)
+    version = f"{held.version} {reason}"
+    return _Target(
+        name=SKILL, path=path, version=version, reason=reason, trouble=trouble, is_changed=not reason
+    )
+
+
+def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
+    """Those that were named; else every client that has left a sign of itself here."""
+    if request.clients is not UNSET:
+        targets_of(request.clients, "clients")
+        return list(dict.fromkeys(request.clients))
+    found = clients_here(files, places)
+    if not found:
+        raise Fault(
+            E_NOT_FOUND,
+            "No agent client was found on this machine.",
+            details={"resource": "client", "id": ", ".join(CLIENTS)},
+            hint="Name the ones to set up with --clients, such as --clients cursor.",
+        )
+    return found
+
+
+def clients_here(files: ClientFiles, places: ClientPlaces) -> list[ClientName]:
+    """Every client that has left a sign of itself on this machine."""
+    return [
+        name
+        for name, client in TABLE.items()
+        if client.program in places.programs or any(files.exists(path_of(s, places)) for s in client.signs)
+    ]
+
+
+def _of_client(
+    files: ClientFiles,
+    name: ClientName,
+    scope: Scope,
+    project: str,
+    places: ClientPlaces,
+    *,
+    is_removal: bool,
+    has_hooks: bool,
+) -> _Target:
+    """The entry, and with it the hooks where the client keeps both in one file."""
+    path = file_of(name, scope, project, places)
+    entry = entry_of(name, places.command)
+
+    def changed(text: str) -> str:
+        after = without_entry(name, text) if is_removal else with_entry(name, text, entry)
+        return _hooked(name, after, places, is_removal=is_removal) if has_hooks else after
+
+    target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
+    own = (
+        removing_command(name, scope, places)
+        if is_removal
+        else adding_command(name, scope, places, places.command)
+    )
+    if not own or target.trouble is not None or not target.is_changed or target.is_restored:
+        return target
+    text = text_of(target.before)
+    if has_hooks and _hooked(name, text, places, is_removal=is_removal) != text:
+        return target  # their command changes only the entry, and after it the file would be another one
+    held = entry_in(name, text)
+    if held is not None and not is_removal:
+        return target  # an entry that only has to be put right is edited: their commands refuse a second one
+    # A client that runs rewrites its file all the time, so bound is our own entry.
+    version = sha256(canonical_bytes(held)).hexdigest()
+    return msgspec.structs.replace(target, command=own, version=version)
+
+
+def _hooked(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
+    return without_hooks(name, text) if is_removal else with_hooks(name, text, places.command)
+
+
+def _of_hooks(
+    files: ClientFiles, name: ClientName, path: str, places: ClientPlaces, *, is_removal: bool
+) -> _Target:
+    def changed(text: str) -> str:
+        return _hooked(name, text, places, is_removal=is_removal)
+
+    snippet = hooks_snippet(name, places.command)
+    return _of_file(files, HOOKS_OF.format(name), path, snippet, changed, is_removal=is_removal)
+
+
+def _of_file(
+    files: ClientFiles,
+    name: str,
+    path: str,
+    snippet: str,
+    changed: Callable[[str], str],
+    *,
+    is_removal: bool,
+) -> _Target:
+    """The file as it would be. What setup itself made is put back exactly, if nobody touched it since."""
+    try:
+        before = files.read(path)
+    except Fault as fault:
+        return _Target(name=name, path=path, version="unreadable", snippet=snippet, trouble=fault)
+    version = "absent" if before is None else sha256(before).hexdigest()
+    target = _Target(name=name, path=path, version=version, before=before, after=before, snippet=snippet)
+    kept = files.kept(path)
+    if is_removal and kept is not None and kept.after_sha256 == version:
+        return msgspec.structs.replace(
+            target, after=kept.before, is_restored=True, is_changed=kept.before != before
+        )
+    try:
+        text = text_of(before)
+        after = changed(text)
+    except NotEditable as trouble:
+        return msgspec.structs.replace(target, trouble=_not_editable(path, str(trouble), snippet))
+    if after == text:
+        return msgspec.structs.replace(target, is_changed=False)
+    return msgspec.structs.replace(target, after=after.encode())
+
+
+def _not_editable(path: str, why: str, snippet: str) -> Fault:
+    return Fault(
+        E_CONFIG,
+        f"{quoted(path)} was left alone: {why}. Put this into it by hand: {snippet}",
+        details={"setting": path, "source": "file"},
+        hint=f"Put what the message shows into {path} by hand, or correct the file and run setup again.",
+    )
+
+
+def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
+    is_removal = request.remove is True
+    changes = tuple(_change(target, is_removal=is_removal) for target in targets)
+    if request.continue_on_error is False:
+        changes = made_until(changes, {target.name for target in targets if target.trouble is not None})
+    skill = "; and the skill, which all your clients share" if changes[-1].action != "none" else ""
+    return Plan(
+        action="take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients",
+        changes=changes,
+        targets=tuple(target.name for target in targets),
+        versions={target.name: target.version for target in targets},
+        blast_radius="Our own entry in each file; everything else in them stays as it is, byte for byte"
+        f"{skill}.",
+    )
+
+
+def _change(target: _Target, *, is_removal: bool) -> Change:
+    if target.name == SKILL:
+        after: dict[str, Json] = {"path": target.path, "state": "absent" if is_removal else "as packed"}
+        if not target.is_changed:
+            after = {"path": target.path, "reason": target.reason}
+            return Change(action="none", resource="skill", id=SKILL, after=after)
+        return Change(action="delete" if is_removal else "update", resource="skill", id=SKILL, after=after)
+    if target.trouble is not None:
+        told = {"reason": target.trouble.message, "snippet": target.snippet}
+        return Change(action="none", resource="client", id=target.name, after=told)
+    if not target.is_changed:
+        return Change(
+            action="none", resource="client", id=target.name, after={"reason": "it is as it should be"}
+        )
+    if target.command:
+        after = {"path": target.path, "command": list(target.command)}
+        return Change(action="update", resource="client", id=target.name, after=after)
+    difference = fragment((target.before or b"").decode(errors="replace"), (target.after or b"").decode())
+    action: Any = "create" if target.before is None else "delete" if target.after is None else "update"
+    return Change(
+        action=action,
+        resource="client",
+        id=target.name,
+        after={"path": target.path},
+        diff={"path": target.path, **difference},
+    )
+
+
+def _noted(rt: Runtime, files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
+    _done(files, target, request, project)
+    rt.commits.note(dry_run_of(OPERATION, request))
+
+
+def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
+    if target.trouble is not None:
+        raise target.trouble
+    if target.name == SKILL:
+        if not target.is_changed:
+            return
+        _copied(files.remove_skill() if request.remove is True else files.sync_skill())
+        return
+    if target.command:
+        trouble = files.run(target.command, project)
+        if trouble:
+            message = f"The client's own command failed: {trouble}. Its file is unchanged by Handrail."
+            raise Fault(E_IO, message, details={"reason": "client_command", "command": list(target.command)})
+        return
+    if not target.is_changed:
+        return
+    if not files.replace(target.path, target.before, target.after):
+        raise refusal("target_changed")
+    if target.is_restored:
+        files.forget(target.path)
+
+
+def _copied(copy: SkillCopy) -> None:
+    if copy.status == "failed":
+        raise _skill_trouble(copy.path, copy.trouble)
+
+
+def _skill_trouble(path: str, why: str) -> Fault:
+    message = f"The skill in {quoted(path)} was not brought up to date: {why}."
+    return Fault(E_IO, message, details={"reason": "skill", "path": path})
+
+
+def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[str]:
+    if request.remove is True:
+        return ["Restart the clients."]
+    trust = [TRUST] if HOOKS_OF.format("codex") in targets else []
+    return ["Restart the clients.", *trust, "handrail doctor --checks mcp_registration,skill_sync --compact"]
+
+
+OPERATION = Operation(
+    name="clients.setup",
+    effect="gated",
+    summary="Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
+    input=SetUpClients,
+    output=SetUp,
+    perform=set_up_clients,
+    shape=Shape(
+        levels={"minimal": ("items", "summary", "skipped"), "standard": None, "full": None}, select="top"
+    ),
+    errors=(
+        "VALIDATION_ERROR",
+        E_NOT_FOUND.code,
+        E_CONFIRMATION_REQUIRED.code,
+        E_CONFLICT.code,
+        E_CONFIG.code,
+        E_FORBIDDEN.code,
+        E_IO.code,
+        "KEYRING_INVALID",
+    ),
+)

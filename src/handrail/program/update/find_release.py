@@ -1,0 +1,217 @@
+"""Which release to take: asked of the places where the package manager itself would look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from handrail import __version__
+from handrail.contract.catalogue import E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
+from handrail.contract.outcome import Fault, Json, PartlyDone
+from handrail.contract.redaction import credentials_in
+from handrail.ports.program import IndexSource, InstallFacts, Updates
+from handrail.program.update.package_index import (
+    OfferedFile,
+    best,
+    exactly,
+    offered_files,
+    python_fits,
+    version_key,
+)
+from handrail.runtime.runtime import Runtime
+
+# How a failed update is told: always with the stage it reached and the version that is installed now.
+
+
+def update_failed(
+    kind: Kind,
+    message: str,
+    *,
+    stage: str,
+    current: str | None = __version__,
+    target: str | None = None,
+    command: tuple[str, ...] = (),
+    hint: str = "",
+    more: dict[str, Json] | None = None,
+) -> PartlyDone:
+    """Every failure says how far it came and what is installed now."""
+    details: dict[str, Json] = {
+        "stage": stage,
+        "current_version": current,
+        "target_version": target,
+        "binary_replaced": False,
+        "skill_sync_status": "skipped",
+        "command": list(command),
+        **(more or {}),
+    }
+    return PartlyDone(kind, message, details=details, hint=hint)
+
+
+LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+OWN_SETTING = "update.index in config.json"
+Asked = Callable[[], str]
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """Which release is wanted."""
+
+    version: str = ""
+    """Empty: the newest."""
+    with_pre: bool = False
+    again: str = "handrail update --check"
+    """The command that asks for the same once more, and does no more than this call."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What discovery settled."""
+
+    facts: InstallFacts
+    source: IndexSource
+    page: str
+    """Where the listing came from in the end; it may hold credentials, so it is never shown."""
+    offered: OfferedFile
+    is_newer: bool
+    """Than what is installed."""
+    is_other: bool
+    """Whether it would change what is installed: a release that was named may be older."""
+
+
+class _Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of wheels."""
+
+    source: IndexSource
+    page: str
+    files: list[OfferedFile]
+
+
+def find_release(rt: Runtime, updates: Updates, facts: InstallFacts, wish: Wish, asked: Asked) -> Found:
+    """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
+    sources = index_sources_of(rt, facts)
+    pages = _pages(updates, sources, facts, asked, wish.again)
+    files = [one for page in pages for one in page.files]
+    chosen = exactly(files, wish.version, facts.python) if wish.version else None
+    chosen = chosen or (None if wish.version else best(files, facts.python, with_pre=wish.with_pre))
+    if chosen is None:
+        raise _not_offered(wish, sources)
+    if not python_fits(chosen.requires_python, facts.python):
+        raise _does_not_fit(chosen, facts)
+    home = next(page for page in pages if any(one is chosen for one in page.files))
+    step = _step_to(chosen)
+    return Found(
+        facts=facts,
+        source=home.source,
+        page=home.page,
+        offered=chosen,
+        is_newer=step > 0,
+        is_other=step != 0 if wish.version else step > 0,
+    )
+
+
+def index_sources_of(rt: Runtime, facts: InstallFacts) -> tuple[IndexSource, ...]:
+    """Where to look: our own setting stands in for the default index of the manager.
+
+    Credentials in an address become secrets of this process, so that nothing it writes holds them.
+    """
+    own = rt.settings.of().update_index
+    sources = facts.sources
+    if own:
+        others = tuple(one for one in sources if one.role != "default")
+        mine = IndexSource(url=own, named_by=OWN_SETTING)
+        sources = (*others, mine) if facts.takes_first else (mine, *others)
+    for source in sources:
+        for secret in credentials_in(source.url):
+            rt.secrets.register(secret)
+    return sources
+
+
+def digest_of_sources(sources: Sequence[IndexSource]) -> str:
+    """A name for where a look was made, which tells nobody an address."""
+    return sha256("\n".join(one.url for one in sources).encode()).hexdigest()[:16]
+
+
+def _pages(
+    updates: Updates, sources: Sequence[IndexSource], facts: InstallFacts, asked: Asked, again: str
+) -> list[_Listed]:
+    """The listings that the manager would count. Raises Fault when there is none."""
+    found: list[_Listed] = []
+    troubles: list[tuple[Fault, IndexSource]] = []
+    is_settled = False
+    for source in sources:
+        if is_settled and source.role != "links":
+            continue
+        try:
+            found.append(_listed(updates, source, asked))
+            is_settled = is_settled or (facts.takes_first and source.role != "links")
+        except Fault as fault:
+            troubles.append((fault, source))
+            if asked() or (facts.takes_first and source.role != "links" and fault.kind is not E_NOT_FOUND):
+                raise _trouble(fault, source, asked, again) from fault
+    if not found and troubles:
+        worst, where = min(troubles, key=lambda one: one[0].kind is E_NOT_FOUND)
+        raise _trouble(worst, where, asked, again) from worst
+    return found
+
+
+def _listed(updates: Updates, source: IndexSource, asked: Asked) -> _Listed:
+    address = source.url if source.role == "links" else f"{source.url.rstrip('/')}/handrail/"
+    page = updates.fetch(address, LISTING, asked)
+    try:
+        files = offered_files(page.content, page.media_type)
+    except ValueError as trouble:
+        raise Fault(E_NETWORK, "The index did not answer with a listing.") from trouble
+    return _Listed(source=source, page=page.url, files=files)
+
+
+def _trouble(fault: Fault, source: IndexSource, asked: Asked, again: str) -> Fault:
+    if asked() == "signal":
+        message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
+        return update_failed(E_INTERRUPTED, message, stage="discover", more={"committed": False})
+    hint = fault.hint or (
+        f"Run {again} again; it is safe to repeat." if fault.kind.is_retryable else _check(source)
+    )
+    told = f"{fault.message} Nothing was changed."
+    trouble = update_failed(fault.kind, told, stage="discover", hint=hint, more=fault.details)
+    trouble.retry_after_ms = fault.retry_after_ms
+    return trouble
+
+
+def _check(source: IndexSource) -> str:
+    """What to look at, by the name of who said it: the address itself may hold a password."""
+    if source.named_by == "nobody":
+        return "Name an index that offers Handrail in update.index of config.json."
+    return f"Check the index that {source.named_by} names, or name another in update.index of config.json."
+
+
+def _not_offered(wish: Wish, sources: Sequence[IndexSource]) -> Fault:
+    what = "the release asked for" if wish.version else "a release for this Python"
+    looked = ", ".join(dict.fromkeys(one.named_by for one in sources if one.named_by != "nobody"))
+    where = f"what {looked} names" if looked else "the public index"
+    return update_failed(
+        E_NOT_FOUND,
+        f"The index does not offer {what}. Nothing was changed.",
+        stage="discover",
+        hint=f"Look at {where}, or name another index in update.index of config.json.",
+        more={"resource": "release", "id": wish.version or "handrail"},
+    )
+
+
+def _does_not_fit(chosen: OfferedFile, facts: InstallFacts) -> Fault:
+    asks = chosen.requires_python[:80]
+    return update_failed(
+        E_NOT_FOUND,
+        f"Handrail {chosen.version} is for Python {asks}; this is {facts.python}. Nothing was changed.",
+        stage="discover",
+        target=chosen.version,
+        hint="Leave --target-version out for the newest release for this Python, or use another one.",
+        more={"resource": "release", "id": chosen.version},
+    )
+
+
+def _step_to(chosen: OfferedFile) -> int:
+    """1 to a newer release, -1 to an older one, 0 to what is installed."""
+    current, there = version_key(__version__), version_key(chosen.version)
+    assert current is not None, "our own version reads"
+    assert there is not None, "only what reads as a version is chosen"
+    return (there > current) - (there < current)

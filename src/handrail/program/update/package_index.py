@@ -1,0 +1,206 @@
+"""What a package index lists, in JSON or HTML, and which release is the one to take. Pure."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any, TypeAlias
+
+import msgspec
+
+# Versions in order: 1.10 stands after 1.9, and 1.9rc1 before it.
+
+VersionKey: TypeAlias = tuple[tuple[int, ...], tuple[int, int]]
+
+_VERSION = re.compile(
+    r"v?(?P<numbers>[0-9]{1,9}(?:\.[0-9]{1,9}){0,5})"
+    r"(?:[-._]?(?P<stage>dev|alpha|a|beta|b|preview|pre|rc|c)[-._]?(?P<stage_number>[0-9]{0,9}))?"
+    r"(?:[-._]?(?P<after>post)[-._]?(?P<after_number>[0-9]{0,9}))?"
+    r"(?:\+[A-Za-z0-9.-]{1,64})?",
+    re.ASCII | re.IGNORECASE,
+)
+_STAGES = {"dev": 0, "a": 1, "alpha": 1, "b": 2, "beta": 2, "c": 3, "rc": 3, "pre": 3, "preview": 3}
+_FINAL_VERSION, _AFTER = 4, 5
+
+
+def version_key(text: str) -> VersionKey | None:
+    """What orders a version: its numbers, then where it stands before or after the final one.
+
+    None when the text is no version.
+    """
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return None
+    numbers = tuple(int(part) for part in match["numbers"].split("."))
+    while len(numbers) > 1 and numbers[-1] == 0:
+        numbers = numbers[:-1]  # 1.0 and 1.0.0 are one version
+    if match["stage"]:
+        return numbers, (_STAGES[match["stage"].lower()], int(match["stage_number"] or 0))
+    if match["after"]:
+        return numbers, (_AFTER, int(match["after_number"] or 0))
+    return numbers, (_FINAL_VERSION, 0)
+
+
+_WHEEL = re.compile(r"handrail-([A-Za-z0-9_.!+]+?)(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.IGNORECASE)
+_CLAUSE = re.compile(r"\s*(~=|===?|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?\s*")
+_FINAL = 4
+MOST_FILES = 10_000
+
+
+class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One wheel of an index."""
+
+    version: str
+    url: str
+    sha256: str = ""
+    requires_python: str = ""
+    is_yanked: bool = False
+    has_metadata: bool = False
+    """Whether its metadata stands beside it as a file of its own (PEP 658)."""
+    metadata_sha256: str = ""
+    filename: str = ""
+    provenance: str = ""
+    """Where its attestations are (PEP 740); empty when it has none."""
+
+
+def offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
+    """The wheels that a listing names. Raises ValueError when it is no listing."""
+    if "json" in media_type:
+        return _from_json(content)
+    if "html" in media_type:
+        return _from_html(content.decode("utf-8", "replace"))
+    raise ValueError("it is neither a JSON nor an HTML listing")
+
+
+def best(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
+    """The newest release that is not withdrawn and fits this Python."""
+    fitting = [
+        (key, one)
+        for one in files
+        if not one.is_yanked
+        and (key := version_key(one.version)) is not None
+        and (with_pre or key[1][0] >= _FINAL)
+        and python_fits(one.requires_python, python)
+    ]
+    return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
+
+
+def exactly(files: list[OfferedFile], version: str, python: str) -> OfferedFile | None:
+    """The release of that version; whoever names one gets it though it was withdrawn.
+
+    A file that does not fit this Python only where there is no other: the caller says so.
+    """
+    wanted = version_key(version)
+    named = [one for one in files if version_key(one.version) == wanted]
+    fitting = [one for one in named if python_fits(one.requires_python, python)]
+    return next(iter(fitting or named), None)
+
+
+def python_fits(specifier: str, python: str) -> bool:
+    """Whether a Python version is one that a release asks for; what cannot be read fits nobody."""
+    given = _numbers(python)
+    for clause in filter(str.strip, specifier.split(",")):
+        match = _CLAUSE.fullmatch(clause)
+        if match is None or not _holds(match[1], given, _numbers(match[2]), is_prefix=bool(match[3])):
+            return False
+    return True
+
+
+def _holds(sign: str, given: tuple[int, ...], wanted: tuple[int, ...], *, is_prefix: bool) -> bool:
+    size = max(len(given), len(wanted))
+    padded, asked = given + (0,) * (size - len(given)), wanted + (0,) * (size - len(wanted))
+    is_equal = given[: len(wanted)] == wanted if is_prefix else padded == asked
+    match sign:
+        case "==" | "===":
+            return is_equal
+        case "!=":
+            return not is_equal
+        case ">=":
+            return padded >= asked
+        case "<=":
+            return padded <= asked
+        case ">":
+            return padded > asked
+        case "<":
+            return padded < asked
+        case _:  # ~= 3.11: from there on, within 3
+            return padded >= asked and given[: len(wanted) - 1] == wanted[:-1]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall("[0-9]+", version)[:6])
+
+
+def _from_json(content: bytes) -> list[OfferedFile]:
+    try:
+        said = msgspec.json.decode(content, type=dict[str, Any])
+        if str(said.get("meta", {}).get("api-version", "1.0")).partition(".")[0] != "1":
+            raise ValueError("it is a listing of a later kind")
+        return [one for file in said["files"][:MOST_FILES] if (one := _of_json_file(file)) is not None]
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as trouble:
+        raise ValueError("it is no listing of a package") from trouble
+
+
+def _of_json_file(file: dict[str, Any]) -> OfferedFile | None:
+    match = _WHEEL.fullmatch(str(file.get("filename", "")))
+    if match is None:
+        return None
+    metadata = file.get("core-metadata") or file.get("dist-info-metadata")
+    return OfferedFile(
+        version=match[1],
+        url=str(file["url"]),
+        sha256=str(file.get("hashes", {}).get("sha256", "")),
+        requires_python=str(file.get("requires-python") or ""),
+        is_yanked=bool(file.get("yanked", False)),
+        has_metadata=bool(metadata),
+        metadata_sha256=str(metadata.get("sha256", "")) if isinstance(metadata, dict) else "",
+        filename=match[0],
+        provenance=str(file.get("provenance") or ""),
+    )
+
+
+class _Links(HTMLParser):
+    """Every link of a page with its attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[dict[str, str | None]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a" and len(self.found) < MOST_FILES:
+            self.found.append(dict(attrs))
+
+
+def _from_html(text: str) -> list[OfferedFile]:
+    links = _Links()
+    links.feed(text)
+    found = []
+    for link in links.found:
+        address, _, fragment = (link.get("href") or "").partition("#")
+        match = _WHEEL.fullmatch(address.partition("?")[0].rpartition("/")[2])
+        if match is not None:
+            stated = link.get("data-core-metadata") or link.get("data-dist-info-metadata") or ""
+            found.append(
+                OfferedFile(
+                    version=match[1],
+                    url=address,
+                    sha256=fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else "",
+                    requires_python=unescape(link.get("data-requires-python") or ""),
+                    is_yanked="data-yanked" in link,
+                    has_metadata=bool(stated) and stated != "false",
+                    metadata_sha256=stated.removeprefix("sha256=") if stated.startswith("sha256=") else "",
+                    filename=match[0],
+                    provenance=unescape(link.get("data-provenance") or ""),
+                )
+            )
+    return found
+
+
+def is_major_step(current: str, latest: str) -> bool:
+    before, after = version_key(current), version_key(latest)
+    return before is not None and after is not None and _major(after) > _major(before)
+
+
+def _major(key: VersionKey) -> int:
+    return key[0][0]

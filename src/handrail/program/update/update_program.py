@@ -1,0 +1,496 @@
+"""`program.update`: the newest release in one call, through the package manager that installed this one.
+
+What is installed now is asked of a new process, never taken from the manager's exit status.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import (
+    E_AUTH,
+    E_CONFIG,
+    E_CONFLICT,
+    E_FORBIDDEN,
+    E_INTEGRITY,
+    E_INTERRUPTED,
+    E_IO,
+    E_NETWORK,
+    E_NOT_FOUND,
+    E_RATE_LIMITED,
+    E_SERVER,
+    E_TIMEOUT,
+    E_VALIDATION,
+    Kind,
+)
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.contract.redaction import credentials_in
+from handrail.contract.wording import quoted
+from handrail.ports.program import Driven, Installed, InstallFacts, ManagerCall, SkillCopy, Updates, Verified
+from handrail.program.update.find_release import Found, Wish, find_release, update_failed
+from handrail.program.update.notice import look_of
+from handrail.program.update.package_index import version_key
+from handrail.program.update.verify_release import (
+    exact_command,
+    require_extra,
+    require_verified_files,
+    verified_release,
+)
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+
+_NPX = "npx skills add handrail -y -g"
+_RETRY = "handrail update"
+_VERIFIED = "handrail update --verify"
+_LOOK_AT_INDEX = "Check update.index in config.json."
+_INSTALL = "Install it: uv tool install handrail, or pipx install handrail."
+_REFUSED = {
+    "editable": (
+        E_CONFIG,
+        "This copy runs from a checkout.",
+        "Pull the newer source and install it again: git pull.",
+    ),
+    "ephemeral": (E_CONFIG, "This copy was made for one call by uvx.", _INSTALL),
+    "system": (E_FORBIDDEN, "This Python belongs to the operating system.", _INSTALL),
+}
+
+
+class UpdateProgram(Input, frozen=True, kw_only=True):
+    """Which release, and how far to go."""
+
+    check: Annotated[bool, Meta(description="Only say whether there is a newer release.")] | UnsetType = UNSET
+    dry_run: Annotated[bool, Meta(description="Only show what would be done.")] | UnsetType = UNSET
+    target_version: (
+        Annotated[str, Meta(description="This release instead of the newest.", min_length=1, max_length=64)]
+        | UnsetType
+    ) = UNSET
+    channel: (
+        Annotated[Literal["stable", "pre"], Meta(description="Whether releases before a final one count.")]
+        | UnsetType
+    ) = UNSET
+    verify: (
+        Annotated[bool, Meta(description="Check the signature of the release before it is installed.")]
+        | UnsetType
+    ) = UNSET
+
+
+class Updated(Answer, frozen=True, kw_only=True):
+    """What is installed now, and how it came there."""
+
+    status: Literal["updated", "up_to_date", "available"]
+    previous_version: str
+    current_version: str
+    target_version: str
+    update_available: bool
+    install_method: str
+    command: list[str]
+    binary_replaced: bool
+    signature_status: Literal["not_checked", "verified"]
+    signature_verified: bool
+    skill_sync_status: Literal["synced", "unchanged", "failed", "skipped"]
+    skill_sync_command: str
+    hint: str
+    skill_sync_supported: bool | UnsetType = UNSET
+    signature_available: bool | UnsetType = UNSET
+    sha256: str | UnsetType = UNSET
+    """Of the wheel that was verified."""
+    notices: list[dict[str, Json]] | UnsetType = UNSET
+    """Of a check: what later calls are told."""
+
+
+class _Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the manager shall do, and what is known of the release."""
+
+    found: Found
+    call: ManagerCall
+    verified: Verified | None = None
+
+
+def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
+    """Bring this installation to the newest release, or to the one that was asked for.
+
+    Raises Fault; its details always say the stage, and which version is installed now.
+    """
+    _require_version(request)
+    updates = rt.updates()
+    is_look = request.check is True or request.dry_run is True
+    with rt.interruptions.deferred():
+        facts = updates.facts()
+        if not is_look:
+            _require_replaceable(facts)
+        is_verifying = request.verify is True or rt.settings.of().verify_updates
+        if is_verifying and not is_look:
+            _require_extra(facts)
+        found = find_release(rt, updates, facts, _wish(request), rt.interruptions.asked)
+        order = _Order(found=found, call=_manager_call(rt, found, request))
+        if is_verifying:
+            order = _exact(rt, found)
+        if is_look:
+            return _looked(rt, updates, order, request)
+        if not found.is_other:
+            return _kept(updates, order)
+        if is_verifying:
+            order = _verified(rt, updates, order)
+        _require_time(rt, "download", found.offered.version, again_of(request))
+        return _replaced(rt, updates, order)
+
+
+def _wish(request: UpdateProgram) -> Wish:
+    version = "" if request.target_version is UNSET else request.target_version
+    return Wish(version=version, with_pre=request.channel == "pre", again=again_of(request))
+
+
+def install_command(request: UpdateProgram) -> str:
+    """The command that installs what this call looks at."""
+    return " ".join(
+        (
+            _RETRY,
+            *(("--target-version", request.target_version) if request.target_version is not UNSET else ()),
+            *(("--channel", request.channel) if request.channel is not UNSET else ()),
+            *(("--verify",) if request.verify is True else ()),
+        )
+    )
+
+
+def again_of(request: UpdateProgram) -> str:
+    """The same call: a look stays a look."""
+    looks = ("--check" if request.check is True else "", "--dry-run" if request.dry_run is True else "")
+    return " ".join(filter(None, (install_command(request), *looks)))
+
+
+def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
+    """The last moment at which a call that shall end has changed nothing."""
+    word = rt.interruptions.asked()
+    if word:
+        raise update_failed(
+            E_TIMEOUT if word == "deadline" else E_INTERRUPTED,
+            f"The call was ended before anything was changed; {__version__} is installed.",
+            stage=stage,
+            target=target,
+            hint=f"Run {again} again; a repeat is safe.",
+            more={"committed": False},
+        )
+
+
+def _require_version(request: UpdateProgram) -> None:
+    """Before the index is asked: nothing leaves the machine for a call that cannot succeed."""
+    if request.target_version is not UNSET and version_key(request.target_version) is None:
+        raise update_failed(
+            E_VALIDATION,
+            f"--target-version has the value {quoted(request.target_version)}, which is no version.",
+            stage="discover",
+            more={"param": "--target-version", "expected": "a version such as 1.9 or 2.0rc1"},
+        )
+
+
+def _require_replaceable(facts: InstallFacts) -> None:
+    if facts.method in _REFUSED:
+        kind, message, fix = _REFUSED[facts.method]
+        raise update_failed(kind, f"{message} It was not changed.", stage="discover", hint=fix)
+
+
+def _require_extra(facts: InstallFacts) -> None:
+    try:
+        require_extra(facts)
+    except Fault as fault:
+        raise _unverified(fault, "") from fault
+
+
+def _exact(rt: Runtime, found: Found) -> _Order:
+    """The same release, and the manager may install no other."""
+    call = _told_manager(rt, found.facts, found.offered.version)
+    argv = exact_command(call.argv, found.offered.version)
+    return _Order(found=found, call=msgspec.structs.replace(call, argv=argv))
+
+
+def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
+    """The same release, now known to be ours."""
+    found = order.found
+    try:
+        verified = verified_release(rt, updates, found.facts, found.offered, found.page)
+    except Fault as fault:
+        if fault.kind is E_TIMEOUT and rt.interruptions.asked() == "signal":
+            fault = Fault(
+                E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
+            )
+        raise _unverified(fault, found.offered.version) from fault
+    return msgspec.structs.replace(order, verified=verified)
+
+
+def _unverified(fault: Fault, target: str) -> Fault:
+    is_passing = fault.kind.is_retryable
+    trouble = update_failed(
+        fault.kind,
+        f"{fault.message} Nothing was changed.",
+        stage="verify_signature",
+        target=target or None,
+        hint=fault.hint or (f"Run {_VERIFIED} again; a repeat is safe." if is_passing else _LOOK_AT_INDEX),
+        more=fault.details,
+    )
+    trouble.retry_after_ms = fault.retry_after_ms
+    return trouble
+
+
+def _manager_call(rt: Runtime, found: Found, request: UpdateProgram) -> ManagerCall:
+    is_exact = request.target_version is not UNSET or request.channel == "pre"
+    return _told_manager(rt, found.facts, found.offered.version if is_exact else "")
+
+
+def _told_manager(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
+    """How the manager that installed this copy is told; always a list, never a line for a shell.
+
+    An index of our own setting that holds credentials goes by the environment: arguments are public.
+    """
+    own = rt.settings.of().update_index
+    if not own:
+        return ManagerCall(argv=_command(facts, exact, ()))
+    if credentials_in(own):
+        name = "UV_DEFAULT_INDEX" if facts.speaks_uv else "PIP_INDEX_URL"
+        return ManagerCall(argv=_command(facts, exact, ()), environment={name: own})
+    is_uv_flag = facts.speaks_uv and facts.method != "pipx"
+    return ManagerCall(argv=_command(facts, exact, ("--default-index" if is_uv_flag else "--index-url", own)))
+
+
+def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[str, ...]:
+    wanted = f"handrail=={exact}" if exact else "handrail"
+    uv, pipx = facts.programs.get("uv", "uv"), facts.programs.get("pipx", "pipx")
+    suffix = ("--suffix", facts.suffix) if facts.suffix else ()
+    in_place = (uv, "pip", "install", "--python", facts.executable, "--upgrade", "--refresh")
+    match facts.method:
+        case "uv-tool" if exact:
+            return (uv, "tool", "install", "--refresh", *index, wanted)
+        case "uv-tool" if facts.is_pinned:
+            return (uv, "tool", "install", "--refresh", *index, "handrail@latest")
+        case "uv-tool":
+            return (uv, "tool", "upgrade", "--reinstall-package", "handrail", *index, "handrail")
+        case "pipx" if exact:
+            return (pipx, "install", "--force", *suffix, *index, wanted)
+        case "pipx":
+            return (pipx, "upgrade", *index, facts.environment_name)
+        case _ if facts.has_pip:
+            return (facts.executable, "-P", "-m", "pip", "install", "--upgrade", *index, wanted)
+        case _:
+            return (*in_place, *index, wanted)
+
+
+def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
+    """Nothing is changed but what is remembered for notices: only the newest stable release is news."""
+    found = order.found
+    target = found.offered.version if found.is_other else __version__
+    install = install_command(request)
+    notices: list[dict[str, Json]] | UnsetType = UNSET
+    if request.check is True:
+        look = look_of(rt, updates, found, rt.interruptions.asked, install)
+        _require_time(rt, "discover", target, again_of(request))
+        notices = [] if look.notice is None else [look.notice]
+        if request.target_version is UNSET and request.channel != "pre":
+            updates.keep_look(look)
+    return Updated(
+        status="available" if found.is_other else "up_to_date",
+        previous_version=__version__,
+        current_version=__version__,
+        target_version=target,
+        update_available=found.is_newer,
+        install_method=found.facts.method,
+        command=list(order.call.argv) if found.is_other else [],
+        binary_replaced=False,
+        signature_status="not_checked",
+        signature_verified=False,
+        skill_sync_status="skipped",
+        skill_sync_command=_RETRY,
+        hint=install if found.is_other else f"handrail changelog --since {__version__}",
+        skill_sync_supported=True,
+        signature_available=found.facts.can_verify and bool(found.offered.provenance),
+        notices=notices,
+    )
+
+
+def _kept(updates: Updates, order: _Order) -> Updated:
+    """Nothing newer: the manager is not started, but a skill that lags behind is brought up."""
+    now = updates.installed() or Installed(version=__version__, package="")
+    skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
+    updates.keep_look(None)
+    return _finished(order, "up_to_date", __version__, now.version, skill)
+
+
+def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
+    driven = updates.drive(order.call, rt.interruptions.asked, rt.progress.say)
+    if order.verified is not None:
+        _require_verified_files(rt, order, order.verified)
+    now = updates.installed()
+    was_killed = bool(driven.stopped_by) and driven.status != 0
+    if now is None or was_killed or not _is_reached(now.version, order):
+        raise _not_replaced(rt, updates, order, driven, now)
+    rt.commits.note(NextCall(operation="self.context"))
+    updates.keep_look(None)
+    skill = updates.sync_skill(now.package)
+    return _finished(order, "updated", __version__, now.version, skill)
+
+
+def _is_reached(current: str, order: _Order) -> bool:
+    """Exactly the release that was named; without a name a still newer one is as good."""
+    now, wanted = version_key(current), version_key(order.found.offered.version)
+    if now is None or wanted is None:
+        return False
+    return now == wanted or (now > wanted and "==" not in order.call.argv[-1])
+
+
+def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> None:
+    """Which version runs now is not told: what differs from the verified release is not started to ask it."""
+    try:
+        require_verified_files(rt, verified)
+    except Fault as fault:
+        raise update_failed(
+            fault.kind,
+            fault.message,
+            stage="verify_signature",
+            current=None,
+            target=order.found.offered.version,
+            command=order.call.argv,
+            hint=fault.hint,
+            more={"binary_replaced": True, **fault.details},
+        ) from fault
+
+
+def _finished(
+    order: _Order, status: Literal["updated", "up_to_date"], previous: str, current: str, skill: SkillCopy
+) -> Updated:
+    verified = order.verified
+    command = order.call.argv if status == "updated" else ()
+    is_replaced = status == "updated"
+    if skill.status == "failed":
+        raise update_failed(
+            E_IO,
+            f"Handrail is at {current}, but its skill is not: {skill.trouble}. This is half an update.",
+            stage="skill_sync",
+            current=current,
+            target=current,
+            command=command,
+            hint=f"Correct {skill.path}, then run handrail update again; or run {_NPX}.",
+            more={
+                "binary_replaced": is_replaced,
+                "skill_sync_status": "failed",
+                "skill_sync_command": _RETRY,
+                "cause": skill.trouble,
+            },
+        )
+    synced: Literal["synced", "unchanged", "skipped"] = (
+        "synced" if skill.status == "synced" else "unchanged" if skill.status == "unchanged" else "skipped"
+    )
+    return Updated(
+        status=status,
+        previous_version=previous,
+        current_version=current,
+        target_version=current,
+        update_available=False,
+        install_method=order.found.facts.method,
+        command=list(command),
+        binary_replaced=is_replaced,
+        signature_status="verified" if verified else "not_checked",
+        signature_verified=verified is not None,
+        skill_sync_status=synced,
+        skill_sync_command=_RETRY,
+        hint=f"handrail changelog --since {previous}",
+        sha256=verified.sha256 if verified else UNSET,
+    )
+
+
+def _not_replaced(
+    rt: Runtime, updates: Updates, order: _Order, driven: Driven, now: Installed | None
+) -> Fault:
+    """Why the target is not what is installed, by the most certain evidence first."""
+    found, command = order.found, order.call.argv
+    current = now.version if now is not None else ""
+    told = f"handrail {current} is installed" if current else "no working handrail is installed"
+    is_replaced = bool(current) and current != __version__
+
+    def failed(kind: Kind, message: str, stage: str, hint: str, **more: Json) -> Fault:
+        return update_failed(
+            kind,
+            f"{message} Now {told}.",
+            stage=stage,
+            current=current or None,
+            target=found.offered.version,
+            command=command,
+            hint=hint,
+            more={"binary_replaced": is_replaced, **more},
+        )
+
+    if driven.stopped_by:
+        kind = E_TIMEOUT if driven.stopped_by == "deadline" else E_INTERRUPTED
+        again = "Run handrail update again; a repeat is safe."
+        return failed(
+            kind, "The update was ended before it was done.", "replace", again, committed=is_replaced
+        )
+    if driven.trouble:
+        hint = f"Install {command[0]}, or run the command in details by hand."
+        return failed(
+            E_IO,
+            f"The package manager was not run: {driven.trouble}.",
+            "download",
+            hint,
+            cause=driven.trouble,
+        )
+    if _is_tampered(rt, updates, found):
+        hint = "Do not try again. Stop and report that this file is not what the index says it is."
+        return failed(
+            E_INTEGRITY, "The release has not the checksum that its index states.", "verify_checksum", hint
+        )
+    if not found.facts.is_writable:
+        hint = f"Ask for write access to {found.facts.prefix}, or install Handrail with uv or pipx."
+        return failed(E_FORBIDDEN, "The installation may not be changed by this user.", "replace", hint)
+    cause = f"exit {driven.status}" if driven.status else "it changed nothing"
+    hint = "Read its output on stderr, or run the command in details by hand."
+    return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)
+
+
+def _is_tampered(rt: Runtime, updates: Updates, found: Found) -> bool:
+    """Look at the file ourselves: what a manager prints about a wrong checksum is not for programs."""
+    if not found.offered.sha256:
+        return False
+    try:
+        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.asked, found.page)
+    except Fault:
+        return False
+    return sha256(fetched.content).hexdigest() != found.offered.sha256.lower()
+
+
+OPERATION = Operation(
+    name="program.update",
+    effect="update",
+    summary="Bring Handrail and its skill to the newest release, through the manager that installed it.",
+    input=UpdateProgram,
+    output=Updated,
+    perform=update_program,
+    shape=Shape(
+        levels={
+            "minimal": ("status", "current_version", "target_version", "update_available", "hint"),
+            "standard": None,
+            "full": None,
+        },
+        select="top",
+    ),
+    reads_with=("check", "dryRun"),
+    errors=(
+        "VALIDATION_ERROR",
+        E_VALIDATION.code,
+        E_NOT_FOUND.code,
+        E_AUTH.code,
+        E_FORBIDDEN.code,
+        E_CONFIG.code,
+        E_CONFLICT.code,
+        E_NETWORK.code,
+        E_RATE_LIMITED.code,
+        E_SERVER.code,
+        E_TIMEOUT.code,
+        E_INTEGRITY.code,
+        E_IO.code,
+        E_INTERRUPTED.code,
+    ),
+)

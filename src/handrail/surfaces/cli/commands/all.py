@@ -1,0 +1,25 @@
+"""The command table by hand: only what a terminal adds to an operation.
+
+`tools/generate.py` merges it with the operation registry into `_table.py` (what the parser needs) and
+`_catalog.py` (what help needs). Nothing imports it at run time.
+"""
+
+from __future__ import annotations
+
+from handrail.surfaces.cli.commands.own import CLIENT_ROWS, HOUSEHOLD_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS
+from handrail.surfaces.cli.commands.run import RUN_ROWS
+from handrail.surfaces.cli.commands.session import SESSION_ROWS
+from handrail.surfaces.cli.commands.store import LEDGER_ROWS, STORE_ROWS
+from handrail.surfaces.cli.commands.workflow import WORKFLOW_ROWS
+
+ROWS = (
+    *WORKFLOW_ROWS,
+    *RUN_ROWS,
+    *SESSION_ROWS,
+    *LEDGER_ROWS,
+    *STORE_ROWS,
+    *HOUSEHOLD_ROWS,
+    *SELF_DESCRIPTION_ROWS,
+    *CLIENT_ROWS,
+    *OWN_ROWS,
+)

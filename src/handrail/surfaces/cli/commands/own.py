@@ -1,0 +1,225 @@
+"""The rows of what stands between Handrail and an agent's client, and of keeping Handrail itself current."""
+
+from __future__ import annotations
+
+from handrail.contract.catalogue import (
+    E_CONFIG,
+    E_INTERRUPTED,
+    E_USAGE,
+    E_VALIDATION,
+    FORMAT_CONFLICT,
+    INTERNAL_ERROR,
+)
+from handrail.program.doctor.examine_installation import CHECK_NAMES
+from handrail.program.setup.clients import CLIENTS
+from handrail.surfaces.cli.commands.row import Row, Spelling
+from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
+
+# The rows of what a person decides once: preferences and keys.
+
+_SESSION = Spelling(
+    field="session", kind="id", value="ID", text="One session; by default what new sessions begin with."
+)
+
+HOUSEHOLD_ROWS = (
+    Row(
+        path="preferences show",
+        operation="preferences.show",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail preferences show --compact",
+            "handrail preferences show --session SESSION_ID --compact",
+        ),
+    ),
+    Row(
+        path="preferences set",
+        operation="preferences.set",
+        spellings=(_SESSION,),
+        examples=(
+            "handrail preferences set --preset full_auto_with_stops --dry-run --compact",
+            "handrail preferences set --autonomy guided --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+    Row(
+        path="keys rotate",
+        operation="keys.rotate",
+        examples=(
+            "handrail keys rotate --dry-run --compact",
+            "handrail keys rotate --confirm CONFIRM_TOKEN --compact",
+        ),
+    ),
+)
+
+
+# The rows of the commands by which Handrail describes itself.
+
+SELF_DESCRIPTION_ROWS = (
+    Row(
+        path="reference",
+        operation="self.reference",
+        spellings=(
+            Spelling(field="command", value="PATH"),
+            Spelling(field="domain", value="WORD"),
+            Spelling(field="schema", value="NAME"),
+        ),
+        examples=(
+            "handrail reference --compact",
+            "handrail reference --command 'run continue' --compact",
+            "handrail reference --schema session_list --compact",
+        ),
+    ),
+    Row(
+        path="context",
+        operation="self.context",
+        examples=("handrail context --compact",),
+    ),
+    Row(
+        path="doctor",
+        operation="self.doctor",
+        spellings=(Spelling(field="checks", kind="choices", choices=CHECK_NAMES),),
+        examples=(
+            "handrail doctor --compact",
+            "handrail doctor --offline --checks store,keyring --compact",
+        ),
+    ),
+    Row(
+        path="changelog",
+        operation="self.changelog",
+        spellings=(Spelling(field="since", value="VERSION"),),
+        examples=("handrail changelog --since 0.1.0 --compact",),
+    ),
+    Row(
+        path="completion",
+        operation="self.completion",
+        raw="script",
+        examples=(
+            "handrail completion --shell bash --format raw",
+            "handrail completion --shell fish --compact",
+        ),
+    ),
+)
+
+
+# The rows of commands about Handrail itself: checks, servers, the demo.
+
+DEMO_FIELDS = (
+    *("session_id", "steps", "checks", "calls", "kills", "steps_done", "artifacts", "blocked", "events"),
+    *("lost", "doubled", "graph", "kept"),
+)
+"""What `handrail demo --format json` tells."""
+
+_OWN_ERRORS = tuple(
+    kind.code for kind in (E_USAGE, E_VALIDATION, FORMAT_CONFLICT, E_CONFIG, E_INTERRUPTED, INTERNAL_ERROR)
+)
+"""Of a line that is refused before anything is served or shown."""
+
+OWN_ROWS = (
+    Row(
+        path="lafs check",
+        operation="lafs.check",
+        spellings=(
+            Spelling(
+                field="documents",
+                position=1,
+                kind="documents",
+                value="FILE",
+                text="Files to check; `-` is stdin.",
+            ),
+        ),
+        examples=(
+            "handrail lafs check answer.json --tier complete --compact",
+            "handrail lafs check - --report-only --compact",
+        ),
+    ),
+    Row(
+        path="mcp",
+        summary="Serve the Model Context Protocol on stdin and stdout, for an agent's client to start.",
+        spellings=(
+            Spelling(
+                field="results",
+                flag="--results",
+                kind="choice",
+                value="both|text|structured",
+                choices=("both", "text", "structured"),
+                text="What a tool result carries, both by default.",
+            ),
+        ),
+        output="protocol",
+        schema=("json_rpc_message", ("jsonrpc", "id", "method", "params", "result", "error")),
+        needs=("mcp", "mcp_types", "anyio", "pydantic"),
+        errors=_OWN_ERRORS,
+        examples=("handrail mcp",),
+    ),
+    Row(
+        path="demo",
+        summary="Show a run that survives a lost chat and a killed process, in a scratch directory.",
+        spellings=(
+            Spelling(
+                field="keep",
+                kind="directory",
+                value="DIR",
+                text="Play in this new directory and keep it; by default in one that is removed.",
+            ),
+        ),
+        output="text",
+        schema=("demo_report", DEMO_FIELDS),
+        also=("--format", "--json", "--human"),
+        errors=_OWN_ERRORS,
+        examples=("handrail demo", "handrail demo --format json"),
+    ),
+)
+
+
+CLIENT_ROWS = (
+    Row(
+        path="setup",
+        operation="clients.setup",
+        spellings=(Spelling(field="clients", kind="choices", choices=CLIENTS),),
+        seconds=300,
+        examples=(
+            "handrail setup --clients cursor --dry-run --compact",
+            "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact",
+            "handrail setup --clients claude-code --hooks --scope project --dry-run --compact",
+        ),
+    ),
+    Row(
+        path="update",
+        operation="program.update",
+        spellings=(
+            Spelling(field="targetVersion", value="VERSION"),
+            Spelling(field="channel"),
+        ),
+        seconds=600,
+        examples=(
+            "handrail update --check --compact",
+            "handrail update --dry-run --compact",
+            "handrail update",
+        ),
+    ),
+    Row(
+        path="hook",
+        summary="Answer a client's hook around a compaction. It never fails; stderr tells what it left out.",
+        spellings=(
+            Spelling(
+                field="event",
+                position=1,
+                is_required=True,
+                kind="text",
+                value="EVENT",
+                text="As the client spells it, PreCompact or SessionStart; its message is read from stdin.",
+            ),
+            Spelling(
+                field="client",
+                position=2,
+                kind="choice",
+                value="CLIENT",
+                choices=HOOK_CLIENTS,
+                text="Whose hook it is: claude-code (default), codex, cursor or gemini.",
+            ),
+        ),
+        output="protocol",
+        schema=("hook_text", ("text",)),
+        blast_radius="Adds at most one checkpoint to the one run in progress in this project.",
+        examples=("handrail hook PreCompact", "handrail hook SessionStart gemini"),
+    ),
+)

@@ -1,0 +1,126 @@
+"""What a row of the command table says, and what a global flag says."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from handrail.surfaces.cli.reading.rows import Kind
+
+OutputKind: TypeAlias = Literal["document", "protocol", "text"]
+
+
+class Spelling(msgspec.Struct, frozen=True, kw_only=True):
+    """How one input field is written on a command line, where that differs from its kebab-case name."""
+
+    field: str
+    """Wire name, dotted where nested."""
+    flag: str = ""
+    position: int = 0
+    is_required: bool = False
+    """Where the input type does not ask for it alone."""
+    kind: Kind | None = None
+    """Where the input type alone does not say it: ids, tokens, files."""
+    value: str = ""
+    """How usage lines call the value."""
+    choices: tuple[str, ...] = ()
+    text: str = ""
+    """What it is for; empty: the description of the input field."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One leaf of the command tree. A path is a leaf or a group, never both."""
+
+    path: str
+    operation: str = ""
+    """Registry name: gives effect, summary, input, output, errors."""
+    summary: str = ""
+    """Of a command that is not one operation."""
+    spellings: tuple[Spelling, ...] = ()
+    columns: tuple[str, ...] = ()
+    """Of a list: what text output shows."""
+    raw: str = ""
+    """The payload field that `--format raw` prints."""
+    raw_when: tuple[str, str] = ("", "")
+    """The field and value that raw output goes with; without a value, any."""
+    seconds: int = 0
+    """When to give up unless a caller says; 0: as every command."""
+    out: str = ""
+    """The payload field that `--out FILE` writes to a new file, instead of answering with it."""
+    output: OutputKind = "document"
+    also: tuple[str, ...] = ()
+    """Global flags that it takes beside those its output brings."""
+    schema: tuple[str, tuple[str, ...]] = ("", ())
+    """Of a command that is not one operation: the name of what it writes, and its fields."""
+    blast_radius: str = ""
+    """What can be lost or changed, in a sentence; empty: what its effect says of itself."""
+    needs: tuple[str, ...] = ()
+    """Dear modules that this command may import."""
+    mvi_tokens: int = 0
+    """What the minimal level costs at most, per item of a list; 0: the figure of every command."""
+    errors: tuple[str, ...] = ()
+    """Of a command that is not one operation: the codes that it ends with."""
+    deprecated: str = ""
+    """What to use instead; empty: it is not deprecated."""
+    examples: tuple[str, ...]
+
+
+class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
+    """A flag that means the same on every command that offers it."""
+
+    flag: str
+    kind: Kind
+    value: str = ""
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = 0
+    environment: str = ""
+    text: str
+    on: Literal[
+        "every",
+        "calls",
+        "answers",
+        "queries",
+        "expansions",
+        "writes",
+        "gated",
+        "dangerous",
+        "batch",
+        "stream",
+        "exports",
+    ] = "answers"
+    """`every` command; those that make calls, the server too; those that answer; those that only read;
+    reads with parts on demand; those that change something; those that a preview can authorise; those that
+    destroy; those that take several targets; those that can answer line by line; those with something to
+    keep in a file."""
+
+
+# Spellings that several commands share.
+
+CURSOR = Spelling(field="cursor", kind="token", value="CURSOR")
+LIMIT = Spelling(field="limit", value="N", text="Items per page, 50 by default.")
+NOTES = Spelling(field="output.notesMarkdown", flag="--notes", kind="text", value="TEXT")
+ARTIFACTS = Spelling(
+    field="output.artifacts",
+    flag="--artifacts",
+    kind="array",
+    value="JSON",
+    text="What the step asks for, as a JSON array of objects with a kind, or @FILE.",
+)
+NOTES_FILE = Spelling(
+    field="output.notesMarkdown",
+    flag="--notes-file",
+    kind="file",
+    value="FILE",
+    text="The same from a file; `-` is stdin.",
+)
+STATE = Spelling(field="stateToken", flag="--state", kind="token", value="TOKEN")
+WORKFLOW = Spelling(
+    field="workflowId",
+    position=1,
+    is_required=True,
+    kind="source",
+    value="ID|PATH",
+    text="The id of the workflow, or a file; `-` is stdin.",
+)

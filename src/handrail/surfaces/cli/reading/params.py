@@ -1,0 +1,326 @@
+"""What a command line means for its operation: files and stdin read, flags and `--input` merged."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION, REQUEST_TOO_LARGE
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.wording import quoted, shortened
+from handrail.surfaces.cli.process import STDIN, Process, is_terminal
+from handrail.surfaces.cli.reading.parse import (
+    INPUT_LIMIT_BYTES,
+    Parsed,
+    Problem,
+    Reference,
+    Value,
+    array_of,
+    label_of,
+    object_of,
+)
+from handrail.surfaces.cli.reading.spelling import refusal
+from handrail.workflows.limits import file_kind, is_looked_into
+
+if TYPE_CHECKING:
+    from handrail.surfaces.cli.reading.rows import Command, Param
+
+
+# Files that a command line names: their bytes, those below a directory, and what was wrong with them.
+
+MOST_FILES = 1_000
+MOST_FOLDERS = 10_000
+
+_SUFFIX = ".json"
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
+_UNSUITABLE = frozenset({errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.ENXIO})
+
+
+def file_content(path: str, limit_bytes: int) -> bytes:
+    """The bytes of a file, at most one more than the limit.
+
+    Raises Fault E_NOT_FOUND, E_FORBIDDEN, E_VALIDATION or E_IO.
+    """
+    try:
+        with open(os.fsencode(path), "rb") as file:  # bytes: the locale must not touch the name
+            return file.read(limit_bytes + 1)
+    except OSError as error:
+        raise _file_trouble(error, path) from error
+
+
+def is_workflow_id(word: str) -> bool:
+    """Whether a word can only be an id: nothing on disk has this name, and it does not look like a path.
+
+    A file that cannot be read is listed under its name, so that such a name may be an id, too.
+    """
+    if word == "-" or "/" in word or os.sep in word:
+        return False
+    return not os.path.lexists(os.fsencode(word))
+
+
+def workflow_files(path: str) -> list[str]:
+    """The file itself, or every file below a directory that a library would list, sorted.
+
+    Links to directories are not followed.
+
+    Raises Fault E_NOT_FOUND for a directory without any, REQUEST_TOO_LARGE for one with too many, and
+    E_FORBIDDEN or E_IO.
+    """
+    if path == "-" or not os.path.isdir(os.fsencode(path)):
+        return [path]
+    found: list[str] = []
+    folders = [path]
+    for folder in folders:  # grows while it is walked
+        for name, is_folder in _entries(folder):
+            place = os.path.join(folder, name)
+            if is_folder:
+                folders += [place] if is_looked_into(name) else []
+            elif file_kind(os.path.abspath(place)) and not _is_special(place):
+                found.append(place)
+        if len(found) > MOST_FILES or len(folders) > MOST_FOLDERS:
+            raise _too_many(path)
+    if not found:
+        raise Fault(
+            E_NOT_FOUND,
+            f"The directory {quoted(path)} holds no {_SUFFIX} file.",
+            details={"resource": "file", "id": shortened(path)},
+            hint="Name a directory with workflow files, a file or an id.",
+        )
+    return sorted(found)
+
+
+def _entries(folder: str) -> list[tuple[str, bool]]:
+    """Names in a directory and whether each is one itself."""
+    try:
+        with os.scandir(os.fsencode(folder)) as entries:
+            return [
+                (entry.name.decode("utf-8", "surrogateescape"), entry.is_dir(follow_symlinks=False))
+                for entry in entries
+            ]
+    except OSError as error:
+        raise _file_trouble(error, folder) from error
+
+
+def _is_special(path: str) -> bool:
+    """A pipe, a device or a link to a directory. A link that leads nowhere is a mistake, and told."""
+    return os.path.exists(os.fsencode(path)) and not os.path.isfile(os.fsencode(path))
+
+
+def _too_many(path: str) -> Fault:
+    return Fault(
+        REQUEST_TOO_LARGE,
+        f"The directory {quoted(path)} holds more than {MOST_FILES} {_SUFFIX} files.",
+        details={"what": "files", "limit": MOST_FILES},
+        hint="Name the directories inside it one by one.",
+    )
+
+
+def _file_trouble(error: OSError, path: str) -> Fault:
+    name = quoted(path)
+    if error.errno in _ABSENT:
+        details: dict[str, Json] = {"resource": "file", "id": shortened(path)}
+        return Fault(E_NOT_FOUND, f"The file {name} does not exist.", details=details)
+    if error.errno in _DENIED:
+        return Fault(
+            E_FORBIDDEN, f"The file {name} may not be read.", details={"needed": "read access to the file"}
+        )
+    if error.errno in _UNSUITABLE:
+        return Fault(
+            E_VALIDATION, f"{name} is not a file that can be read.", details={"expected": "a regular file"}
+        )
+    reason = errno.errorcode.get(error.errno or 0, "unknown")
+    return Fault(E_IO, f"The file {name} could not be read.", details={"reason": reason})
+
+
+DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
+"""Of one document that an operation judges itself; one byte more is handed over, so that it can say so."""
+WORKFLOW_LIMIT_BYTES = 1_000_000
+"""What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
+
+_CARRIED = {
+    "project": "project",
+    "dry-run": "dryRun",
+    "confirm": "confirm",
+    "dangerous": "dangerous",
+    "continue-on-error": "continueOnError",
+}
+"""Global flags that are part of an operation's input, and what it calls them."""
+
+
+def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
+    """The operation's input, by wire names.
+
+    Raises Fault E_USAGE, E_VALIDATION, E_NOT_FOUND, E_FORBIDDEN, E_IO or REQUEST_TOO_LARGE.
+    """
+    assert parsed.command is not None, "params are made for a command"
+    _check_stdin(parsed)
+    whole = parsed.options.get("input")
+    if isinstance(whole, Reference):
+        whole = object_of(_content(whole, "--input", INPUT_LIMIT_BYTES, process), "--input")
+    params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
+    conflicts: list[Problem] = []
+    for param, value in parsed.values:
+        for name, resolved in _resolved(param, value, process):
+            if not _placed(params, name.split("."), resolved):
+                conflicts.append(_given_twice(label_of(param), name))
+    for flag, name in _operation_options(parsed.command):
+        option = parsed.options.get(flag)
+        if name == "continueOnError" and option is not None:
+            option = option == "true"
+        if option is not None and not _placed(params, [name], option):
+            conflicts.append(_given_twice(f"--{flag}", name))
+    if conflicts:
+        raise refusal(conflicts, parsed.words)
+    return params
+
+
+def params_in_line(parsed: Parsed) -> dict[str, Json]:
+    """The part of the input that the line itself holds; no file is opened for it."""
+    whole = parsed.options.get("input")
+    params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
+    for param, value in parsed.values:
+        held = value if isinstance(value, tuple) else (value,)
+        if not any(isinstance(one, Reference) for one in held):
+            _placed(params, param["name"].split("."), list(held) if isinstance(value, tuple) else value)
+    return params
+
+
+def _operation_options(command: Command) -> list[tuple[str, str]]:
+    """Those that this operation takes."""
+    return [
+        (flag, name)
+        for flag, name in _CARRIED.items()
+        if (command["takes_project"] if flag == "project" else f"--{flag}" in command["globals"])
+    ]
+
+
+def _check_stdin(parsed: Parsed) -> None:
+    """stdin can be read once, and never from a terminal: nobody is asked to type."""
+    named = [label for label, reference in _references(parsed) if reference.path == "-"]
+    if len(named) > 1:
+        problem = "is the second to read stdin"
+        raise refusal([Problem(param=named[1], problem=problem, expected="one `-` in a call")], parsed.words)
+    if named and is_terminal(STDIN):
+        problem = "reads stdin, which is a terminal"
+        raise refusal([Problem(param=named[0], problem=problem, expected="a pipe or a file")], parsed.words)
+
+
+def _references(parsed: Parsed) -> list[tuple[str, Reference]]:
+    given = [(label_of(param), value) for param, value in parsed.values]
+    given += [("--" + name, value) for name, value in parsed.options.items()]
+    found = []
+    for label, value in given:
+        several = value if isinstance(value, tuple) else (value,)
+        found += [(label, one) for one in several if isinstance(one, Reference)]
+    return found
+
+
+def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, Json]]:
+    """What a value gives the operation, by field: one field, or two where ids and files may be mixed."""
+    label, name = label_of(param), param["name"]
+    if isinstance(value, tuple):
+        references = [one for one in value if isinstance(one, Reference)]
+        if param["kind"] == "sources":
+            return _sources(references, process)
+        if param["kind"] == "documents":
+            return [(name, [_document(reference, label, process) for reference in references])]
+        return [(name, list(value))]
+    if not isinstance(value, Reference):
+        return [(name, value)]
+    if param["kind"] == "source":
+        return _source(value, process)
+    if param["kind"] == "document":
+        from handrail.engine.bundles.limits import MOST_BYTES  # noqa: PLC0415 - only an import reads a bundle
+
+        return [(name, _judged_text(value, MOST_BYTES, process))]
+    content = _content(value, label, INPUT_LIMIT_BYTES, process)
+    match param["kind"]:
+        case "object":
+            return [(name, object_of(content, label))]
+        case "array":
+            return [(name, array_of(content, label))]
+        case _:
+            return [(name, _text(content, label))]
+
+
+def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
+    """A workflow by its id, or the text of a file."""
+    if is_workflow_id(reference.path):
+        return [("workflowId", reference.path)]
+    return [("document", _judged_text(reference, WORKFLOW_LIMIT_BYTES, process))]
+
+
+def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
+    """Workflows by id, files, and every file below a directory, in the order they were given."""
+    ids = [reference.path for reference in references if is_workflow_id(reference.path)]
+    if len(ids) == len(references):
+        return [("workflowIds", ids)]
+    paths: list[str] = []
+    for reference in references:
+        paths += [reference.path] if is_workflow_id(reference.path) else workflow_files(reference.path)
+    documents: list[Json] = [
+        path if path in ids else _judged_text(Reference(path=path), WORKFLOW_LIMIT_BYTES, process)
+        for path in dict.fromkeys(paths)
+    ]
+    return [("documents", documents)]
+
+
+def _judged_text(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
+    """The file as it is: one that is too long or no UTF-8 is a problem of that file, not of the call."""
+    content = _bytes(reference, limit_bytes, process)
+    return {"source": reference.path, "text": content.decode("utf-8", "surrogateescape")}
+
+
+def _document(reference: Reference, label: str, process: Process) -> dict[str, Json]:
+    content = _content(reference, label, DOCUMENT_LIMIT_BYTES, process)
+    return {"source": reference.path, "text": _text(content, label)}
+
+
+def _placed(params: dict[str, Json], path: list[str], value: Json) -> bool:
+    """Put a value at its place; False when another one stands there already."""
+    *folders, name = path
+    for folder in folders:
+        inner = params.get(folder, {})
+        if not isinstance(inner, dict):
+            return False
+        params[folder] = params = dict(inner)
+    if name in params and params[name] != value:
+        return False
+    params[name] = value
+    return True
+
+
+def _given_twice(label: str, name: str) -> Problem:
+    return Problem(param=label, problem=f"gives `{name}`, which is given already with another value")
+
+
+def _text(content: bytes, label: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise Fault(
+            E_VALIDATION,
+            f"{label} is not UTF-8 at byte {error.start}.",
+            details={"param": label, "expected": "UTF-8 text"},
+        ) from error
+
+
+def _content(reference: Reference, label: str, limit_bytes: int, process: Process) -> bytes:
+    """The bytes of a file or of stdin."""
+    content = _bytes(reference, limit_bytes, process)
+    if len(content) > limit_bytes:
+        raise Fault(
+            REQUEST_TOO_LARGE,
+            f"{label} has more than {limit_bytes} bytes.",
+            details={"what": label, "limit": limit_bytes},
+        )
+    return content
+
+
+def _bytes(reference: Reference, limit_bytes: int, process: Process) -> bytes:
+    """At most one byte more than the limit."""
+    if reference.path == "-":
+        return process.read_stdin(limit_bytes)
+    return file_content(reference.path, limit_bytes)

@@ -1,0 +1,496 @@
+"""argv → the command, its values and every problem at once. Nothing is read or opened here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.redaction import is_secret_name
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.surfaces.cli.reading import _table
+
+if TYPE_CHECKING:
+    from handrail.surfaces.cli.reading.rows import Command, Param
+
+
+# One flag's text → its value, or what is wrong with it.
+
+INPUT_LIMIT_BYTES = 1024 * 1024
+INPUT_DEPTH = 64
+ID_LENGTH = 128
+
+_INTEGER = r"-?[0-9]{1,18}"
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_NO_TEXT = r"[\ud800-\udfff]"
+_NO_BYTE = r"[\ud800-\udc7f\udd00-\udfff]"
+_CONTROL_IN_TEXT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+_ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
+
+
+_PATHS = frozenset({"file", "document", "documents", "source", "sources", "directory"})
+"""A path is what the file system says, so it alone may hold bytes that are no UTF-8."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing wrong with the command line."""
+
+    param: str
+    problem: str
+    got: str = ""
+    expected: str = ""
+    is_usage: bool = True
+    """An unknown name or shape; otherwise the name is fine and its value is wrong."""
+    near: tuple[str, ...] = ()
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that stands in a file, or on stdin when `path` is `-`; read once parsing has succeeded."""
+
+    path: str
+
+
+Value: TypeAlias = (
+    str | int | bool | dict[str, Json] | list[Json] | Reference | tuple[Reference, ...] | tuple[str, ...]
+)
+
+
+def label_of(param: Param) -> str:
+    """How a problem names a flag or position."""
+    return param["flag"] or param["value"]
+
+
+def value_of(param: Param, text: str) -> Value | Problem:
+    """What one text stands for."""
+    expected = _expected_instead(param, text)
+    if expected:
+        return Problem(
+            param=label_of(param),
+            problem="has a wrong value",
+            got=_shown(param, text),
+            expected=expected,
+            is_usage=False,
+            near=tuple(nearest(text, param["choices"])),
+        )
+    match param["kind"]:
+        case "switch":
+            return True
+        case "int":
+            return int(text)
+        case "file" | "document" | "documents" | "source" | "sources":
+            return Reference(path=text)
+        case "choices" | "ids":
+            return tuple(text.split(","))
+        case "object" | "array" | "input":
+            return _json_or_reference(param, text)
+        case "text" | "id" | "token" | "choice" | "directory":
+            return text
+        case never:
+            assert_never(never)
+
+
+def several_given(param: Param, texts: list[str]) -> Problem:
+    """A value that may stand once was given with different texts."""
+    shown = ", ".join(_shown(param, text) for text in texts[:3])
+    return Problem(param=label_of(param), problem="is given more than once", got=shown, expected="one value")
+
+
+def object_of(text: str | bytes, label: str) -> dict[str, Json]:
+    """The JSON object that `text` is.
+
+    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
+    """
+    value = _decoded_value(text)
+    if isinstance(value, dict):
+        return value
+    raise Fault(
+        E_VALIDATION,
+        f"{label} is JSON, but not an object.",
+        details={"param": label, "expected": "a JSON object", "got": _json_kind(value)},
+        hint="Send one JSON object in braces.",
+    )
+
+
+def array_of(text: str | bytes, label: str) -> list[Json]:
+    """The JSON array that `text` is.
+
+    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
+    """
+    value = _decoded_value(text)
+    if isinstance(value, list):
+        return value
+    raise Fault(
+        E_VALIDATION,
+        f"{label} is JSON, but not an array.",
+        details={"param": label, "expected": "a JSON array", "got": _json_kind(value)},
+        hint="Send one JSON array in brackets.",
+    )
+
+
+def _decoded_value(text: str | bytes) -> Json:
+    # Most command lines carry no JSON, and its reader is dear to load.
+    from handrail.contract.json.strict import decode_json  # noqa: PLC0415 - see above
+
+    return decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
+
+
+def _expected_instead(param: Param, text: str) -> str:
+    """What would have been right; empty when the text is."""
+    is_path = param["kind"] in _PATHS or text.startswith("@")
+    if re.search(_NO_BYTE if is_path else _NO_TEXT, text):
+        return "UTF-8 text"
+    match param["kind"]:
+        case "int":
+            in_range = re.fullmatch(_INTEGER, text) and param["least"] <= int(text) <= param["most"]
+            return "" if in_range else f"an integer from {param['least']} to {param['most']}"
+        case "choice":
+            return "" if text in param["choices"] else "one of " + ", ".join(param["choices"])
+        case "choices":
+            unknown = [one for one in text.split(",") if one not in param["choices"]]
+            return "some of " + ", ".join(param["choices"]) if unknown else ""
+        case "ids":
+            is_fine = all(re.fullmatch(_ID, one) for one in text.split(","))
+            return (
+                "" if is_fine else f"ids of 1 to {ID_LENGTH} printable ASCII characters, with commas between"
+            )
+        case "id":
+            return "" if re.fullmatch(_ID, text) else f"1 to {ID_LENGTH} printable ASCII characters"
+        case "file" | "document" | "documents" | "source" | "sources" | "directory":
+            return "a path without control characters" if not text or re.search(_CONTROL, text) else ""
+        case "text" | "token":
+            return "text without control characters" if re.search(_CONTROL_IN_TEXT, text) else ""
+        case "object" | "array" | "input" | "switch":
+            return ""
+        case never:
+            assert_never(never)
+
+
+def _json_or_reference(param: Param, text: str) -> Value | Problem:
+    if text.startswith("@") and len(text) > 1:
+        return Reference(path=text[1:])
+    if text == "-" and param["kind"] == "input":
+        return Reference(path=text)
+    label = label_of(param)
+    try:
+        return array_of(text, label) if param["kind"] == "array" else object_of(text, label)
+    except Fault as fault:
+        return Problem(
+            param=label,
+            problem=f"is refused: {fault.message}",
+            expected=f"a JSON {'array' if param['kind'] == 'array' else 'object'} or @FILE",
+            is_usage=False,
+        )
+
+
+def shown(text: str) -> str:
+    """Outside text as a problem shows it: short, and nothing invisible in it."""
+    return quoted(text).strip('"')
+
+
+def _shown(param: Param, text: str) -> str:
+    """What was given; a token is never echoed."""
+    return "a token" if param["kind"] == "token" else shown(text)
+
+
+def _json_kind(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case dict():
+            return "an object"
+        case _:
+            return "an array"
+
+
+SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
+SELF_DESCRIPTION = "self."
+"""Operations that must answer whatever state everything else is in begin with this."""
+LONE_WORDS = {"help": "--help", "version": "--version"}
+"""Names are exact, so these are refused; what was meant is told."""
+_FEW = 12
+"""More names than this make a list, not a sentence."""
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """A command line, understood as far as it goes."""
+
+    command: Command | None
+    words: str
+    """The words that name the command or group, as far as they were understood."""
+    values: tuple[tuple[Param, Value], ...]
+    """The command's own values, in the order of its row."""
+    options: dict[str, Value]
+    """Global flags by name."""
+    formats: tuple[str, ...]
+    """Every format asked for by a flag, in order."""
+    problems: tuple[Problem, ...]
+
+
+class _Reading:
+    """Where the walk along argv stands."""
+
+    def __init__(self) -> None:
+        self.words: tuple[str, ...] = ()
+        self.command: Command | None = None
+        self.lost_at: list[str] = []
+        """The words from the first unknown one on."""
+        self.flags_ended = False
+        self.known: dict[str, Param] = {param["flag"]: param for param in _table.GLOBALS}
+        self.given: dict[str, list[str]] = {}
+        self.arguments: list[str] = []
+        self.problems: list[Problem] = []
+
+
+def parse(arguments: Sequence[str]) -> Parsed:
+    """Everything that argv says. A problem never hides the next one."""
+    reading = _Reading()
+    texts = [_decoded(argument) for argument in arguments]
+    index = 0
+    while index < len(texts):
+        index += _take(reading, texts[index], texts[index + 1 :])
+    _fill_positions(reading)
+    options = _options(reading)
+    values = _own_values(reading, has_input="--input" in reading.given)
+    if reading.lost_at:
+        _report_unknown_command(reading)
+    elif reading.command is None and not {"help", "version"} & set(options):
+        _report_missing_command(reading)
+    return Parsed(
+        command=reading.command,
+        words=" ".join(reading.words),
+        values=values,
+        options=options,
+        formats=_formats(reading),
+        problems=tuple(reading.problems),
+    )
+
+
+def commands_under(words: str) -> list[str]:
+    """The leaves below a group; all of them without words."""
+    return [path for path in _table.COMMANDS if not words or path.startswith(words + " ")]
+
+
+def _decoded(argument: str) -> str:
+    """An argument as UTF-8, whatever the locale made of it; other bytes stay, for a path may have them."""
+    try:
+        return os.fsencode(argument).decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which only a caller within Python can send
+        return argument
+
+
+def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
+    """Read one argument, and its value if it is a flag; how many arguments that were."""
+    if reading.flags_ended or text == "-" or not text.startswith("-"):
+        _take_word(reading, text)
+        return 1
+    if text == "--":
+        reading.flags_ended = True
+        return 1
+    name, equals, inline = text.partition("=")
+    param = reading.known.get(name)
+    if param is None:
+        return _refuse_flag(reading, name, rest, has_value=bool(equals))
+    if param["kind"] == "switch":
+        if equals:
+            reading.problems.append(Problem(param=name, problem="takes no value", got=shown(inline)))
+        reading.given.setdefault(name, []).append("")
+        return 1
+    if equals:
+        reading.given.setdefault(name, []).append(inline)
+        return 1
+    return _take_value(reading, param, rest)
+
+
+def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
+    flag = param["flag"]
+    if not rest:
+        reading.problems.append(
+            Problem(param=flag, problem="needs a value", expected=f"{flag} {param['value']}")
+        )
+        return 1
+    value = rest[0]
+    if value == "--" or value.partition("=")[0] in reading.known:
+        # A forgotten value must not swallow the next flag and be stored as text.
+        reading.problems.append(
+            Problem(
+                param=flag,
+                problem="needs a value, and the next argument is a flag",
+                got=shown(value),
+                expected=f"{flag}={value} if that text is meant",
+            )
+        )
+        return 1
+    reading.given.setdefault(flag, []).append(value)
+    return 2
+
+
+def _take_word(reading: _Reading, word: str) -> None:
+    if reading.lost_at:
+        reading.lost_at.append(word)
+        return
+    if reading.command is not None:
+        reading.arguments.append(word)
+        return
+    path = " ".join((*reading.words, word))
+    command = _table.COMMANDS.get(path)
+    if command is not None:
+        reading.command = command
+        reading.known |= {param["flag"]: param for param in command["params"] if param["flag"]}
+    elif not commands_under(path):
+        reading.lost_at.append(word)
+        return
+    reading.words = (*reading.words, word)
+
+
+def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value: bool) -> int:
+    """Report an unknown flag; how many arguments it takes with it.
+
+    After a telling name stands what must not be shown as a word too many.
+    """
+    is_before_word = bool(rest) and not rest[0].startswith("-") and not has_value
+    is_telling = is_before_word and is_secret_name(name)
+    if reading.lost_at:
+        return 2 if is_telling else 1  # it may well belong to the command that was meant
+    elsewhere = {param["flag"]: param for row in _table.COMMANDS.values() for param in row["params"]}
+    if reading.command is None and name in elsewhere:
+        reading.problems.append(
+            Problem(
+                param=name, problem="stands before its command", expected=f"the command's words, then {name}"
+            )
+        )
+        takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
+        return 2 if takes_next else 1
+    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else nearest(name, _offered(reading))
+    label = name if name.isascii() and name.isprintable() else shown(name)
+    reading.problems.append(
+        Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
+    )
+    has_positions = reading.command is None or any(param["position"] for param in reading.command["params"])
+    return 2 if is_telling or (is_before_word and not has_positions) else 1
+
+
+def _offered(reading: _Reading) -> list[str]:
+    """The flags that may be proposed: all of them until the command is known, then what it takes."""
+    if reading.command is None:
+        return list(reading.known)
+    own = [param["flag"] for param in reading.command["params"] if param["flag"]]
+    return [*own, *reading.command["globals"]]
+
+
+def _report_unknown_command(reading: _Reading) -> None:
+    """The first words may be a misspelt command; the first one alone a misspelt group."""
+    known = {path.rsplit(" ", 1)[0] for path in _table.COMMANDS} | set(_table.COMMANDS)
+    path = " ".join((*reading.words, reading.lost_at[0]))
+    longer = " ".join((*reading.words, *reading.lost_at[:2]))
+    near = nearest(longer, _table.COMMANDS) or nearest(path, known)
+    near = [LONE_WORDS[path]] if path in LONE_WORDS else near
+    reading.problems.append(
+        Problem(
+            param="command",
+            problem="is unknown",
+            got=shown(path),
+            expected=" or ".join(near),
+            near=tuple(near),
+        )
+    )
+
+
+def _report_missing_command(reading: _Reading) -> None:
+    words = " ".join(reading.words)
+    after = [path.removeprefix(words).strip() for path in commands_under(words)]
+    few = f"one of {', '.join(after)}" if len(after) <= _FEW else "one of details.commands"
+    reading.problems.append(Problem(param="command", problem="is missing", expected=few))
+
+
+def _fill_positions(reading: _Reading) -> None:
+    """The words after the path, one per position; a plural position takes the rest."""
+    if reading.command is None:
+        return
+    left = reading.arguments
+    for param in reading.command["params"]:
+        if param["position"]:
+            count = len(left) if param["is_plural"] else 1
+            taken, left = left[:count], left[count:]
+            if taken:
+                reading.given[label_of(param)] = taken
+    if left:
+        is_one = len(left) == 1
+        reading.problems.append(
+            Problem(
+                param="argument" if is_one else f"{len(left)} arguments",
+                problem="is one too many" if is_one else "are too many",
+                got=shown(" ".join(left)),
+                expected="text with spaces in quotes",
+            )
+        )
+
+
+def _options(reading: _Reading) -> dict[str, Value]:
+    """Global flags. One that does not apply is still read: it may say how the refusal shall look."""
+    options = {}
+    applying = None if reading.command is None else reading.command["globals"]
+    for param in _table.GLOBALS:
+        flag = param["flag"]
+        if flag in reading.given and applying is not None and flag not in applying:
+            problem = f"does not apply to `{' '.join(reading.words)}`"
+            reading.problems.append(Problem(param=flag, problem=problem))
+        value = _value(reading, param, may_repeat=param["name"] == "format")
+        if value is not None:
+            options[param["name"]] = value
+    return options
+
+
+def _own_values(reading: _Reading, *, has_input: bool) -> tuple[tuple[Param, Value], ...]:
+    if reading.command is None:
+        return ()
+    values = []
+    for param in reading.command["params"]:
+        value = _value(reading, param, may_repeat=False)
+        if value is not None:
+            values.append((param, value))
+        elif param["required"] and label_of(param) not in reading.given and not has_input:
+            reading.problems.append(Problem(param=label_of(param), problem="is missing"))
+    return tuple(values)
+
+
+def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None:
+    """What was given for one parameter; None when nothing was, or it was refused."""
+    texts = reading.given.get(label_of(param), [])
+    values = [value_of(param, text) for text in texts]
+    refused = [value for value in values if isinstance(value, Problem)]
+    if refused:
+        is_usage = param in _table.GLOBALS and param["kind"] == "choice"
+        reading.problems.append(msgspec.structs.replace(refused[0], is_usage=is_usage))
+        return None
+    if not values:
+        return None
+    if param["kind"] in ("choices", "ids"):
+        several = [one for value in values if isinstance(value, tuple) for one in value]
+        return tuple(dict.fromkeys(one for one in several if isinstance(one, str)))
+    if param["is_plural"]:
+        return tuple(value for value in values if isinstance(value, Reference))
+    if len(set(texts)) > 1 and not may_repeat:
+        reading.problems.append(several_given(param, texts))
+        return None
+    value = values[0]
+    assert not isinstance(value, Problem), "refused values were reported above"
+    return value
+
+
+def _formats(reading: _Reading) -> tuple[str, ...]:
+    """`--json` and `--human` are spellings of `--format`; two that differ are refused together, later."""
+    asked = list(reading.given.get("--format", []))
+    asked += ["json"] * ("--json" in reading.given) + ["human"] * ("--human" in reading.given)
+    return tuple(asked)

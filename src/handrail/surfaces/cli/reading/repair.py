@@ -1,0 +1,126 @@
+"""A refused command line → the one that was meant, where only its spelling was wrong. Pure.
+
+Agents know the names of tools and of their fields, so they type `--ackToken`, `continue_workflow` or a bare
+token. Nothing is run on a guess: the refusal carries the line that would be understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from handrail.contract.suggest import only_near
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import parse
+
+if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
+    from handrail.surfaces.cli.reading.rows import Command, Param
+
+_TOOLS = {
+    "list_workflows": "workflow list",
+    "inspect_workflow": "workflow inspect",
+    "start_workflow": "run start",
+    "continue_workflow": "run continue",
+    "checkpoint_workflow": "run checkpoint",
+    "resume_session": "session resume",
+    "start_session": "session start",
+}
+_MEANT_FIRST = {"start": "run start", "show": "session show"}
+"""Last words of several commands, and the one that is nearly always meant."""
+_TOKEN = r"(?i)(ak|ch|st|ck)[0-9][0-9a-z]{16,}"  # noqa: S105 - the form of a token, not a token
+_TOKEN_FIELDS = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
+
+
+def repair_line(arguments: Sequence[str]) -> list[str] | None:
+    """The arguments as they were meant; None when a repair would have to guess."""
+    words, rest = _split(arguments)
+    found = _find_command(words)
+    if found is None:
+        return None
+    command, taken = found
+    line = [*command["path"].split(), *_repair_rest(command, [*words[taken:], *rest])]
+    return line if line != list(arguments) and not parse(line).problems else None
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words before the first flag, and everything else; global flags may stand before the words."""
+    first = 0
+    takes = {param["flag"]: 1 if param["kind"] == "switch" else 2 for param in _table.GLOBALS}
+    while first < len(arguments) and (name := arguments[first].partition("=")[0]) in takes:
+        first += 1 if "=" in arguments[first] else takes[name]
+    flags, rest = arguments[:first], arguments[first:]
+    count = next((at for at, word in enumerate(rest) if word.startswith("-")), len(rest))
+    return list(rest[:count]), [*rest[count:], *flags]
+
+
+def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
+    """The command that the first words name or nearly name, and how many of them do."""
+    for count in (3, 2, 1):
+        path = " ".join(words[:count])
+        if len(words) >= count and (path in _table.COMMANDS or path in _TOOLS):
+            return _table.COMMANDS[_TOOLS.get(path, path)], count
+    for count in (2, 1):
+        if len(words) >= count:
+            ending = [path for path in _table.COMMANDS if path.split()[-1] == words[count - 1]]
+            meant = _MEANT_FIRST.get(words[count - 1], ending[0] if len(ending) == 1 else "")
+            if meant:
+                return _table.COMMANDS[meant], count
+    for count in (2, 1):
+        same_length = [path for path in _table.COMMANDS if len(path.split()) == count]
+        near = only_near(" ".join(words[:count]), same_length) if len(words) >= count else ""
+        if near:
+            return _table.COMMANDS[near], count
+    return None
+
+
+def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
+    known = {param["flag"]: param for param in (*_table.GLOBALS, *command["params"]) if param["flag"]}
+    here = [flag for flag, param in known.items() if param in command["params"] or flag in command["globals"]]
+    by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
+    flags: list[str] = []
+    positions: list[str] = []
+    at = 0
+    while at < len(arguments):
+        word = arguments[at]
+        at += 1
+        name, equals, inline = word.partition("=")
+        param = known.get(name)
+        if param is None and name.startswith("--"):
+            param = by_name.get(_plain(name)) or known.get(only_near(name, here))
+        if param is None:
+            _place_word(command, word, flags, positions)
+            continue
+        if param["kind"] == "switch":
+            flags.append(param["flag"] + equals + inline)
+            continue
+        if not equals and at < len(arguments):
+            inline = arguments[at]
+            at += 1
+        if param["kind"] == "choice" and inline not in param["choices"]:
+            inline = only_near(inline, param["choices"]) or inline
+        if param["position"]:
+            positions.append(inline)
+        else:
+            flags += [param["flag"], inline]
+    return [*positions, *flags]
+
+
+def _place_word(command: Command, word: str, flags: list[str], positions: list[str]) -> None:
+    """A bare token goes behind the flag of its kind; any other word stays where it was."""
+    token = re.fullmatch(_TOKEN, word)
+    field = _TOKEN_FIELDS[token[1].lower()] if token else ""
+    flag = next((param["flag"] for param in command["params"] if param["name"] == field), "")
+    if flag:
+        flags += [flag, word]
+    else:
+        positions.append(word)
+
+
+def _names(param: Param) -> list[str]:
+    """How a caller who knows the tools would call a parameter: by its flag or by its field."""
+    return [param["flag"], param["name"].rpartition(".")[2]]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_]", "", name).lower()

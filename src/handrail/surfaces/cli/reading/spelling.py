@@ -1,0 +1,214 @@
+"""What a call says that a signal or its deadline ended before anything was committed. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VALIDATION
+from handrail.contract.outcome import MESSAGE_LIMIT, Failure, Fault, Json, NextCall, Success
+from handrail.surfaces.cli.process import Interrupted
+from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.parse import Problem, commands_under
+
+if TYPE_CHECKING:
+    from handrail.surfaces.cli.reading.rows import Command, Param
+
+
+# A call as a command line that can be run as it stands.
+
+HELP = "cli.help"
+"""Not an operation: the call that shows the help of `params.command`."""
+
+LINE = "cli.line"
+"""Not an operation either: the command line of `params.arguments`."""
+
+OPERATION_OF_TOOL = {
+    "start_workflow": "run.start",
+    "continue_workflow": "run.continue",
+    "checkpoint_workflow": "run.checkpoint",
+    "resume_session": "session.resume",
+}
+"""A next call names the tool that an agent has; these are the operations behind them."""
+_WHEN = {
+    "perform_pending_then_continue": "When the step is done",
+    "await_user_confirmation": "When the user has answered",
+    "rehydrate_only": "To read the step again",
+}
+_PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
+
+
+def command_line(call: NextCall) -> str | None:
+    """How a shell spells the call; None when no command offers the operation."""
+    if call.operation == HELP:
+        return " ".join(filter(None, ("handrail", call.params.get("command", ""), "--help")))
+    if call.operation == LINE:
+        return " ".join(["handrail", *map(shell_quoted, call.params["arguments"])])
+    command = next((row for row in _table.COMMANDS.values() if row["operation"] == call.operation), None)
+    if command is None:
+        return None
+    words = _flags(command, call.params)
+    if words is None:
+        words = ["--input", shell_quoted(_json(call.params))]
+    return " ".join(["handrail", command["path"], *words, "--compact"])
+
+
+def next_commands(success: Success) -> list[tuple[str, str]]:
+    """What the payload's own next call is on the command line, with a word when to run it.
+
+    A choice has one for each option; of a list, the first item has the say.
+    """
+    held = success.page.items[0] if success.page is not None and success.page.items else success.data
+    if not isinstance(held, dict):
+        return []
+    call = held.get("nextCall")
+    if not isinstance(call, dict) or call.get("tool") not in OPERATION_OF_TOOL:
+        return []
+    operation = OPERATION_OF_TOOL[call["tool"]]
+    calls = [(f"To choose {one['id']}", one["params"]) for one in call.get("options", [])]
+    if not calls:
+        calls = [(_WHEN.get(str(held.get("nextIntent")), "To go on"), call["params"])]
+    lines = [(when, command_line(NextCall(operation=operation, params=params))) for when, params in calls]
+    return [(when, line) for when, line in lines if line]
+
+
+def shell_quoted(text: str) -> str:
+    """One argument for a POSIX shell."""
+    if re.fullmatch(_PLAIN, text):
+        return text
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
+    """Positions, then flags; None when some part of the params has no flag."""
+    left: dict[str, Json] = msgspec.json.decode(_json(params))  # a copy to take parts from
+    words = []
+    project = next(param for param in _table.GLOBALS if param["name"] == "project")
+    for param in (*command["params"], project):
+        if param["kind"] in ("file", "documents", "sources"):
+            continue
+        value = _taken(left, param["name"].split("."))
+        if value is None:
+            continue
+        if param["kind"] == "document" and isinstance(value, dict):
+            value = value["source"]  # the file is still there; its text would not fit a command line
+        spelled = _spelled(param, value)
+        if spelled is None:
+            return None
+        words.append(spelled)
+    for name, flag in (("dangerous", "--dangerous"), ("dryRun", "--dry-run")):
+        if flag in command["globals"]:
+            words += [flag] if left.pop(name, False) is True else []
+    if isinstance(left.get("continueOnError"), bool):
+        words.append(f"--continue-on-error {str(left.pop('continueOnError')).lower()}")
+    return words if not left else None
+
+
+def _spelled(param: Param, value: Json) -> str | None:
+    if value is True and param["kind"] == "switch":
+        return param["flag"]
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, list) and param["kind"] in ("choices", "ids"):
+        return f"{param['flag']} {shell_quoted(','.join(value))}"
+    if isinstance(value, dict | list):
+        text = _json(value) if param["kind"] in ("object", "array") else ""
+    else:
+        text = value if isinstance(value, str) else str(value)
+    if not text or "\0" in text:
+        return None
+    if param["position"]:
+        return None if text.startswith("-") else shell_quoted(text)
+    if text.startswith("-"):
+        return f"{param['flag']}={shell_quoted(text)}"
+    return f"{param['flag']} {shell_quoted(text)}"
+
+
+def _taken(params: dict[str, Json], path: list[str]) -> Json:
+    """Remove and return what stands at a dotted place; None when there is nothing."""
+    name, *rest = path
+    if not rest:
+        return params.pop(name, None)
+    inner = params.get(name)
+    if not isinstance(inner, dict):
+        return None
+    value = _taken(inner, rest)
+    if value is not None and not inner:
+        del params[name]
+    return value
+
+
+def _json(value: Json) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+# Problems of a command line → one refusal that says all of them and what to run instead.
+
+MOST_PROBLEMS = 50
+"""A longer list helps nobody; the message says how many there are."""
+
+
+def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None = None) -> Fault:
+    """E_USAGE when a name or shape is wrong anywhere, else E_VALIDATION.
+
+    `meant` is the same line with its spelling put right.
+    """
+    assert problems, "a refusal has a reason"
+    is_usage = any(problem.is_usage for problem in problems)
+    details: dict[str, Json] = {"problems": [_as_detail(problem) for problem in problems[:MOST_PROBLEMS]]}
+    near = [name for problem in problems for name in problem.near]
+    if is_usage and near:
+        details["did_you_mean"] = list(dict.fromkeys(near))
+    if is_usage and any(problem.param == "command" for problem in problems):
+        details["commands"] = commands_under(words)
+    return Fault(
+        E_USAGE if is_usage else E_VALIDATION,
+        _message(problems),
+        details=details,
+        hint=_hint(near, words) if meant is None else "Run the command in next_command.",
+        next_call=NextCall(operation=HELP, params={"command": words})
+        if meant is None
+        else NextCall(operation=LINE, params={"arguments": list(meant)}),
+    )
+
+
+def _as_detail(problem: Problem) -> dict[str, Json]:
+    return {
+        "param": problem.param,
+        "problem": problem.problem,
+        "got": problem.got or None,
+        "expected": problem.expected or None,
+    }
+
+
+def _message(problems: Sequence[Problem]) -> str:
+    """The first problem in a sentence, and how many follow it."""
+    first = problems[0]
+    subject = "The command" if first.param == "command" else first.param
+    got = f' ("{first.got}")' if first.got else ""
+    expected = f"; expected {first.expected}" if first.expected else ""
+    more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
+    sentence = f"{subject} {first.problem.removesuffix('.')}{got}{expected}{more}"
+    return sentence[: MESSAGE_LIMIT - 1] + "."
+
+
+def _hint(near: Sequence[str], words: str) -> str:
+    help_line = " ".join(filter(None, ("handrail", words, "--help")))
+    meant = f"Did you mean {near[0]}? " if near else ""
+    return f"{meant}Correct what details.problems names; `{help_line}` shows the words and flags."
+
+
+def stopped(stop: Interrupted) -> Failure:
+    """Nothing was changed, and that is certain: inside a commit nothing stops a call."""
+    if stop.is_deadline:
+        return Failure(
+            kind=E_TIMEOUT, message="The deadline passed; nothing was changed.", details={"committed": False}
+        )
+    return Failure(
+        kind=E_INTERRUPTED,
+        message="A signal ended the call; nothing was changed.",
+        details={"committed": False},
+    )

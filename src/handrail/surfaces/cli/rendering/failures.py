@@ -1,0 +1,110 @@
+"""How people see a refusal: what is wrong, everything that is wrong, and what to type next. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from handrail.contract.outcome import Failure, Json
+from handrail.surfaces.cli.reading.spelling import command_line
+from handrail.surfaces.cli.rendering import gate, installation, store, workflows
+from handrail.surfaces.cli.rendering.text import INDENT, Page, for_people, lines_of, one_line, wrapped
+
+_MORE = r" \(\d+ more in details\.problems\)"
+_NEAR = r"(, or use a name from|; the nearest names are in) details\.did_you_mean"
+_SPOKEN = (
+    (r"what details\.(report\.items lists|reports lists as failed|problems names)", "what is named above"),
+    (r"(every problem|the problems) in details\.problems", r"\1 named above"),
+    (r"details\.report\b", "the report above"),
+    (r"details\.snippet", "the lines below"),
+    (r"(the command in )?next_command", "the command below"),
+    (r"names are in details\.\w+", "names are below"),
+    (r"( listed| named)? (in|from) details\.\w+", " listed below"),
+    (r"details\.(\w+)", r"the \1 below"),
+)
+"""A hint speaks of fields of the document; a person sees lines."""
+_SHOWN = {
+    "did_you_mean": "Near",
+    "valid": "Names",
+    "allowed": "Allowed",
+    "supported": "Served",
+    "minimum": "At least",
+    "setting": "Setting",
+    "snippet": "Lines",
+    "incident": "Incident",
+}
+
+
+def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
+    """Everything a person needs to go on; the code comes last, for whoever asks."""
+    details = failure.details
+    hint = given = failure.hint or failure.kind.hint
+    message = re.sub(_MORE, "", failure.message).removesuffix(hint).rstrip()
+    lines = _labelled("Error", message, page)
+    told = [_told(one) for one in details.get("problems") or []]
+    lines += [part for one in told if one != message for part in _item(one, page)]
+    lines += _report(details, operation, page)
+    if not details.get("did_you_mean"):
+        hint = re.sub(_NEAR, "", hint)
+    for pattern, spoken in _SPOKEN:
+        hint = re.sub(pattern, spoken, hint)
+    lines += _labelled("Fix", hint, page)
+    for name, label in _SHOWN.items():
+        if details.get(name) and (f"details.{name}" in given or name == "incident"):
+            lines += _labelled(label, _value(details[name]), page)
+    following = failure.next_call and command_line(failure.next_call)
+    lines += [f"Next:  {for_people(one_line(following))}"] if following else []
+    return [*lines, f"Code:  {failure.kind.code}"]
+
+
+def _labelled(label: str, text: str, page: Page) -> list[str]:
+    """A label, and the text beside it in lines that fit."""
+    head = f"{label + ':':<6} "
+    parts = [part for line in lines_of(text) for part in wrapped(line, page.width - len(head))]
+    return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
+
+
+def _item(text: str, page: Page) -> list[str]:
+    first, *rest = wrapped(one_line(text), page.width - 4)
+    return [f"{INDENT}- {first}", *(INDENT * 2 + line for line in rest)]
+
+
+def _value(value: Json) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _told(problem: dict[str, Json]) -> str:
+    """One problem of a call or of a workflow file, as a sentence."""
+    if "message" in problem:
+        place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
+        return f"{place}{problem['severity']} {problem['code']}: {problem['message']} {problem['fix']}"
+    subject = "The command" if problem.get("param") == "command" else problem.get("param") or ""
+    got = f' ("{problem["got"]}")' if problem.get("got") else ""
+    expected = f"; expected {problem['expected']}" if problem.get("expected") else ""
+    return f"{subject} {str(problem.get('problem', '')).removesuffix('.')}{got}{expected}.".strip()
+
+
+def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
+    """What a verdict says about each of its targets."""
+    if gate.is_batch(details):
+        return gate.batch_lines(details, page)
+    report = details.get("report")
+    if isinstance(details.get("reports"), list):
+        reports: dict[str, Json] = {"reports": details["reports"], "checked": len(details["reports"])}
+        return [line for line in installation.lafs_lines(reports, page)[:-2] if line]
+    if not isinstance(report, dict):
+        return []
+    if operation == "workflow.validate":  # as compilers write it: file, line, column, message
+        return [
+            f"{one_line(item['target'])}:{one_line(_told(problem))}"
+            for item in report.get("items", [])
+            for problem in item["problems"]
+        ]
+    look = _REPORTS.get(operation)
+    return look(report, page) if look is not None else []
+
+
+_REPORTS = {
+    "store.verify": store.verify_lines,
+    "store.selftest": store.selftest_lines,
+    "workflow.simulate": workflows.simulation_lines,
+}

@@ -1,0 +1,217 @@
+"""How people see what a write would change, and what came of each target of a batch. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from handrail.contract.fence import fenced
+from handrail.contract.outcome import Json
+from handrail.contract.wording import counted, in_sight
+from handrail.surfaces.cli.reading.spelling import shell_quoted
+from handrail.surfaces.cli.rendering.text import (
+    INDENT,
+    Page,
+    again,
+    as_aligned,
+    as_cell,
+    as_table,
+    for_people,
+    lines_of,
+    moment_text,
+    one_line,
+    size_text,
+    wrapped,
+)
+
+_DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
+_NAMED = {"size_bytes": "size", "bytes": "size"}
+_VERBS = {"none": "leave"}
+_APART = frozenset({"steps", "steps_total", "next_offset"})
+"""Of a preview: shown as text, below."""
+
+
+def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What would change, one block each, and the line that does it."""
+    preview = payload["preview"]
+    changes = preview.get("changes", [])
+    if preview["unchanged"]:
+        reasons = [line for change in changes for line in _change(change, page)]
+        told = [f"Nothing to do: {one_line(preview['action'])}.", *reasons]
+        return [*told, *_texts(changes, page)]
+    lines = [f"Would {one_line(preview['action'])}:"]
+    for change in changes:
+        lines += _change(change, page)
+    rows = [
+        ("Reach", one_line(preview["blast_radius"])),
+        ("Until", moment_text(one_line(payload.get("expires_at", "")))),
+    ]
+    confirm = one_line(payload.get("confirm_token", ""))
+    return [
+        *lines,
+        *_texts(changes, page),
+        "",
+        *as_aligned(rows, page.width),
+        "",
+        "To do it:",
+        INDENT + again([*_plain_words(page.typed)], without="--dry-run", confirm=confirm),
+    ]
+
+
+def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
+    """The texts that would come in, each fenced as data."""
+    lines: list[str] = []
+    for after in (change.get("after") for change in changes):
+        if not isinstance(after, dict) or "steps" not in after:
+            continue
+        for text in after["steps"]:
+            named = " ".join(one_line(text[name]) for name in ("workflow_id", "kind", "id"))
+            told = text.get("prompt", "")
+            if text.get("more"):
+                told += "\n\n" + in_sight(
+                    json.dumps(text["more"], ensure_ascii=False, indent=2, sort_keys=True)
+                )
+            lines += ["", *lines_of(fenced(told.strip(), f"{named}: {text.get('title', '')}"))]
+        lines += ["", f"{len(after['steps'])} of {counted(after['steps_total'], 'text')} shown."]
+        if "next_offset" in after:
+            lines.append(f"More: {again(page.typed, offset=str(after['next_offset']))}")
+    return lines
+
+
+def _plain_words(typed: Sequence[str]) -> Iterator[str]:
+    """The words without those that only choose what a preview shows."""
+    skips = False
+    for word in typed:
+        if skips or word.startswith(("--part=", "--offset=")):
+            skips = False
+        elif word in ("--part", "--offset"):
+            skips = True
+        else:
+            yield word
+
+
+def _change(change: dict[str, Json], page: Page) -> list[str]:
+    verb = _VERBS.get(change["action"], change["action"])
+    name, resource = one_line(change["id"]), one_line(change["resource"])
+    what = resource if name == resource else f"new {resource}" if name == "new" else f"{resource} {name}"
+    head = f"{INDENT}{verb} {what}"
+    lines = [head]
+    for text in _differences(change):
+        is_prose = text.count(" ") > text.partition(": ")[0].count(" ") + 1
+        lines += wrapped(text, page.width, INDENT * 3) if is_prose else [INDENT * 3 + text]
+    hunks = (change.get("diff") or {}).get("hunks", [])
+    return [
+        *lines,
+        *(INDENT * 3 + one_line(text) for hunk in hunks for text in hunk.rstrip("\n").split("\n")),
+    ]
+
+
+def _differences(change: dict[str, Json]) -> list[str]:
+    """The parts that differ, as `name: before -> after`."""
+    before, after = change.get("before"), change.get("after")
+    if not isinstance(after, dict):
+        return [_part(name, value) for name, value in (before or {}).items() if not _is_digest(value)]
+    held: Mapping[str, Json] = before if isinstance(before, dict) else {}
+    return [
+        _part(name, value, held[name]) if name in held else _part(name, value)
+        for name, value in after.items()
+        if held.get(name) != value and not _is_digest(value) and name not in _APART
+    ]
+
+
+def _part(name: str, value: Json, before: Json = None) -> str:
+    label = _NAMED.get(name, one_line(name).replace("_", " "))
+    shown = _told(name, value)
+    return f"{label}: {shown}" if before is None else f"{label}: {_told(name, before)} -> {shown}"
+
+
+def _told(name: str, value: Json) -> str:
+    if name.endswith("bytes") and isinstance(value, int):
+        return size_text(value)
+    if name == "pinned" and isinstance(value, list):
+        return (
+            "; ".join(f"{one_line(one['workflow_id'])} {one['prompts_digest'][:19]}" for one in value) or "-"
+        )
+    if isinstance(value, list):
+        return " ".join(one_line(str(one)) for one in value) or "-"
+    return as_cell(value)
+
+
+def _is_digest(value: Json) -> bool:
+    """Digests bind the preview; a person has no use for them."""
+    return isinstance(value, str) and re.fullmatch(_DIGEST, value) is not None
+
+
+def is_batch(payload: dict[str, Json]) -> bool:
+    items = payload.get("items")
+    return (
+        isinstance(payload.get("summary"), dict)
+        and isinstance(items, list)
+        and all(isinstance(item, dict) and "target" in item for item in items)
+    )
+
+
+def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One line per target with what is wrong with it below, then the tally and what comes next."""
+    rows = [["ok" if item.get("ok") else "failed", one_line(item["target"])] for item in payload["items"]]
+    table = as_table([*rows, *(["skipped", one_line(one)] for one in payload.get("skipped", []))])
+    lines = []
+    for place, row in enumerate(table):
+        troubles = _troubles(payload["items"][place]) if place < len(payload["items"]) else []
+        lines += [row, *(part for text in troubles for part in wrapped(text, page.width, INDENT * 2))]
+    following = [for_people(one_line(one)) for one in payload.get("next_steps", [])]
+    lines += [*[""][: len(lines)], _tally(payload["summary"])]
+    return lines + (["", "Next:", *(INDENT + one for one in following)] if following else [])
+
+
+def made_file_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """A new workflow file, and how to see whether it holds."""
+    path = one_line(payload["path"])
+    return [
+        f"{one_line(payload['workflow_id'])} is in {path} ({size_text(payload['size_bytes'])}).",
+        "",
+        *as_aligned([("Check it", f"handrail workflow validate {shell_quoted(path)} --human")]),
+    ]
+
+
+def imported_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """The session that came in, and how to go on with it."""
+    session_id, source = one_line(payload["session_id"]), one_line(payload["source_session_id"])
+    renamed = "" if session_id == source else f", there {source}"
+    told = f"{counted(payload['event_count'], 'event')}, {counted(payload['run_count'], 'run')}{renamed}"
+    what = "Imported" if payload.get("is_imported", True) else "Already here"
+    return [
+        f"{what}: session {session_id} ({told}).",
+        "",
+        *as_aligned([("Go on with it", f"handrail session resume {session_id} --human")]),
+    ]
+
+
+def rotated_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Which tokens still work."""
+    rows = [("Still work", one_line(payload["stays_valid"])), ("Stopped", one_line(payload["stops_working"]))]
+    return ["A new key signs from now on.", *as_aligned(rows, page.width)]
+
+
+def _troubles(item: dict[str, Json]) -> list[str]:
+    error = item.get("error")
+    told = (
+        [f"{error.get('code', '')}: {one_line(error.get('message', ''))}"] if isinstance(error, dict) else []
+    )
+    for problem in item.get("problems") or []:
+        place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
+        told.append(
+            f"{place}{problem['severity']} {problem['code']}: {one_line(problem['message'])} "
+            f"{one_line(problem.get('fix', ''))}".rstrip()
+        )
+    return told
+
+
+def _tally(summary: dict[str, Json]) -> str:
+    """`2 of 2 ok.` or `1 of 2 ok, 1 failed, 3 skipped.`"""
+    total, succeeded = summary["total"], summary["succeeded"]
+    if succeeded == total and not summary.get("skipped"):
+        return f"{succeeded} of {total} ok." if total else "There was nothing to do."
+    rest = [f"{summary[name]} {name}" for name in ("failed", "skipped") if summary.get(name)]
+    return f"{succeeded} of {total} ok, {', '.join(rest)}."

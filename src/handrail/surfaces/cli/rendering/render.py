@@ -1,0 +1,426 @@
+"""Outcome → the bytes for stdout and stderr and the exit status, in the format that was asked for. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
+
+import msgspec
+
+from handrail.contract.catalogue import FIELD_CONFLICT, VERSION_UNSUPPORTED
+from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
+from handrail.contract.envelopes.cli import encode_document, encode_line, payload_of, stream_summary, to_cli
+from handrail.contract.envelopes.format import FORMATS, FlagInput, Format, resolve_format, wrong_variables
+from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
+from handrail.surfaces.cli.reading.parse import Parsed, Problem, shown
+from handrail.surfaces.cli.reading.spelling import command_line, next_commands
+
+if TYPE_CHECKING:
+    from handrail.ports.workspace import Settings
+    from handrail.surfaces.cli.reading.rows import Command
+    from handrail.surfaces.cli.rendering.text import Page
+
+
+# How the answer shall look: format, dialect and disclosure, from flags and environment.
+
+TIMEOUT_SECONDS = 30
+LEAST_WIDTH, MOST_WIDTH = 40, 500
+"""Narrower than that no line can be read, and wider than that nobody reads one."""
+SERVED_VERSIONS = ("1", "1.0", "1.0.0")
+
+_VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
+_SWITCH = {"": False, "0": False, "1": True}
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What the renderer must know."""
+
+    format: Format = "json"
+    envelope: Literal["cli", "lafs"] = "cli"
+    is_compact: bool = False
+    is_quiet: bool = False
+    mvi: Level = "standard"
+    is_selected: bool = False
+    """`--field` or `--fields` chose a part of the payload."""
+    is_json_asked: bool = False
+    """By a flag, not by default: then `--help` and `--version` answer with a document."""
+    tells_next: bool = True
+    """Whether a document may carry the next command; a budget is for what was asked for."""
+    width: int = 0
+    """Of text; 0: as usual."""
+    typed: tuple[str, ...] = ()
+    """The words of the command line, for text that shows how to go on."""
+
+
+def output_of(
+    parsed: Parsed, environment: Mapping[str, str], settings: Settings | None = None
+) -> tuple[Output, list[Fault]]:
+    """The output, and what is wrong with the wish; the refusal is rendered with what was understood.
+
+    A flag beats the environment, which beats the settings (LAFS 5.2).
+    """
+    default_format = settings.output_format if settings is not None else ""
+    default_envelope = settings.output_envelope if settings is not None else ""
+    troubles: list[Fault] = []
+    chosen: Format = "json"
+    try:
+        chosen = resolve_format(_flag_input(parsed.formats, environment, default_format)).format
+    except Fault as fault:
+        troubles.append(fault)
+    envelope = (
+        parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or "cli"
+    )
+    wrong = wrong_variables(environment)
+    if envelope not in ("cli", "lafs"):
+        troubles.append(wrong["HANDRAIL_ENVELOPE"])
+        envelope = "cli"
+    chosen, envelope = _overruled(parsed, chosen, str(envelope))
+    compact = environment.get("HANDRAIL_COMPACT", "")
+    if compact not in _SWITCH and "compact" not in parsed.options:
+        troubles.append(wrong["HANDRAIL_COMPACT"])
+    output = Output(
+        format=chosen,
+        envelope=cast(Literal["cli", "lafs"], envelope),
+        is_compact="compact" in parsed.options or _compact(compact, settings, parsed),
+        is_quiet="quiet" in parsed.options,
+        mvi=cast(Level, parsed.options.get("mvi", "standard")),
+        is_selected="field" in parsed.options or "fields" in parsed.options,
+        is_json_asked=chosen == "json" and bool(parsed.formats),
+    )
+    return output, troubles
+
+
+def _overruled(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, str]:
+    """What a variable or a setting says gives way where a flag of this call asks for something else."""
+    options = parsed.options
+    is_stream = "stream" in options
+    if not parsed.formats:
+        chosen = "json" if is_stream or (chosen == "raw" and not _takes_raw(parsed)) else chosen
+    if "envelope" not in options and (is_stream or chosen == "raw"):
+        envelope = "cli"
+    return chosen, envelope
+
+
+def _takes_raw(parsed: Parsed) -> bool:
+    """Whether this call could be answered raw, so that a default of raw means it too."""
+    clashing = {"fields", "field", "budget", "out", "envelope"} & set(parsed.options)
+    return parsed.command is None or (not clashing and not _not_raw(parsed, parsed.command))
+
+
+def written_on(
+    output: Output, typed: Sequence[str], columns: str, terminal_width: Callable[[], int]
+) -> Output:
+    """The output with what text is written on: as wide as COLUMNS says, else as the terminal is."""
+    asked = int(columns) if re.fullmatch("[0-9]{1,4}", columns) else terminal_width()
+    width = min(max(asked, LEAST_WIDTH), MOST_WIDTH) if asked else 0
+    return msgspec.structs.replace(output, width=width, typed=tuple(typed))
+
+
+def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
+    """What to disclose; texts that cannot be read are added to the problems.
+
+    Raises Fault FIELD_CONFLICT.
+    """
+    fields, field = parsed.options.get("fields"), parsed.options.get("field")
+    if fields is not None and field is not None:
+        raise Fault(
+            FIELD_CONFLICT,
+            "--field and --fields exclude each other.",
+            details={"field": field, "fields": fields},
+        )
+    ask = Ask(
+        mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
+    )
+    readers: tuple[tuple[str, Callable[[str], object]], ...] = (
+        ("fields", parse_fields),
+        ("expand", lambda text: parse_fields(text, "--expand")),
+        ("budget", parse_budget),
+    )
+    for flag, read in readers:
+        text = parsed.options.get(flag)
+        try:
+            if text is not None:
+                ask = msgspec.structs.replace(ask, **{flag: read(str(text))})
+        except Fault as fault:
+            problems.append(Problem(param=f"--{flag}", problem=f"is refused: {fault.message}"))
+    if field == "":
+        problems.append(Problem(param="--field", problem="names no field"))
+    return ask
+
+
+def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """Raw bytes have no envelope and no fields, and few commands have them."""
+    if output.format != "raw" or parsed.command is None:
+        return []
+    why = _not_raw(parsed, parsed.command)
+    problems = [Problem(param="--format", problem=why)] if why else []
+    if output.envelope == "lafs":
+        problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
+    problems += [
+        Problem(param=f"--{flag}", problem="does not go with raw output")
+        for flag in ("fields", "field", "budget")
+        if flag in parsed.options
+    ]
+    return problems
+
+
+def _not_raw(parsed: Parsed, command: Command) -> str:
+    """Why the command has no raw bytes to give here; empty when it has."""
+    name, value = command["raw_when"]
+    given = {param["name"]: value for param, value in parsed.values}
+    if not command["raw"]:
+        return f"raw is not offered by `{command['path']}`"
+    if name and (name not in given or given[name] != (value or given[name])):
+        return "raw is offered with " + f"--{name} {value}".rstrip() + " only"
+    return ""
+
+
+def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """A file holds the whole content, and the answer is a document about it."""
+    if "out" not in parsed.options:
+        return []
+    clashing: list[str] = [flag for flag in ("fields", "field", "budget") if flag in parsed.options]
+    clashing += ["format raw"] if output.format == "raw" else []
+    return [Problem(param=f"--{flag}", problem="does not go with --out") for flag in clashing]
+
+
+def stream_problems(parsed: Parsed, output: Output) -> list[Problem]:
+    """A stream is JSON lines in one dialect, and has no document to cut or to pick one value from."""
+    if "stream" not in parsed.options:
+        return []
+    problems = []
+    if output.format != "json":
+        problems.append(Problem(param="--format", problem=f"{output.format} does not go with a stream"))
+    if output.envelope == "lafs":
+        problems.append(Problem(param="--envelope", problem="lafs does not go with a stream"))
+    problems += [
+        Problem(param=f"--{flag}", problem="does not go with a stream")
+        for flag in ("field", "budget")
+        if flag in parsed.options
+    ]
+    return problems
+
+
+def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
+    """Raises Fault VERSION_UNSUPPORTED for a major that is not served."""
+    asked = parsed.options.get("schema-version")
+    if asked is None:
+        return
+    text = str(asked)
+    if re.fullmatch(_VERSION, text) is None:
+        problems.append(
+            Problem(param="--schema-version", problem="is not a version", got=shown(text), expected="1")
+        )
+    elif text.split(".")[0].lstrip("0") != "1":
+        raise Fault(
+            VERSION_UNSUPPORTED,
+            f"Schema version {text} is not served.",
+            details={"requested": text, "supported": list(SERVED_VERSIONS)},
+        )
+
+
+def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
+    """Raises Fault E_CONFIG for a bad environment variable."""
+    asked = parsed.options.get("timeout")
+    if isinstance(asked, int):
+        return asked
+    text = environment.get("HANDRAIL_TIMEOUT", "")
+    if not text:
+        usual = parsed.command["seconds"] if parsed.command is not None else 0
+        return usual or TIMEOUT_SECONDS
+    wrong = wrong_variables(environment)
+    if "HANDRAIL_TIMEOUT" in wrong:
+        raise wrong["HANDRAIL_TIMEOUT"]
+    return int(text)
+
+
+def _compact(variable: str, settings: Settings | None, parsed: Parsed) -> bool:
+    """The environment decides where it says something; `0` also against the settings."""
+    if variable:
+        return _SWITCH.get(variable, False)
+    return (settings is not None and settings.is_compact) or _is_about_one_command(parsed)
+
+
+def _is_about_one_command(parsed: Parsed) -> bool:
+    """What an agent reads before its first call is cheap by default: there the indent would be dear."""
+    if parsed.command is None:
+        return False
+    is_slice = any(param["name"] == "command" for param, _ in parsed.values)
+    return "help" in parsed.options or (parsed.command["path"] == "reference" and is_slice)
+
+
+def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default: str) -> FlagInput:
+    """Flags may repeat; what counts is which formats they ask for. Unknown ones are the parser's problem."""
+    asked = {FORMATS[name] for name in formats if name in FORMATS}
+    return FlagInput(
+        human_flag="text" in asked,
+        json_flag="json" in asked,
+        requested_format="raw" if "raw" in asked else None,
+        environment=environment.get("HANDRAIL_FORMAT"),
+        user_default=default or None,
+    )
+
+
+# ruff: noqa: PLC0415 - text and the LAFS dialect are loaded by the calls that ask for them
+
+
+WIDEST_MS = 3_600_999
+"""A call ends within its deadline of at most an hour, and a little after it."""
+_CURSOR_FACTS_BYTES = 240
+"""What a cursor holds beside its sort key, generously: operation, scope digest, expiry, signature."""
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process writes, and how it ends."""
+
+    out: bytes = b""
+    err: bytes = b""
+    status: int = 0
+
+
+def render(
+    outcome: Outcome, call: Call, output: Output, *, columns: Sequence[str] = (), raw: str = ""
+) -> Rendered:
+    """The answer as the caller asked for it."""
+    if isinstance(outcome, Failure):
+        return _failure(outcome, call, output)
+    match output.format:
+        case "json":
+            document = _document(outcome, call, output, is_compact=output.is_compact)
+            return Rendered(out=document, err=_bytes(_alarms(output, outcome.notices)))
+        case "text":
+            from handrail.surfaces.cli.rendering.human import human_text
+
+            page = _page(output, columns)
+            text = human_text(payload_of(outcome), page, call.operation, is_selected=output.is_selected)
+            return Rendered(out=_bytes(text), err=_bytes(_notes(output, (*outcome.notices, *call.notices))))
+        case "raw":
+            return Rendered(out=raw_bytes(_at(outcome.data, raw.split("."))))
+
+
+def prepare(output: Output) -> None:
+    """Load what this answer will need before a change: after it there may be no descriptor left."""
+    if output.envelope == "lafs":
+        import handrail.contract.envelopes.lafs
+    if output.format == "text":
+        import handrail.surfaces.cli.rendering.failures
+        import handrail.surfaces.cli.rendering.human
+        import handrail.surfaces.cli.rendering.text  # noqa: F401 - loaded for later
+
+
+def summary_line(outcome: Outcome, call: Call, count: int) -> Rendered:
+    """The last line of a stream, and the exit status that its error decides."""
+    document = stream_summary(outcome, call, count=count, command_line=command_line)
+    status = outcome.kind.exit_status if isinstance(outcome, Failure) else 0
+    return Rendered(out=encode_line(document), status=status)
+
+
+def bare(text: str, output: Output) -> Rendered:
+    """The value of `--field`, without an envelope."""
+    return Rendered(out=_bytes(text + "\n"), err=_bytes(_notes(output, ())))
+
+
+def plain(text: str) -> Rendered:
+    """Help and version: text, whatever the format of answers is."""
+    return Rendered(out=_bytes(text))
+
+
+def widest_size(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
+    """Bytes of the whole answer with every variable part at its widest, so that a budget always holds."""
+    page = success.page
+    if page is not None and page.has_more and page.next_cursor is None:
+        longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
+        cursor = "c" * (4 * (longest + len(call.operation) + _CURSOR_FACTS_BYTES) // 3)
+        success = msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=cursor))
+    return len(
+        render(success, msgspec.structs.replace(call, duration_ms=WIDEST_MS), output, columns=columns).out
+    )
+
+
+def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
+    status = failure.kind.exit_status
+    match output.format:
+        case "json":
+            return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
+        case "text":
+            told = _prose(failure, call, output) + _notes(output, call.notices)
+            return Rendered(err=_bytes(told), status=status)
+        case "raw":
+            return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
+
+
+def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:
+    if isinstance(outcome, Success) and output.tells_next:
+        outcome = _with_next_command(outcome, output.envelope)
+    if output.envelope == "lafs":
+        from handrail.contract.envelopes.lafs import to_lafs
+
+        return encode_document(to_lafs(outcome, call, mvi=output.mvi), compact=is_compact)
+    return encode_document(to_cli(outcome, call, command_line=command_line), compact=is_compact)
+
+
+def _with_next_command(success: Success, envelope: str) -> Success:
+    """Beside the payload, which is the same on every surface: its next call as a line to run."""
+    commands = next_commands(success)
+    if not commands:
+        return success
+    if envelope == "lafs":
+        lines: list[Json] = [line for _, line in commands]
+        told = {"x-next-command": lines if len(lines) > 1 else lines[0]}
+        return msgspec.structs.replace(success, extensions=success.extensions | told)
+    notices = tuple(
+        Notice(type="next_command", message=f"{when}, run the command.", extra={"command": line})
+        for when, line in commands
+    )
+    return msgspec.structs.replace(success, notices=(*success.notices, *notices))
+
+
+def _prose(failure: Failure, call: Call, output: Output) -> str:
+    """What went wrong, everything that is wrong, and what to do."""
+    from handrail.surfaces.cli.rendering.failures import failure_lines
+    from handrail.surfaces.cli.rendering.text import joined
+
+    return joined(failure_lines(failure, call.operation, _page(output, ())))
+
+
+def _page(output: Output, columns: Sequence[str]) -> Page:
+    """What the text is written on."""
+    from handrail.surfaces.cli.rendering.text import Page
+
+    page = Page(columns=columns, typed=output.typed)
+    return msgspec.structs.replace(page, width=output.width) if output.width else page
+
+
+def _alarms(output: Output, notices: Sequence[Notice]) -> str:
+    """What a person at the terminal must see even when a program reads the document."""
+    if output.is_quiet:
+        return ""
+    return "".join(f"Warning: {one.message}\n" for one in notices if one.type == "confirm_not_recorded")
+
+
+def _notes(output: Output, notices: Sequence[Notice]) -> str:
+    """Beside text, what a document would carry inside. LAFS 5.4.1 wants a word about a selection."""
+    if output.format != "text" or output.is_quiet:
+        return ""
+    selected = ["Only the selected fields are shown."] if output.is_selected else []
+    return "".join(f"Note: {note}\n" for note in (*selected, *(notice.message for notice in notices)))
+
+
+def _at(value: Json, path: Sequence[str]) -> Json:
+    for name in path:
+        value = value[name]
+    return value
+
+
+def raw_bytes(value: Json) -> bytes:
+    """Text as it is; anything else as a JSON document of its own."""
+    return _bytes(value) if isinstance(value, str) else encode_document(value, compact=False)
+
+
+def _bytes(text: str) -> bytes:
+    """UTF-8, with U+FFFD where half of a surrogate pair stands alone."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,0 +1,183 @@
+"""How people see a step to do, what came of one, and what would come of it. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.contract.fence import fenced
+from handrail.contract.outcome import Json
+from handrail.engine.reasons import are_told
+from handrail.engine.reply import TOLD_FIRST
+from handrail.surfaces.cli.rendering.text import (
+    INDENT,
+    Page,
+    as_aligned,
+    called,
+    lines_of,
+    one_line,
+    text_of,
+    wrapped,
+)
+
+_VERDICTS = {
+    "would_advance": "It would be accepted, and the run would go on.",
+    "would_save": "It would be saved; the step stays pending.",
+    "would_block": "It would be blocked.",
+    "already_answered": "It was answered before: the recorded reply would come back, and nothing is written.",
+}
+
+
+def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
+    """A step to do: its title, the prompt as written, and the commands that go on from here."""
+    lines = [*_warnings(reply, page, is_first=True)]
+    lines += [""] if lines else []
+    pending = reply.get("pending")
+    if isinstance(pending, dict):
+        title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
+        lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
+    else:
+        lines += ["The workflow is complete.", *wrapped(one_line(reply.get("closing", "")), page.width), ""]
+    for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
+        lines += [*part, ""] if part else []
+    lines += as_aligned([*_progress(reply, pending), *_calls(reply, pending)])
+    session = reply.get("session")
+    return lines + (["", *as_aligned(_session(session))] if isinstance(session, dict) else [])
+
+
+def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
+    """How far the run is; at its end the closing line says it."""
+    held = reply.get("progress")
+    return [("Done", f"{held['done']} of at least {held['atLeast']} steps")] if held and pending else []
+
+
+def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
+    """What came of a checkpoint, then the step that stays pending, or the session that keeps the notes."""
+    codes = {warning["code"] for warning in reply.get("warnings", [])}
+    is_refused = "REPLAY_INPUT_MISMATCH" in codes
+    first = "Nothing was saved: this token was used before." if is_refused else "Saved."
+    return [first, "", *(step_lines if "nextIntent" in reply else text_of)(reply, page)]
+
+
+def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What came of closing a run."""
+    run, reason = one_line(payload["run_id"]), one_line(payload["reason"]).replace("_", " ")
+    when = "" if payload.get("is_new", True) else " before"
+    if payload["status"] != "closed":
+        first = f"Run {run} was closed before ({reason}) and went on since; nothing was recorded."
+    else:
+        first = f"Run {run} was closed{when} ({reason})."
+    session = one_line(payload["session_id"])
+    return [*wrapped(first, page.width), f"To open it again: handrail session resume {session} --human"]
+
+
+def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
+    recap = reply.get("recap", {})
+    current, left = recap.get("current"), recap.get("stoodAt")
+    calls = [
+        ("Go on there", current and current["nextCall"]["params"]),
+        ("Go back there", left and left["nextCall"]["params"]),
+        *_following(reply, pending),
+        ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
+    ]
+    return [(label, called({"params": params})) for label, params in calls if params]
+
+
+def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
+    """The whole next call, or one for each option of a choice; what it has to bring stands in its frame."""
+    call = reply.get("nextCall") or {"params": {}}
+    choices = pending.get("choices", []) if isinstance(pending, dict) else []
+    labels = {choice["id"]: one_line(choice["label"]) for choice in choices}
+    options = [
+        (f"To choose {labels.get(one['id'], one['id'])}", one["params"]) for one in call.get("options", [])
+    ]
+    if options or "ackToken" not in call["params"]:  # a call that only reads is shown for lost context
+        return options
+    label = "When corrected" if reply.get("kind") == "blocked" else "When done"
+    return [(label, call["params"])]
+
+
+def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str]:
+    """Those that a reply begins with, or the others."""
+    lines = []
+    for warning in reply.get("warnings", []):
+        if (warning["code"] in TOLD_FIRST) is not is_first:
+            continue
+        lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width)
+        lines += [f"{INDENT}{called(warning['nextCall'])}"] if warning.get("nextCall") else []
+    for part in () if is_first else reply.get("skipped", []):
+        said = f"{one_line(part['stepId'])} did not run: {one_line(part['why'])}"
+        lines += wrapped(said, page.width, INDENT)
+    return lines
+
+
+def _recap(reply: dict[str, Json], page: Page) -> list[str]:
+    recap = reply.get("recap", {})
+    lines = []
+    if recap.get("closed"):
+        why = one_line(recap["closed"]["reason"]).replace("_", " ")
+        lines += wrapped(f"This run is closed ({why}). Continuing opens it again.", page.width)
+    if recap.get("readIn"):
+        where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
+        lines += wrapped(where, page.width)
+    values = [
+        f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
+    ]
+    lines += lines_of(fenced("\n".join(values), "inputs")) if values else []
+    for entry in recap.get("entries", []):
+        lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
+    for place, said in (
+        (recap.get("current"), "The run went on since this step and stands at"),
+        (recap.get("stoodAt"), "This is a fork, and the run goes on with it; before, it stood at"),
+    ):
+        if place:
+            where = one_line(place.get("title") or place["status"])
+            lines += wrapped(f"{said}: {where}", page.width)
+    return lines
+
+
+def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
+    """Which work this is."""
+    named = [("Session", "sessionId"), ("Run", "runId"), ("Workflow", "workflowId"), ("Goal", "goal")]
+    return [(label, one_line(session[key])) for label, key in named if session.get(key)]
+
+
+def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
+    """Why the step was not accepted, and an example of what would be."""
+    lines = []
+    for blocker in reply.get("blockers", []):
+        lines += wrapped(f"Blocked: {one_line(blocker['message'])}", page.width)
+        fix = blocker.get("suggestedFix")
+        lines += wrapped(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
+    issues = reply.get("issues", [])
+    for issue in [] if are_told(issues, reply.get("blockers", [])) else issues:
+        said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
+        lines += wrapped(f"Fault: {one_line(said)}", page.width, INDENT)
+    if reply.get("example"):
+        lines += [
+            "Example of an artifact that is accepted, for --artifacts '[…]':",
+            *_shown(reply["example"]),
+        ]
+    return lines
+
+
+def _spoken(fix: str) -> str:
+    """A fix speaks of fields of the call; a person sees flags and lines."""
+    said = fix.replace("output.artifacts", "--artifacts").replace("output.notesMarkdown", "--notes")
+    return said.replace("make the call in nextCall again", "run the command below again")
+
+
+def _shown(example: Json) -> list[str]:
+    text = msgspec.json.format(msgspec.json.encode(example), indent=2).decode()
+    return [INDENT + line for line in lines_of(text)]
+
+
+def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What a report would lead to; nothing was written."""
+    verdict = str(payload["verdict"])
+    lines = wrapped(_VERDICTS.get(verdict, one_line(verdict)), page.width)
+    lines += [f"Step: {one_line(payload['step_id'])}"] if payload.get("step_id") else []
+    blocked = _blocked(payload, page)
+    lines += ["", *blocked] if blocked else []
+    for gap in payload.get("gaps", []):
+        lines += wrapped(f"It would be recorded as missing: {one_line(gap)}", page.width)
+    return [*lines, "", "Nothing was written. Without --dry-run the same line does it."]

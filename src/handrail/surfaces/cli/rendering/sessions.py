@@ -1,0 +1,252 @@
+"""How people see sessions: a list, work to go on with, one of them, events, an export. Pure."""
+
+from __future__ import annotations
+
+import itertools
+
+from handrail.contract.fence import fenced
+from handrail.contract.outcome import Json
+from handrail.contract.wording import counted, counted_work
+from handrail.surfaces.cli.rendering.text import (
+    INDENT,
+    Page,
+    about_list,
+    again,
+    as_aligned,
+    as_cell,
+    as_table,
+    called,
+    cut,
+    facts_text,
+    item_table,
+    lines_of,
+    moment_text,
+    one_line,
+    size_text,
+    wrapped,
+)
+
+_LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
+_MOST_FACTS = 10
+_FINISHED = ("complete", "complete_with_gaps", "closed")
+_SOUND = ("", "healthy")
+_START = "Start one: handrail run start WORKFLOW_ID --request-id KEY --human"
+_WORKFLOWS = "See what can be started: handrail workflow list --human"
+
+
+def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One row per session, the latest first."""
+    items = payload["items"]
+    if not items:
+        return ["No session was found.", _searched(payload), _WORKFLOWS, _START]
+    more = about_list(payload, page)[1:]
+    return [
+        *item_table([_listed(item) for item in items], page),
+        "",
+        f"{counted(len(items), 'session')} shown.",
+        *more,
+        "One of them: handrail session show ID --human",
+    ]
+
+
+def _searched(payload: dict[str, Json]) -> str:
+    return f"Searched: {one_line(payload['scope'])}." if isinstance(payload.get("scope"), str) else ""
+
+
+def _listed(item: dict[str, Json]) -> dict[str, Json]:
+    """A session as a row: what a reader must know about it stands with its status."""
+    if "status" not in item:
+        return item
+    about = [item["status"]]
+    about += [item["health"]] if item.get("health", "") not in _SOUND else []
+    about += ["imported"] if item.get("imported_from") else []
+    return item | {"status": ", ".join(about)}
+
+
+def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Work that was looked for, and the command that goes on with each."""
+    items = payload["items"]
+    searched = _searched(payload)
+    if not items:
+        return ["Nothing was found to go on with.", searched, _WORKFLOWS, _START]
+    lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
+    for item in items:
+        status = item.get("status", "")
+        title = one_line(item.get("pendingTitle") or item.get("status", ""))
+        lines += [cut(f"{one_line(item['sessionId'])}  {title}", page.width)]
+        facts = [
+            ("Workflow", item.get("workflowId")),
+            ("Goal", item.get("goal")),
+            ("Status", status),
+            ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
+            ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
+        ]
+        shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
+        label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
+        shown += [(label, called(item["nextCall"]))] if item.get("nextCall") else []
+        lines += [INDENT + line for line in as_aligned(shown)]
+        for warning in item.get("warnings", []):
+            lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
+        lines.append("")
+    return [*lines, f"{counted_work(items)} found.", searched]
+
+
+def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One row per event, with its facts cut to the page."""
+    items = payload["items"]
+    if not items:
+        return ["No event fits.", _searched(payload)]
+    if not all("eventIndex" in item and "data" in item for item in items):
+        return [*item_table(items, page), "", *about_list(payload, page)]
+    rows = [["INDEX", "AT", "KIND", "FACTS"]]
+    for item in items:
+        at = moment_text(item["at"]).removesuffix(" UTC")
+        rows.append([str(item["eventIndex"]), at, one_line(item["kind"]), facts_text(item["data"])])
+    banner = one_line(payload.get("banner", ""))
+    return [
+        *(wrapped(banner, page.width) if banner else []),
+        *as_table(rows, page.width, [3]),
+        "",
+        f"{counted(len(items), 'event')} shown, times in UTC.",
+        *about_list(payload, page)[1:],
+    ]
+
+
+def session_lines(session: dict[str, Json], page: Page) -> list[str]:
+    """The session in a few lines, then each run with its graph."""
+    health = session.get("health", {})
+    reason = f" ({one_line(health['reason'])})" if health.get("reason") else ""
+    facts = [
+        ("Status", one_line(session.get("status", "")).replace("_", " ")),
+        ("Health", one_line(health.get("state", "")) + reason),
+        ("Goal", one_line(session.get("goal", ""))),
+        ("Project", one_line(session.get("project", ""))),
+        ("Branch", one_line(session.get("branch", ""))),
+        ("Imported", _imported(session.get("imported") or {})),
+        ("Events", as_cell(session.get("event_count", ""))),
+        ("Last", moment_text(one_line(session.get("last_activity", "")))),
+    ]
+    name = one_line(session["session_id"])
+    banner = one_line(health.get("banner", ""))
+    lines = [f"Session {name}", *(wrapped(banner, page.width) if banner else [])]
+    lines += as_aligned([row for row in facts if row[1]], page.width)
+    notes = _notes(session, "notes of the session")
+    lines += ["", *notes] if notes else []
+    if session.get("runs_omitted"):
+        earlier = counted(session["runs_omitted"], "earlier run")
+        lines += ["", f"{earlier} left out; one of them: handrail session show {name} --run RUN_ID --human"]
+    for run in session["runs"]:
+        lines += ["", *_run(run, page)]
+    lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
+    if banner:
+        return lines
+    if session.get("status") in _FINISHED:
+        return [*lines, f"As a report: handrail session export {name} --as markdown --human"]
+    return [*lines, f"Go on with it: handrail session resume {name} --human"]
+
+
+def _imported(label: dict[str, Json]) -> str:
+    """Where a session came from that was not begun here."""
+    if not label:
+        return ""
+    return f"from session {one_line(label['source_session_id'])} in bundle {one_line(label['bundle_id'])}"
+
+
+def _notes(held: dict[str, Json], told_by: str) -> list[str]:
+    """Notes oldest first, as data; what is cut here is whole in an export."""
+    lines = []
+    if held.get("notes_omitted"):
+        lines.append(f"{counted(held['notes_omitted'], 'older note')} left out.")
+    for note in held.get("notes", []):
+        step = f"notes of step {note['step_id']}" if note.get("step_id") else told_by
+        lines += lines_of(fenced(note["text"] + (" …" if note.get("is_cut") else ""), step))
+    return lines
+
+
+def _run(run: dict[str, Json], page: Page) -> list[str]:
+    name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
+    status = one_line(run.get("status", "")).replace("_", " ")
+    lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
+    for line, equal in itertools.groupby(one_line(one) for one in run.get("graph", [])):
+        times = len(list(equal))
+        lines.append(INDENT + cut(line, page.width - 12) + (f"  ({times} times)" if times > 1 else ""))
+    earlier = run.get("omitted", {}).get("graph", 0)
+    if earlier:
+        lines.insert(1, f"{INDENT}{counted(earlier, 'line')} of the graph before these.")
+    preferences = run.get("preferences", {})
+    forks = run.get("fork_count", 0)
+    rows = [
+        ("Closed", _closed(run.get("closed") or {})),
+        ("Pending", one_line(run.get("pending_step") or "")),
+        ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
+        ("Forks", str(forks) if forks else ""),
+    ]
+    lines += [INDENT + row for row in as_aligned([row for row in rows if row[1]])]
+    for gap in run.get("gaps", [])[:_MOST_FACTS]:
+        state = "open" if gap.get("is_open") else "settled"
+        lines += wrapped(
+            f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
+        )
+    for told in run.get("divergences", [])[:_MOST_FACTS]:
+        where = f" at {one_line(told['step_id'])}" if told.get("step_id") else ""
+        said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
+        lines += wrapped(said, page.width, INDENT)
+    for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
+        checked = "checked" if artifact.get("is_validated") else "not checked"
+        where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
+        lines.append(f"{INDENT}Artifact {one_line(artifact['kind'])}{where}, {checked}")
+    return lines + [INDENT + line for line in _notes(run, "notes")]
+
+
+def _closed(closing: dict[str, Json]) -> str:
+    if not closing:
+        return ""
+    note = f": {one_line(closing['note'])}" if closing.get("note") else ""
+    return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, a report as it stands, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *as_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = counted(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {again(page.typed, out='FILE')}",
+    ]
+
+
+def ledger_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """The entries of a ledger, one line each with what changed below."""
+    head = f"Ledger of {one_line(payload['ledgerId'])}, version {payload['version']}"
+    lines = [head, ""]
+    for entry in payload["entries"]:
+        at = moment_text(one_line(entry["timestamp"]))
+        lines.append(f"{entry['version']}  {at}  {one_line(entry['operation'])}")
+        for name, delta in entry.get("contextDelta", {}).items():
+            lines += [INDENT * 2 + cut(text, page.width - 4) for text in _delta(name, delta)]
+    lines += ["", f"{counted(len(payload['entries']), 'entry', 'entries')} shown."]
+    if payload.get("has_more"):
+        lines.append(f"More: {again(page.typed, offset=str(payload['next_offset']))}")
+    return lines
+
+
+def _delta(name: str, delta: Json) -> list[str]:
+    if isinstance(delta, list | tuple):
+        return [
+            f"{one_line(one.get('action', ''))} {one_line(one.get('id', ''))}: {facts_text(one.get('value'))}"
+            for one in delta
+        ]
+    return [f"{one_line(name)}: {facts_text(delta)}"]

@@ -1,0 +1,302 @@
+"""Payload → plain aligned text for people, whatever it holds. It may change; programs read the JSON. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from handrail.contract.outcome import Json, NextCall
+from handrail.contract.wording import counted
+from handrail.surfaces.cli.reading.spelling import command_line, shell_quoted
+
+# How wide text stands on a terminal, and cutting, wrapping, counting and dating it for people.
+
+USUAL_WIDTH = 100
+"""Of a page when nobody says how wide the terminal is: the same everywhere, so that text can be compared."""
+_NARROWEST = 12
+_INSTANT = r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z"
+_NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
+_UNITS = ("kB", "MB", "GB", "TB")
+
+
+def width_of(text: str) -> int:
+    """Terminal columns: two for wide characters, none for marks that sit on another."""
+    if text.isascii():
+        return len(text)
+    return sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in _NO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def padded(text: str, width: int) -> str:
+    return text + " " * (width - width_of(text))
+
+
+def cut(text: str, width: int) -> str:
+    """As much as fits, with an ellipsis where something is missing."""
+    if width_of(text) <= width:
+        return text
+    kept, used = [], 1
+    for character in text:
+        used += _width(character)
+        if used > width:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """Prose in lines of at most this width; a word that is longer stays whole on a line of its own."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        if line and width_of(indent) + width_of(line) + 1 + width_of(word) > width:
+            lines.append(indent + line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, indent + line]
+
+
+def least_width(rows: Sequence[Sequence[str]], yielding: Collection[int]) -> int:
+    """What the rows take when the yielding columns are cut as far as they may be."""
+    widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
+    kept = [min(width, _NARROWEST) if place in yielding else width for place, width in enumerate(widths)]
+    return sum(kept) + 2 * (len(kept) - 1)
+
+
+def as_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection[int] = ()) -> list[str]:
+    """Columns as wide as their widest cell; where the page is too narrow, the yielding ones are cut."""
+    if not rows:
+        return []
+    widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
+    over = sum(widths) + 2 * (len(widths) - 1) - width if width else 0
+    for place in sorted(yielding, key=lambda one: -widths[one]):
+        given = max(0, min(over, widths[place] - _NARROWEST))
+        widths[place] -= given
+        over -= given
+    return [
+        "  ".join(
+            padded(cut(cell, room) if width else cell, room) for cell, room in zip(row, widths, strict=True)
+        )
+        for row in rows
+    ]
+
+
+def as_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
+    """Names in one column, values in the next; prose is wrapped where the page says how wide it is."""
+    room = max((width_of(label) for label, _ in rows), default=0) + 2
+    lines = []
+    for label, value in rows:
+        first, *rest = wrapped(value, width - room) if width else [value]
+        lines += [padded(f"{label}:", room) + first, *(" " * room + line for line in rest)]
+    return lines
+
+
+def size_text(size_bytes: int) -> str:
+    """`812 bytes`, `22.3 kB`."""
+    if size_bytes < 1000:
+        return counted(size_bytes, "byte")
+    amount, unit = float(size_bytes), ""
+    for name in _UNITS:
+        if amount < 999.95 and unit:
+            break
+        amount, unit = amount / 1000, name
+    return f"{amount:.1f} {unit}"
+
+
+def moment_text(text: str) -> str:
+    """`2026-11-15 10:23 UTC` of an instant as the documents write it; any other text as it is."""
+    found = re.fullmatch(_INSTANT, text)
+    return f"{found[1]} {found[2]} UTC" if found else text
+
+
+INDENT = "  "
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+_HIDDEN = frozenset({"_untrusted"})
+_PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "description", "what"})
+"""Columns that may be cut; the others hold what people copy."""
+
+
+_LEAST_COLUMNS = 2
+"""What a table keeps on the narrowest page; the columns are in the order of their weight."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """What a look must know beside the payload."""
+
+    columns: Sequence[str] = ()
+    """Of a list: what is shown."""
+    width: int = USUAL_WIDTH
+    typed: Sequence[str] = ()
+    """The words of the command line that asked."""
+
+
+def text_of(payload: Json, page: Page) -> list[str]:
+    """The whole payload: a list as a table, everything else as aligned names."""
+    if isinstance(payload, dict) and isinstance(payload.get("items"), list):
+        return _list(payload, page)
+    return value_lines(payload)
+
+
+def joined(lines: Sequence[str]) -> str:
+    """One text with one newline at its end."""
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _list(payload: dict[str, Json], page: Page) -> list[str]:
+    """One row per item, then what the list says about itself."""
+    items = payload["items"]
+    lines = item_table(items, page) if items else []
+    if items and not lines:
+        lines = [line for item in items for line in (*value_lines(item), "")][:-1]
+    return [*lines, *[""][: len(lines)], *about_list(payload, page)]
+
+
+def item_table(items: Sequence[Json], page: Page) -> list[str]:
+    """The items as rows; nothing when they have none of the columns."""
+    shown = [
+        name for name in page.columns if any(isinstance(item, dict) and item.get(name) for item in items)
+    ]
+    if not shown:
+        return []
+    rows = [[heading(name) for name in shown]]
+    rows += [[as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items]
+    yielding = [place for place, name in enumerate(shown) if name in _PROSE]
+    while len(rows[0]) > _LEAST_COLUMNS and least_width(rows, yielding) > page.width:
+        rows = [row[:-1] for row in rows]
+        yielding = [place for place in yielding if place < len(rows[0])]
+    return as_table(rows, page.width, yielding)
+
+
+def about_list(payload: dict[str, Json], page: Page) -> list[str]:
+    """How many, what was searched, and how to see more."""
+    items = payload["items"]
+    lines = [f"{counted(payload.get('count', len(items)), 'item')} shown." if items else "Nothing was found."]
+    if not items and isinstance(payload.get("scope"), str):
+        lines.append(f"Searched: {one_line(payload['scope'])}.")
+    if payload.get("next_cursor"):
+        lines.append(f"More: {again(page.typed, cursor=one_line(payload['next_cursor']))}")
+    return lines
+
+
+def again(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
+    """The line that was typed, with these flags instead of its own; the flags alone where it is not repeated.
+
+    What may hold a secret is not shown once more: JSON, and an address with a password in it.
+    """
+    added = " ".join(f"--{name} {value}" for name, value in flags.items())
+    if not typed or any(re.search(r"\{|://[^/]*@", word) for word in typed):
+        return f"the same line with {added}" + (f" instead of {without}" if without else "")
+    kept: list[str] = []
+    skipping = False
+    for word in typed:
+        name = word.partition("=")[0].removeprefix("--")
+        if skipping:
+            skipping = False
+        elif word.startswith("--") and name in flags:
+            skipping = "=" not in word
+        elif word != without:
+            kept.append(shell_quoted(one_line(word)))
+    return " ".join(["handrail", *kept, added])
+
+
+def heading(name: str) -> str:
+    """The name of a column in capitals, its words apart whichever way the payload writes them."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()
+
+
+def called(call: Json, operation: str = "run.continue") -> str:
+    """The command that makes a call, as a person would type it."""
+    return for_people(command_line(NextCall(operation=operation, params=call["params"])) or "")
+
+
+def for_people(line: str) -> str:
+    """A command line that answers in text."""
+    return line.removesuffix(" --compact") + " --human" if line.endswith(" --compact") else line
+
+
+def value_lines(value: Json) -> list[str]:
+    """Any JSON value: objects as aligned names, lists one item after the other."""
+    match value:
+        case dict():
+            return _object({key: inner for key, inner in value.items() if key not in _HIDDEN})
+        case list() | tuple():
+            return [line for inner in value for line in _item(inner)]
+        case _:
+            return lines_of(as_cell(value, is_whole=True))
+
+
+def _object(value: dict[str, Json]) -> list[str]:
+    width = max((width_of(key) for key, inner in value.items() if _is_short(inner)), default=0)
+    lines = []
+    for key, inner in value.items():
+        name = one_line(key) + ":"
+        if _is_short(inner):
+            is_size = key.endswith("bytes") and isinstance(inner, int) and not isinstance(inner, bool)
+            lines.append(f"{padded(name, width + 1)} {size_text(inner) if is_size else as_cell(inner)}")
+        else:
+            lines += [name, *(INDENT + line for line in value_lines(inner))]
+    return lines
+
+
+def _item(value: Json) -> list[str]:
+    first, *rest = value_lines(value) or [""]
+    return [f"- {first}", *(INDENT + line for line in rest)]
+
+
+def _is_short(value: Json) -> bool:
+    """Whether it stands on the line of its name."""
+    if isinstance(value, dict | list | tuple):
+        return not value
+    return not isinstance(value, str) or "\n" not in value
+
+
+def as_cell(value: Json, *, is_whole: bool = False) -> str:
+    """A value in a few words; a text whole, or on one line."""
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case str():
+            return _clean(value) if is_whole else moment_text(one_line(value))
+        case dict() | list() | tuple() if not value:
+            return "-"
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+def facts_text(value: Json) -> str:
+    """Nested facts on one line, without the punctuation of JSON: `key git_branch, value main`."""
+    match value:
+        case dict():
+            return ", ".join(
+                f"{one_line(name)} {facts_text(inner)}" for name, inner in value.items() if inner != ""
+            )
+        case list() | tuple():
+            return "; ".join(facts_text(inner) for inner in value) or "-"
+        case _:
+            return as_cell(value)
+
+
+def lines_of(text: str) -> list[str]:
+    """Outside text as written, with nothing in it that a terminal would obey."""
+    return _clean(text).split("\n")
+
+
+def one_line(text: str) -> str:
+    """Outside text on one line, with nothing that a terminal would obey."""
+    return _clean(text).replace("\n", " ")
+
+
+def _clean(text: str) -> str:
+    """Without anything that a terminal would obey: controls, and what turns the direction of text."""
+    return re.sub(_CONTROL, "\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))

@@ -1,0 +1,387 @@
+"""`handrail reference`: the whole tool as data, or the part that one question needs. Touches no store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail import __version__
+from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
+from handrail.contract.conformance.cli_contract import EXITS
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
+from handrail.contract.suggest import nearest
+from handrail.contract.wording import quoted
+from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail.surfaces.cli.reading.spelling import HELP
+
+TOOL = "handrail"
+RISK_TIER = "T2"
+"""As SECURITY.md states it."""
+CATALOGUE_NAME = "cli-reference.json"
+
+_Name = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class ShowReference(Input, frozen=True, kw_only=True):
+    """Which part; nothing is the whole."""
+
+    command: Annotated[_Name, Meta(description="One command, by its words.")] | UnsetType = UNSET
+    domain: Annotated[_Name, Meta(description="The commands that begin with this word.")] | UnsetType = UNSET
+    schema: Annotated[_Name, Meta(description="One output type, with its JSON Schema.")] | UnsetType = UNSET
+
+
+class Selection(Answer, frozen=True, kw_only=True):
+    """What was asked for, and how much of it there is."""
+
+    kind: str
+    value: str
+    command_count: int
+    schema_count: int
+
+
+class ReferenceFlag(Answer, frozen=True, kw_only=True):
+    """A flag that means the same on every command that offers it."""
+
+    name: str
+    type: str
+    values: list[str] | None
+    minimum: int | None
+    maximum: int | None
+    applies_to: str
+    """In words; `global_flags` of each command says it exactly."""
+    env: str | None
+    description: str
+
+
+class ReferenceParam(Answer, frozen=True, kw_only=True):
+    """One flag or position of a command; the slice of one command leaves out what says nothing."""
+
+    name: str
+    flag: str | UnsetType | None = UNSET
+    position: int | UnsetType | None = UNSET
+    field: str | UnsetType = UNSET
+    """Its place in the object that `--input` takes; left out where it is the name."""
+    type: str
+    kind: str | UnsetType = UNSET
+    required: bool
+    multiple: bool | UnsetType = UNSET
+    values: list[str] | UnsetType | None = UNSET
+    minimum: int | UnsetType | None = UNSET
+    maximum: int | UnsetType | None = UNSET
+    sensitive: bool | UnsetType = UNSET
+    description: str
+
+
+class ReferenceBatch(Answer, frozen=True, kw_only=True):
+    """How several targets are given, and whether the rest goes on after one failed."""
+
+    param: str | None
+    continue_on_error: bool
+
+
+class ReferenceBudget(Answer, frozen=True, kw_only=True):
+    """What the minimal level costs at most (LAFS 9.1)."""
+
+    level: str
+    per: str
+    tokens: int
+
+
+class ReferenceCommand(Answer, frozen=True, kw_only=True):
+    """One leaf of the command tree."""
+
+    path: str
+    type: str
+    effect: str
+    operation: str | None
+    tool: str | None
+    description: str
+    usage: str
+    params: list[ReferenceParam]
+    global_flags: list[str]
+    expand: list[str]
+    """What `--expand` takes here."""
+    paging: str
+    default_sort: str | None
+    batch: ReferenceBatch | None
+    dangerous: bool
+    requires_confirmation: bool
+    authorised_by: str | None
+    blast_radius: str | None
+    output: str
+    raw: bool
+    stream: bool
+    verdict: bool
+    output_schema: str
+    dry_run_output_schema: str | None
+    mvi_budget: ReferenceBudget | None
+    needs: list[str]
+    errors: list[str]
+    examples: list[str]
+    deprecated: str | None
+
+
+class ReferenceSchema(Answer, frozen=True, kw_only=True):
+    """One output type; field names are dotted, as `--fields` takes them."""
+
+    shape: str
+    fields: list[str]
+    untrusted_fields: list[str]
+    key_style: str
+    json_schema: dict[str, Json] | UnsetType = UNSET
+
+
+class ReferenceCode(Answer, frozen=True, kw_only=True):
+    """One native code, and our own codes that travel under it."""
+
+    exit: int
+    retryable: bool
+    reserved: bool
+    native_codes: list[str]
+    reserved_codes: list[str]
+    """Those of ours that no call on the command line fails with."""
+
+
+class Reference(Answer, frozen=True, kw_only=True):
+    """Everything an agent may rely on."""
+
+    tool: str
+    version: str
+    risk_tier: str
+    release_readiness: ReleaseReadiness
+    selection: Selection | UnsetType = UNSET
+    global_flags: list[ReferenceFlag]
+    commands: list[ReferenceCommand]
+    schemas: dict[str, ReferenceSchema]
+    exit_codes: dict[str, str]
+    error_codes: dict[str, ReferenceCode]
+
+
+def show_reference(rt: Runtime, request: ShowReference) -> Success:
+    """The whole, or one slice of it.
+
+    Raises Fault E_USAGE for two questions at once, E_NOT_FOUND with the nearest names.
+    """
+    asked = {
+        name: value
+        for name, value in (
+            ("command", request.command),
+            ("domain", request.domain),
+            ("schema", request.schema),
+        )
+        if isinstance(value, str)
+    }
+    if len(asked) > 1:
+        raise Fault(
+            E_USAGE,
+            "At most one of --command, --domain and --schema can be asked for.",
+            details={"usage": "handrail reference --command 'run start'"},
+        )
+    catalogue = _catalogue(rt)
+    head = {
+        "tool": TOOL,
+        "version": __version__,
+        "risk_tier": RISK_TIER,
+        "release_readiness": msgspec.to_builtins(release_readiness(rt.installation())),
+    }
+    if not asked:
+        return Success(data={**head, **_part(catalogue, catalogue["commands"], None)})
+    ((kind, value),) = asked.items()
+    return Success(data={**head, **_slice(catalogue, kind, value)})
+
+
+def help_slice(rt: Runtime, words: str) -> Success:
+    """What `--help --format json` says: the slice of a command or of a group, else the whole."""
+    if not words:
+        return show_reference(rt, ShowReference())
+    if any(one["path"] == words for one in _catalogue(rt)["commands"]):
+        return show_reference(rt, ShowReference(command=words))
+    return show_reference(rt, ShowReference(domain=words))
+
+
+def _catalogue(rt: Runtime) -> dict[str, Any]:
+    content = rt.installation().packed(CATALOGUE_NAME)
+    assert content is not None, "the catalogue is packed with the program; install it again"
+    found: dict[str, Any] = msgspec.json.decode(content)
+    return found
+
+
+def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
+    wanted = " ".join(value.split())
+    match kind:
+        case "command":
+            commands = [one for one in catalogue["commands"] if one["path"] == wanted]
+            known = [one["path"] for one in catalogue["commands"]]
+        case "domain":
+            commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]
+            known = sorted({one["path"].split()[0] for one in catalogue["commands"]})
+        case _:
+            commands = [one for one in catalogue["commands"] if wanted in _labels(one)]
+            known = list(catalogue["schemas"])
+    if wanted not in known:
+        near = nearest(wanted, known)
+        raise Fault(
+            E_NOT_FOUND,
+            f"The reference has no {kind} {quoted(wanted)}.",
+            details={"resource": kind, "id": wanted[:128], "did_you_mean": near},
+            hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
+            next_call=NextCall(operation=OPERATION.name, params={kind: near[0]})
+            if near
+            else NextCall(operation=HELP, params={}),  # the whole reference is dear
+        )
+    part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
+    if kind == "command":
+        part = _briefly(part)
+    selection = {
+        "kind": kind,
+        "value": wanted,
+        "command_count": len(part["commands"]),
+        "schema_count": len(part["schemas"]),
+    }
+    return {"selection": selection, **part}
+
+
+def _briefly(part: dict[str, Any]) -> dict[str, Any]:
+    """What a caller needs to type one command: an agent reads it before its first step.
+
+    The flags that every command shares, the codes and exits and the fields below the first level are in
+    the whole reference, in the slice of a domain and in that of a schema.
+    """
+    return {
+        "global_flags": [],
+        "commands": [
+            one | {"params": [_brief_param(param) for param in one["params"]]} for one in part["commands"]
+        ],
+        "schemas": {
+            label: schema | {names: _first_level(schema[names]) for names in ("fields", "untrusted_fields")}
+            for label, schema in part["schemas"].items()
+        },
+        "exit_codes": {},
+        "error_codes": {},
+    }
+
+
+def _first_level(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(name.split(".")[0] for name in names))
+
+
+def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
+    """Without what says nothing, or what its type, its values and its name say already."""
+    told = {"kind": param["kind"], "field": param["name"]}
+    return {
+        name: value
+        for name, value in param.items()
+        if name == "required" or (value is not None and value is not False and told.get(name) != value)
+    }
+
+
+def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str | None) -> dict[str, Any]:
+    """These commands with the flags, types and codes that they need; all of them without a value."""
+    flags = catalogue["global_flags"]
+    schemas = catalogue["schemas"]
+    natives = {kind.native for kind in KINDS.values()}
+    if value is not None:
+        offered = {flag for one in commands for flag in one["global_flags"]}
+        labels = {label for one in commands for label in _labels(one)}
+        flags = [flag for flag in flags if flag["name"] in offered]
+        schemas = {label: schema for label, schema in schemas.items() if label in labels}
+        natives = _natives(commands)
+    return {
+        "global_flags": flags,
+        "commands": commands,
+        "schemas": schemas,
+        "exit_codes": _exit_codes(natives),
+        "error_codes": _error_codes(
+            natives, {code for one in catalogue["commands"] for code in one["errors"]}
+        ),
+    }
+
+
+def _natives(commands: list[dict[str, Any]]) -> set[str]:
+    """The native codes that these commands can answer with."""
+    return {KINDS[code].native for one in commands for code in one["errors"]}
+
+
+def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
+    """One output type with its JSON Schema, and no commands: their slices name it."""
+    schema = catalogue["json_schemas"][label]
+    definitions = _reachable(schema, catalogue["definitions"])
+    described = {**catalogue["schemas"][label], "json_schema": {**schema, "$defs": definitions}}
+    return {
+        "global_flags": [],
+        "commands": [],
+        "schemas": {label: described},
+        "exit_codes": {},
+        "error_codes": {},
+    }
+
+
+def _reachable(schema: Json, definitions: dict[str, Json]) -> dict[str, Json]:
+    """The definitions that a schema needs, directly or through others."""
+    found: dict[str, Json] = {}
+    left = [schema]
+    while left:
+        match left.pop():
+            case dict() as node:
+                name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+                if name in definitions and name not in found:
+                    found[name] = definitions[name]
+                    left.append(definitions[name])
+                left += list(node.values())
+            case list() as nodes:
+                left += nodes
+            case _:
+                pass
+    return dict(sorted(found.items()))
+
+
+def _labels(command: dict[str, Any]) -> set[str]:
+    return {label for label in (command["output_schema"], command["dry_run_output_schema"]) if label}
+
+
+def _exit_codes(natives: set[str]) -> dict[str, Json]:
+    statuses = {0, *(KINDS[code].exit_status for code in natives)}
+    return {str(status): f"{row.meaning} {row.agent}" for status, row in EXITS.items() if status in statuses}
+
+
+def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
+    """What no command declares is reserved: nobody needs a plan for it (CLI section 6)."""
+    own: dict[str, list[str]] = {}
+    for kind in KINDS.values():
+        if kind.code != kind.native:
+            own.setdefault(kind.native, []).append(kind.code)
+    reachable = {KINDS[code].native for code in declared}
+    return {
+        code: {
+            "exit": KINDS[code].exit_status,
+            "retryable": KINDS[code].is_retryable,
+            "reserved": KINDS[code].is_reserved or code not in reachable,
+            "native_codes": sorted(one for one in own.get(code, []) if one in declared),
+            "reserved_codes": sorted(one for one in own.get(code, []) if one not in declared),
+        }
+        for code in sorted(natives)
+    }
+
+
+OPERATION = Operation(
+    name="self.reference",
+    effect="read",
+    summary="Describe every command, flag, output type, error code and exit status as data.",
+    input=ShowReference,
+    output=Reference,
+    perform=show_reference,
+    shape=Shape(
+        levels={
+            "minimal": ("tool", "version", "risk_tier", "release_readiness"),
+            "standard": None,
+            "full": None,
+        },
+        drop_order=("schemas", "error_codes", "global_flags"),
+        windows=("commands",),
+    ),
+)

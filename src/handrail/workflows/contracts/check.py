@@ -1,0 +1,566 @@
+"""Artifacts against the schemas of their contracts, and contracts against common sense. Pure.
+
+Every violation is found, in one order for one document, and worded here: the words of a library change with
+its releases, and they repeat whole documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import msgspec
+
+from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
+from handrail.contract.effort import Effort
+from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Fault, Json
+from handrail.contract.suggest import nearest, same_word
+from handrail.contract.wording import quoted
+from handrail.workflows.contracts.patterns import longest_way, pattern_trouble
+from handrail.workflows.contracts.samples import sample_of, spoiled
+from handrail.workflows.contracts.schema_subset import (
+    Trouble,
+    inner_schemas,
+    member,
+    misspelt_word,
+    outside_subset,
+)
+from handrail.workflows.limits import (
+    MAX_CHECK_WORK,
+    MAX_CONTRACT_SCHEMA_BYTES,
+    MAX_LISTED_WORK,
+    MAX_PATTERN_SIZE,
+    MAX_SCHEMA_PLACES,
+)
+from handrail.workflows.schema_refs import Schema, resolved
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator, ValidationError
+
+
+# How much work a check is, before a library starts that nothing stops: schema times document.
+
+_MOVING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
+"""Keywords that give references another meaning: where they lead cannot be told from the text."""
+_CHARACTERS = 32
+"""Characters that weigh as much as one more value."""
+
+
+def schema_places(schema: Json) -> int:
+    """The values inside a schema with every reference followed: each place of a document meets each once.
+
+    Raises Fault WORK_LIMIT_EXCEEDED: for a schema that contains itself, too.
+    """
+    effort = Effort(
+        MAX_SCHEMA_PLACES,
+        f"The schema has more than {MAX_SCHEMA_PLACES} places when its references are followed.",
+        "Name fewer definitions from inside definitions; shorten lists, counts in patterns and levels.",
+    )
+    waiting = [schema]
+    while waiting:
+        held = waiting.pop()
+        effort.spend()
+        if isinstance(held, list):
+            waiting += held
+        elif isinstance(held, dict):
+            for keyword, inner in held.items():
+                if keyword == "$ref" and isinstance(inner, str):
+                    waiting.append(_led_to(inner, schema, effort))
+                elif keyword == "pattern" and isinstance(inner, str):
+                    effort.spend(min(longest_way(inner), MAX_SCHEMA_PLACES))
+                elif keyword in _MOVING and isinstance(inner, str):
+                    effort.trouble = f"With the keyword {keyword} it cannot be told how large the schema is."
+                    effort.advice = "Put what is named under $defs, and write #/$defs/ with its name."
+                    raise effort.fault()
+                waiting.append(inner)
+    return MAX_SCHEMA_PLACES - effort.left
+
+
+def is_light(places: int, document: Json, work: int = MAX_CHECK_WORK) -> bool:
+    """Whether holding a document against a schema of so many places stays below so much work."""
+    try:
+        size = len(msgspec.json.encode(document))
+    except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
+        return True  # no JSON: the check itself says so
+    return places * size <= work or places * _values(document) <= work
+
+
+def _values(document: Json) -> int:
+    count, waiting = 0, [document]
+    while waiting:
+        held = waiting.pop()
+        count += 1
+        if isinstance(held, list | tuple):
+            waiting += held
+        elif isinstance(held, dict):
+            waiting += held.values()
+            count += len(held)
+        elif isinstance(held, str):
+            count += len(held) // _CHARACTERS
+    return count
+
+
+def _led_to(reference: str, root: Json, effort: Effort) -> Json:
+    """What a reference names inside the same document; empty when it names nothing there."""
+    effort.where = reference[:80]
+    if not reference.startswith("#") or reference[1:2] not in ("", "/"):
+        return {}
+    here: Any = root
+    for step in reference.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(here, dict) and name in here:
+            here = here[name]
+        elif isinstance(here, list) and name.isascii() and name.isdigit() and int(name) < len(here):
+            here = here[int(name)]
+        else:
+            return {}
+    return here
+
+
+def schema_trouble(schema: Json) -> Fault | None:
+    """Why a schema is too much to check anything against; None when it is not."""
+    try:
+        schema_places(schema)
+    except Fault as fault:
+        return fault
+    return None
+
+
+MAX_VIOLATIONS = 50
+MAX_VARIANTS = 200
+MAX_SPOILED = 2_000
+"""Documents that are tried for them."""
+MAX_KEPT_SCHEMAS = 64
+"""Schemas whose validators are kept for the next document."""
+MAX_SUGGESTIONS = 10
+"""Names of one document for which a nearer one is looked for."""
+
+_IN_WORDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule of a schema that a document breaks; `rule` is the keyword."""
+
+    pointer: str
+    """The place in the document; of a missing member, where it should be."""
+    rule: str
+    message: str
+    meant: str = ""
+    """Of a member that is not known: the one that it nearly is."""
+
+
+class HasExample(Protocol):
+    """A contract, as builtin or as compiled."""
+
+    @property
+    def artifact_kind(self) -> str: ...
+    @property
+    def schema(self) -> dict[str, Any]: ...
+    @property
+    def example(self) -> dict[str, Any]: ...
+
+
+def violations(schema: Schema, document: Json) -> list[Violation]:
+    """Everything that is wrong with a document, by place; empty when it fits. Never raises."""
+    try:
+        errors = _errors(schema, document)
+    except Fault as fault:  # a contract of an older version, or of a stranger
+        return [Violation(pointer="", rule="too_large", message=f"It cannot be checked. {fault.message}")]
+    except ValueError as error:  # an unusable schema, or a document that is no JSON: both are findings
+        return [
+            Violation(pointer="", rule="unreadable", message=f"It cannot be checked: {_first_line(error)}")
+        ]
+    suggesting = Effort(MAX_SUGGESTIONS, "", "")
+    found = {violation for error in errors for violation in _worded(error, schema, suggesting)}
+    ordered = sorted(found, key=lambda each: (_order(each.pointer), each.rule, each.message))
+    if len(ordered) > MAX_VIOLATIONS:
+        rest = len(ordered) - MAX_VIOLATIONS
+        more = Violation(pointer="", rule="more", message=f"There are {rest} more; fix these first.")
+        return [*ordered[:MAX_VIOLATIONS], more]
+    return ordered
+
+
+def _errors(schema: Schema, document: Json) -> list[ValidationError]:
+    """What the library finds, as far as it can be told.
+
+    Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
+    """
+    content = _content_of(schema)
+    places = _places_of(content) if content else schema_places(schema)
+    if not is_light(places, document):
+        message = f"It is too large for a schema of {places} places; send less in it."
+        raise Fault(WORK_LIMIT_EXCEEDED, message, details={"limit": MAX_CHECK_WORK, "where": ""})
+    validator = _validator_of(content) if content else _validator(schema)
+    if validator.is_valid(document):
+        return []
+    if is_light(places, document, MAX_LISTED_WORK):
+        return list(validator.iter_errors(document))
+    try:
+        validator.validate(document)
+    except ValueError as error:
+        return [cast("ValidationError", error)]
+    return []
+
+
+def _content_of(schema: Schema) -> bytes:
+    """A schema as a name for what is made from it; empty when it is not plain JSON."""
+    try:
+        return msgspec.json.encode(schema)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return b""
+
+
+@lru_cache(maxsize=MAX_KEPT_SCHEMAS)
+def _places_of(content: bytes) -> int:
+    return schema_places(msgspec.json.decode(content))
+
+
+@lru_cache(maxsize=MAX_KEPT_SCHEMAS)
+def _validator_of(content: bytes) -> Draft202012Validator:
+    """A run checks many documents against few contracts, and making a validator costs more than a check."""
+    return _validator(msgspec.json.decode(content))
+
+
+def allowed_schema(schema: Json) -> list[Trouble]:
+    """Why a project's schema cannot be used as a contract, all reasons; empty when it can."""
+    try:
+        size = len(canonical_bytes(schema))
+    except (Fault, RecursionError):
+        return [_whole("The schema is not plain JSON.", "Write it with texts, whole numbers and lists only.")]
+    if size > MAX_CONTRACT_SCHEMA_BYTES:
+        limit = f"The schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
+        return [_whole(limit, "Ask for less, or split it into contracts of several steps.")]
+    troubles = list(outside_subset(schema))
+    if troubles:
+        return troubles
+    heavy = schema_trouble(schema)
+    if heavy is not None:
+        return [_whole(heavy.message, heavy.hint)]
+    troubles = list(_bad_patterns(schema, ""))
+    for name, inner in schema.get("$defs", {}).items():
+        troubles += _bad_patterns(inner, member("/$defs", name))
+    if troubles:
+        return troubles
+    try:
+        _validator(schema)
+    except ValueError as error:
+        return [_misused(error)]
+    reason = unsatisfiable(schema)
+    if reason:
+        return [_whole(reason, "Change the schema so that an artifact can fit.")]
+    try:
+        sample_of(schema)
+    except Fault as fault:
+        return [_whole(fault.message, fault.hint)]
+    return []
+
+
+def rule_schema_trouble(schema: Schema) -> Trouble | None:
+    """Why the schema of a rule cannot be used; None when it can. It may say more than that of a contract."""
+    heavy = schema_trouble(schema)
+    if heavy is not None:
+        return _whole(heavy.message, heavy.hint)
+    try:
+        _validator(schema)
+    except ValueError as error:
+        return misspelt_word(schema) or _misused(error)
+    return misspelt_word(schema)
+
+
+def unsatisfiable(schema: Schema) -> str | None:
+    """Why no document can fit, as a sentence; None when nothing speaks against one."""
+    if schema_trouble(schema) is not None:
+        return None
+    return _impossible(schema, schema, "the artifact", 0)
+
+
+def example_of(contract: HasExample) -> dict[str, Any]:
+    """A document that fits: the contract's own example, or one made up; empty where none could be made.
+
+    What is shown is copied, so what does not fit is not shown.
+    """
+    if contract.example and not violations(contract.schema, contract.example):
+        return dict(msgspec.to_builtins(contract.example))
+    try:
+        made_up = sample_of(contract.schema)
+    except Fault:  # a contract of an older version: the reply does without an example
+        return {}
+    if not isinstance(made_up, dict):
+        return {}
+    whole = {**made_up, "kind": contract.artifact_kind}
+    return {} if violations(contract.schema, whole) else whole
+
+
+def invalid_variants(contract: HasExample) -> list[dict[str, Any]]:
+    """Documents that differ from the example in one thing and do not fit; `kind` is kept in all of them.
+
+    Each required member missing, each member of a wrong type or outside its bounds, a member too many
+    where the schema is closed. Each is one an agent could send.
+
+    Raises:
+        ValueError: the schema is no JSON Schema; `allowed_schema` says why.
+    """
+    if schema_trouble(contract.schema) is not None:
+        return []
+    validator = _validator(contract.schema)
+    places = schema_places(contract.schema)
+    variants: list[dict[str, Any]] = []
+    example = example_of(contract)
+    if not is_light(places, example, MAX_LISTED_WORK):
+        return []
+    for variant in islice(spoiled(contract.schema, example), MAX_SPOILED):
+        if variant not in variants and not validator.is_valid(variant):
+            variants.append(variant)
+        if len(variants) == MAX_VARIANTS:
+            break
+    return variants
+
+
+def _validator(schema: Schema) -> Draft202012Validator:
+    from jsonschema_rs import Draft202012Validator, RegexOptions  # noqa: PLC0415 - only a check pays for it
+
+    return Draft202012Validator(
+        schema,
+        offline=True,  # no $ref makes us fetch anything
+        validate_formats=False,  # formats differ between implementations; the subset has none
+        pattern_options=RegexOptions(size_limit=MAX_PATTERN_SIZE),  # linear time, whatever the pattern
+    )
+
+
+def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
+    """One violation per fact: the library lists all unexpected members in one error."""
+    pointer = ""
+    for step in error.instance_path:
+        pointer = member(pointer, step)
+    rule = error.kind.name
+    details = error.kind.as_dict()
+    if rule == "required":
+        name = details["property"]
+        yield Violation(pointer=member(pointer, name), rule=rule, message=f"{quoted(name)} is missing.")
+    elif rule == "additionalProperties":
+        known = _known_members(schema, error.schema_path)
+        there = _names(error.instance)
+        takes = ", ".join(known[:MAX_VIOLATIONS]) or "no members"
+        for name in details["unexpected"]:
+            is_near = suggesting.affords()
+            near = nearest(name, known, most=1) if is_near else []
+            advice = f"did you mean {near[0]}?" if near else f"it takes {takes}."
+            yield Violation(
+                pointer=member(pointer, name),
+                rule=rule,
+                message=f"{quoted(name)} is not known; {advice}",
+                meant=same_word(name, [one for one in known if one not in there]) if is_near else "",
+            )
+    else:
+        suggests = rule != "enum" or suggesting.affords()
+        message = _sentence(rule, details, error.instance, suggests=suggests)
+        yield Violation(pointer=pointer, rule=rule, message=message)
+
+
+def _names(value: Any) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
+def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
+    """The members that the object with this `additionalProperties` declares."""
+    here: Any = schema
+    for step in path[:-1]:
+        try:
+            here = resolved(here, schema)[step]
+        except (KeyError, IndexError, TypeError):
+            return []
+    here = resolved(here, schema)
+    declared = here.get("properties") if isinstance(here, dict) else None
+    return list(declared) if isinstance(declared, dict) else []
+
+
+def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool = True) -> str:
+    limit = details.get("limit")
+    match rule:
+        case "type":
+            wanted = " or ".join(_IN_WORDS[name] for name in details["types"])
+            return f"It must be {wanted}, not {_kind_of(value)}."
+        case "enum":
+            return _one_of(details["options"], value if suggests else None)
+        case "const":
+            return f"It must be {_shown(details['expected_value'])}."
+        case "minItems":
+            return f"It needs at least {_counted(limit, 'item')}; it has {len(value)}."
+        case "maxItems":
+            return f"It may have at most {_counted(limit, 'item')}; it has {len(value)}."
+        case "minLength":
+            return f"It needs at least {_counted(limit, 'character')}."
+        case "maxLength":
+            return f"It may have at most {_counted(limit, 'character')}; it has {len(value)}."
+        case "minimum":
+            return f"It must be at least {limit}."
+        case "maximum":
+            return f"It must be at most {limit}."
+        case "pattern" if details["pattern"] == r"\S":
+            return "It must not be blank."
+        case "pattern":
+            return f"It must match the pattern {quoted(details['pattern'])}."
+        case "false schema" | "falseSchema":
+            return "Nothing may stand here."
+        case _:
+            return f"It breaks the rule {quoted(rule)} of the schema."
+
+
+def _one_of(options: list[Any], value: Any) -> str:
+    listed = ", ".join(_shown(option) for option in options[:20])
+    texts = [option for option in options if isinstance(option, str)]
+    near = nearest(value, texts, most=1) if isinstance(value, str) else []
+    advice = f" Did you mean {quoted(near[0])}?" if near else ""
+    return f"It must be one of {listed}.{advice}"
+
+
+def _shown(value: Any) -> str:
+    return quoted(value) if isinstance(value, str) else quoted(canonical_bytes(value).decode()).strip('"')
+
+
+def _counted(number: Any, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _kind_of(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "a text"
+        case int() | float():
+            return "a number"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return "null"
+
+
+def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:
+    """Places as people count them: item 2 before item 10."""
+    steps = pointer.split("/")[1:]
+    return tuple((0, int(step), "") if step.isascii() and step.isdigit() else (1, 0, step) for step in steps)
+
+
+def _first_line(error: ValueError) -> str:
+    text = str(error).strip().partition("\n")[0]
+    return quoted(text).strip('"').removesuffix(".") + "."
+
+
+def _misused(error: ValueError) -> Trouble:
+    """A keyword with a value that it cannot have; the library knows the place."""
+    path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
+    if not path or kind is None:
+        return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
+    pointer = ""
+    for step in path:
+        pointer = member(pointer, step)
+    sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
+    message = f"The keyword {quoted(str(path[-1]))} cannot have this value. {sentence}"
+    return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
+
+
+def _whole(message: str, fix: str) -> Trouble:
+    return Trouble(pointer="", message=message, fix=fix)
+
+
+def _bad_patterns(schema: Json, pointer: str) -> Iterator[Trouble]:
+    if not isinstance(schema, dict):
+        return
+    pattern = schema.get("pattern")
+    reason = pattern_trouble(pattern) if isinstance(pattern, str) else ""
+    if reason:
+        yield Trouble(pointer=pointer + "/pattern", message=reason, fix="Write a shorter, plainer pattern.")
+    for place, inner in inner_schemas(schema):
+        yield from _bad_patterns(inner, pointer + place)
+
+
+def _impossible(schema: Json, root: Schema, where: str, depth: int) -> str | None:
+    schema = resolved(schema, root)
+    if schema is False:
+        return f"Nothing may stand at {where}."
+    if not isinstance(schema, dict) or depth > 64:
+        return None
+    if "enum" in schema or "const" in schema:
+        return _no_candidate(schema, where)
+    named = schema.get("type")
+    if named == []:
+        return f"No type is allowed for {where}."
+    types = named if isinstance(named, list) else [named]
+    reasons = [_impossible_type(name, schema, root, where, depth) for name in types]
+    return reasons[0] if all(reasons) else None
+
+
+def _no_candidate(schema: Schema, where: str) -> str | None:
+    """A closed list of values: is one of them allowed by everything else?"""
+    candidates = schema.get("enum", [schema.get("const")])
+    if not isinstance(candidates, list):
+        return None
+    if not candidates:
+        return f"The enum of {where} is empty."
+    try:
+        validator = _validator(schema)
+        if any(validator.is_valid(candidate) for candidate in candidates):
+            return None
+    except ValueError:  # it cannot be checked, so nothing fits
+        pass
+    return f"No value of the enum or const of {where} fits the rest of its schema."
+
+
+def _impossible_type(name: str | None, schema: Schema, root: Schema, where: str, depth: int) -> str | None:
+    match name:
+        case "object":
+            return _impossible_object(schema, root, where, depth)
+        case "array":
+            if _crossed(schema, "minItems", "maxItems"):
+                return f"The minItems of {where} is above its maxItems."
+            if schema.get("minItems", 0) > 0 and "items" in schema:
+                return _impossible(schema["items"], root, f"an item of {where}", depth + 1)
+            return None
+        case "string":
+            crossed = _crossed(schema, "minLength", "maxLength")
+            return f"The minLength of {where} is above its maxLength." if crossed else None
+        case "number":
+            return f"The minimum of {where} is above its maximum." if _crossed(schema) else None
+        case "integer":
+            return f"No whole number lies between the bounds of {where}." if _no_whole(schema) else None
+        case _:
+            return None
+
+
+def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> str | None:
+    properties = schema.get("properties", {})
+    others = schema.get("additionalProperties", True)
+    for name in schema.get("required", ()):
+        inner = properties.get(name, others)
+        if name not in properties and resolved(others, root) is False:
+            return f"{where.capitalize()} requires {quoted(name)}, but its schema does not allow it."
+        reason = _impossible(inner, root, quoted(name), depth + 1)
+        if reason:
+            return reason
+    return None
+
+
+def _crossed(schema: Schema, least: str = "minimum", most: str = "maximum") -> bool:
+    return least in schema and most in schema and bool(schema[least] > schema[most])
+
+
+def _no_whole(schema: Schema) -> bool:
+    if _crossed(schema):
+        return True
+    if "minimum" not in schema or "maximum" not in schema:
+        return False
+    return bool(-(-schema["minimum"] // 1) > schema["maximum"] // 1)

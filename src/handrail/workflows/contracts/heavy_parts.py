@@ -1,0 +1,225 @@
+"""What would take too long in a run, found before there is one: loops, conditions, rules, contracts. Pure.
+
+The same questions for a file and for a compiled workflow that came from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, assert_never
+
+import msgspec
+
+from handrail.contract.outcome import Fault
+from handrail.workflows.compiled import (
+    Action,
+    AllOf,
+    AnyOf,
+    Choice,
+    CompiledWorkflow,
+    ContainsRule,
+    Count,
+    ForEach,
+    LengthRule,
+    Loop,
+    Part,
+    PatternRule,
+    Rule,
+    SchemaRule,
+    Step,
+    Until,
+    While,
+)
+from handrail.workflows.conditions import Condition, LoopControl, comparisons
+from handrail.workflows.contracts.check import rule_schema_trouble, schema_places
+from handrail.workflows.contracts.patterns import match_work
+from handrail.workflows.limits import (
+    MAX_COMPARISONS,
+    MAX_CONTRACT_PLACES,
+    MAX_MATCH_WORK,
+    MAX_MOVE_PLACES,
+    MAX_NOTES_CHARACTERS,
+    MAX_READ_COMPARISONS,
+    MAX_RULES,
+    MAX_SCHEMA_PLACES,
+)
+
+
+class Heavy(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that has to be smaller. `part_id` is empty for a condition."""
+
+    part_id: str = ""
+    condition_id: str = ""
+    key: str = ""
+    """The member of the part."""
+    message: str
+    fix: str
+
+
+def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+    """Everything of a workflow that could keep a call busy, by its own counts."""
+    yield from heavy_contracts(workflow)
+    sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
+    yield from _long_conditions(workflow, sizes)
+    measure = _Measure(workflow.conditions, sizes)
+    measure.passed(workflow.steps)
+    yield from measure.heavy
+    steps = list(_steps(workflow.steps))
+    held = [rule for step in steps for rule in _rules(step.rules)]
+    count = sum(1 for rule in held if isinstance(rule, PatternRule | SchemaRule))
+    if count > MAX_RULES:
+        message = f"The rules of all steps have {count} patterns and schemas; the limit is {MAX_RULES}."
+        yield Heavy(message=message, fix="Use contains rules, or a contract that says the same once.")
+        return
+    for step in steps:
+        yield from _heavy_rules(step)
+
+
+def heavy_contracts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+    """The sum of what each contract may have on its own; asked before any of them is tried."""
+    if contract_places(workflow) > MAX_CONTRACT_PLACES:
+        message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
+        yield Heavy(message=message, fix="Name fewer contracts, or split the workflow.")
+
+
+def contract_places(workflow: CompiledWorkflow) -> int:
+    """The places of all contracts' schemas, counted no further than one beyond the limit."""
+    places = 0
+    for contract in workflow.contracts.values():
+        try:
+            places += schema_places(contract.schema)
+        except Fault:  # too large on its own, which is told of that contract
+            places += MAX_SCHEMA_PLACES
+        if places > MAX_CONTRACT_PLACES:
+            break
+    return places
+
+
+def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Iterator[Heavy]:
+    for name, size in sizes.items():
+        if size > MAX_COMPARISONS:
+            message = f"The condition {name} has {size} comparisons; the limit is {MAX_COMPARISONS}."
+            yield Heavy(condition_id=name, message=message, fix="Compare with a list (in), or split it.")
+    read = sum(sizes.get(name, 0) for name in _conditions_read(workflow.steps))
+    if read > MAX_READ_COMPARISONS:
+        message = (
+            f"The conditions of all parts have {read} comparisons together; "
+            f"the limit is {MAX_READ_COMPARISONS}."
+        )
+        yield Heavy(message=message, fix="Put parts with one condition into one loop, or split the workflow.")
+
+
+def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
+    for part in parts:
+        yield part.when
+        match part:
+            case Loop(repeat=repeat, body=body):
+                if isinstance(repeat, While | Until):
+                    yield repeat.condition
+                yield from _conditions_read(body)
+            case Step(fragments=fragments, require_confirmation=confirmed):
+                yield from (fragment.when for fragment in fragments)
+                if isinstance(confirmed, str):
+                    yield confirmed
+            case Choice() | Action():
+                pass
+            case never:
+                assert_never(never)
+
+
+def _steps(parts: tuple[Part, ...]) -> Iterator[Step]:
+    for part in parts:
+        if isinstance(part, Loop):
+            yield from _steps(part.body)
+        elif isinstance(part, Step):
+            yield part
+
+
+class _Passed(NamedTuple):
+    """A stretch of parts: places a run may pass in it without a step, and whether it must come to one."""
+
+    places: int
+    stops: bool
+
+
+class _Measure:
+    """How far it can be from one step to the next, whatever the conditions say."""
+
+    def __init__(self, conditions: dict[str, Condition], sizes: dict[str, int]) -> None:
+        self._conditions = conditions
+        self._sizes = sizes
+        self.heavy: list[Heavy] = []
+
+    def passed(self, parts: tuple[Part, ...]) -> _Passed:
+        places, stops = 0, False
+        for part in parts:
+            inner = self._loop(part) if isinstance(part, Loop) else _Passed(0, stops=True)
+            if not stops:
+                places += 1 + self._sizes.get(part.when, 0) + inner.places
+                stops = inner.stops and not part.when
+        return _Passed(places, stops=stops)
+
+    def _loop(self, loop: Loop) -> _Passed:
+        body = self.passed(loop.body)
+        rounds, is_entered, asked = self._rounds(loop)
+        if body.stops:
+            return _Passed(body.places, stops=is_entered)
+        places = rounds * (1 + asked + body.places)
+        if places > MAX_MOVE_PLACES:
+            message = (
+                f"The loop {loop.id} may pass {places} places without coming to a step; "
+                f"the limit is {MAX_MOVE_PLACES}."
+            )
+            fix = "Lower the counts of its loops, or let a step in them be due in every round."
+            if not any(one.key == "loop" for one in self.heavy):
+                self.heavy.append(Heavy(part_id=loop.id, key="loop", message=message, fix=fix))
+        return _Passed(places, stops=False)
+
+    def _rounds(self, loop: Loop) -> tuple[int, bool, int]:
+        """Rounds it can make without a step, whether it surely begins, and what each round compares."""
+        match loop.repeat:
+            case Count(count=count):
+                return min(count, loop.max_iterations), count > 0, 0
+            case ForEach():
+                return loop.max_iterations, False, 0
+            case While(condition=name) | Until(condition=name):
+                is_decided = isinstance(self._conditions.get(name), LoopControl)
+                # Each decision is used up by one round, and only a step brings another.
+                rounds = 1 if is_decided and isinstance(loop.repeat, While) else loop.max_iterations
+                is_entered = isinstance(loop.repeat, Until) or is_decided
+                return rounds, is_entered, self._sizes.get(name, 0)
+            case never:
+                assert_never(never)
+
+
+def _heavy_rules(step: Step) -> Iterator[Heavy]:
+    """Patterns and schemas of its rules: they are handed to libraries that nothing interrupts."""
+    patterns = [rule.pattern for rule in _rules(step.rules) if isinstance(rule, PatternRule)]
+    if patterns:
+        work = 0
+        for pattern in patterns:
+            work += match_work(pattern, MAX_NOTES_CHARACTERS)
+            if work > MAX_MATCH_WORK:
+                message = f"The patterns of {step.id} take too long together on long notes."
+                fix = "Use fewer patterns, shorter ones, or a contains rule."
+                yield Heavy(part_id=step.id, key="validation", message=message, fix=fix)
+                break
+    for rule in _rules(step.rules):
+        if isinstance(rule, SchemaRule):
+            trouble = rule_schema_trouble(rule.schema)
+            if trouble is not None:
+                message = f"A schema of {step.id} cannot be used. {trouble.message}"
+                yield Heavy(part_id=step.id, key="validation", message=message, fix=trouble.fix)
+
+
+def _rules(rules: tuple[Rule, ...]) -> Iterator[Rule]:
+    waiting = list(rules)
+    while waiting:
+        rule = waiting.pop()
+        match rule:
+            case AllOf(of=inner) | AnyOf(of=inner):
+                waiting += inner
+            case ContainsRule() | PatternRule() | LengthRule() | SchemaRule():
+                yield rule
+            case never:
+                assert_never(never)

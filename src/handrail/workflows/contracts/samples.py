@@ -1,0 +1,291 @@
+"""Documents made up from a contract's schema: one that fits, and many that do not. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from handrail.contract.effort import Effort
+from handrail.contract.outcome import Json
+from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
+from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
+from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolved
+
+# What a contract's schema asks for, in a few lines for a prompt.
+#
+# An example shows the shape. These lines say what it cannot show: the closed sets, and what may be added.
+
+
+def field_lines(schema: Schema) -> list[str]:
+    """One line for each member with a closed set or a pattern, and for each that may be left out."""
+    return list(_lines(schema, schema, "", 0))
+
+
+def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
+    schema = resolved(schema, root)
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return
+    properties = schema.get("properties", {})
+    required = schema.get("required", ())
+    for name, declared in properties.items():
+        inner = resolved(declared, root)
+        here = f"{path}.{name}" if path else name
+        said = _said(inner, is_optional=name not in required)
+        if said:
+            yield f"{here}: {said}"
+        yield from _lines(inner, root, here, depth + 1)
+    if "items" in schema:
+        items = resolved(schema["items"], root)
+        values = _values(items)
+        if values:
+            yield f"{path}[]: {values}"
+        yield from _lines(items, root, path + "[]", depth + 1)
+
+
+def _said(schema: Json, *, is_optional: bool) -> str:
+    values = _values(schema)
+    if is_optional:
+        return f"{values}; {MAY_BE_LEFT_OUT}" if values else MAY_BE_LEFT_OUT
+    return values
+
+
+def _values(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    options, pattern = schema.get("enum"), schema.get("pattern")
+    if not isinstance(options, list) or len(options) < 2:
+        # What blocks is told before it can block; that a text is not blank goes without saying.
+        is_told = isinstance(pattern, str) and pattern != r"\S"
+        return f"matches the pattern {pattern}" if is_told else ""
+    return "one of " + ", ".join(str(option) for option in options)
+
+
+# A text that matches a pattern, for examples: of each choice the first, of each repetition the least.
+#
+# It is a guess. Whoever uses it holds the text against the pattern, and does without where it does not
+# match.
+
+_MOST_CHARACTERS = 200
+_PART = re.compile(
+    r"""(?sx)
+      (?P<escape> \\. )
+    | (?P<set>    \[\^?\]?(?:\\.|[^\]\\])*+\]? )
+    | (?P<look>   \(\?(?:<?[=!]) )
+    | (?P<open>   \((?:\?(?:P<\w+>|>|[aiLmsux]*(?:-[imsx]+)?:))? )
+    | (?P<close>  \) )
+    | (?P<bar>    \| )
+    | (?P<repeat> (?:[*+?]|\{(?P<least>\d*)(?:,\d*)?\})[?+]? )
+    | (?P<plain>  . )
+    """
+)
+_CLASSES = {"d": "1", "w": "a", "s": " ", "D": "a", "W": "-", "S": "a", "n": "\n", "t": "\t", "r": "\r"}
+_NOTHING = "bBAZz"
+_CANDIDATES = "aA1 -_./:x"
+
+
+def sample_text(pattern: str) -> str:
+    """A short text that a plain pattern matches; for any other pattern some text."""
+    return _Reading(pattern).text()[:_MOST_CHARACTERS]
+
+
+class _Reading:
+    """The parts of one pattern, from the left."""
+
+    def __init__(self, pattern: str) -> None:
+        self._parts = list(_PART.finditer(pattern))
+        self._at = 0
+
+    def text(self) -> str:
+        """The first alternative up to the end of the group; the others are passed over."""
+        made: list[str] = []
+        first: str | None = None
+        while self._at < len(self._parts):
+            part = self._parts[self._at]
+            self._at += 1
+            if part["close"]:
+                break
+            if part["bar"]:
+                first = "".join(made) if first is None else first
+                made = []
+            elif part["repeat"]:
+                if made:
+                    made[-1] = (made[-1] * _least(part))[:_MOST_CHARACTERS]
+            elif part["open"]:
+                made.append(self.text())
+            elif part["look"]:
+                self.text()
+            else:
+                made.append(_single(part))
+        return "".join(made) if first is None else first
+
+
+def _least(part: re.Match[str]) -> int:
+    if part["least"] is not None:
+        return min(int(part["least"] or 0), _MOST_CHARACTERS)
+    return 1 if part["repeat"].startswith("+") else 0
+
+
+def _single(part: re.Match[str]) -> str:
+    if part["escape"]:
+        letter = part["escape"][1]
+        return "" if letter in _NOTHING else _CLASSES.get(letter, letter)
+    if part["set"]:
+        return _member(part["set"])
+    return {"^": "", "$": "", ".": "a"}.get(part["plain"], part["plain"])
+
+
+def _member(written: str) -> str:
+    """One character of a set."""
+    inside = written[1:].removesuffix("]")
+    if inside.startswith("^"):
+        try:
+            found = re.compile(written)
+        except re.error:
+            return ""
+        return next((one for one in _CANDIDATES if found.fullmatch(one)), "")
+    return _CLASSES.get(inside[1], inside[1]) if len(inside) > 1 and inside[0] == "\\" else inside[:1]
+
+
+_UNKNOWN_MEMBER = "unexpectedMember"
+_NOT_BLANK = r"\S"
+
+
+def sample_of(schema: Schema) -> Json:
+    """A small document that fits, as far as types, bounds and closed lists decide it.
+
+    Raises Fault WORK_LIMIT_EXCEEDED when even the smallest one is large.
+    """
+    values = Effort(
+        MAX_EXAMPLE_VALUES,
+        f"The smallest artifact that fits has more than {MAX_EXAMPLE_VALUES} values.",
+        "Lower minItems, or require fewer members.",
+    )
+    characters = Effort(
+        MAX_EXAMPLE_BYTES,
+        f"The smallest artifact that fits has texts of more than {MAX_EXAMPLE_BYTES} characters.",
+        "Lower minLength, minItems or what is required.",
+    )
+    return _Sampling(schema, values, characters).of(schema, 0)
+
+
+class _Sampling:
+    """One document in the making."""
+
+    def __init__(self, root: Schema, values: Effort, characters: Effort) -> None:
+        self._root = root
+        self._values = values
+        self._characters = characters
+
+    def of(self, schema: Json, depth: int) -> Json:
+        schema = resolved(schema, self._root)
+        self._values.spend()
+        if not isinstance(schema, dict) or depth > MAX_DEPTH:
+            return "text"
+        if "const" in schema:
+            return self._given(schema["const"])
+        if schema.get("enum"):
+            return self._given(schema["enum"][0])
+        named = schema.get("type", "string")
+        match named[0] if isinstance(named, list) and named else named:
+            case "object":
+                properties = schema.get("properties", {})
+                others = schema.get("additionalProperties", {})
+                return {
+                    name: self.of(properties.get(name, others), depth + 1)
+                    for name in schema.get("required", ())
+                }
+            case "array":
+                least = int(min(schema.get("minItems", 0), MAX_EXAMPLE_VALUES + 1))
+                return [self.of(schema.get("items", {}), depth + 1) for _ in range(least)]
+            case "integer" | "number":
+                return schema.get("minimum", min(0, schema.get("maximum", 0)))
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case _:
+                least = int(min(schema.get("minLength", 0), MAX_EXAMPLE_BYTES + 1))
+                self._characters.spend(least)
+                return _text(schema.get("pattern")).ljust(least, "t")[: schema.get("maxLength")]
+
+    def _given(self, value: Json) -> Json:
+        self._characters.spend(len(msgspec.json.encode(value)))
+        return msgspec.to_builtins(value)
+
+
+def _text(pattern: Json) -> str:
+    if not isinstance(pattern, str) or pattern == _NOT_BLANK:
+        return "text"
+    return sample_text(pattern)
+
+
+def spoiled(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Copies of a document with one thing spoiled; the `kind` of the artifact stays."""
+    for change in _changes(schema, schema, document, 0):
+        if change == document or change.get("kind") != document.get("kind"):
+            continue
+        yield change
+
+
+def _changes(schema: Json, root: Schema, value: Json, depth: int) -> Iterator[Any]:
+    """Every spoiled form of one value: of the value itself, then of what is inside."""
+    schema = resolved(schema, root)
+    if not isinstance(schema, dict) or depth > MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        yield from _changed_objects(schema, root, value, depth)
+    elif isinstance(value, list):
+        yield from _changed_lists(schema, root, value, depth)
+    else:
+        yield from _changed_scalars(schema, value)
+    if depth:
+        yield from _other_types(value)
+
+
+def _changed_objects(schema: Schema, root: Schema, value: dict[str, Any], depth: int) -> Iterator[Any]:
+    for name in schema.get("required", ()):
+        yield {key: inner for key, inner in value.items() if key != name}
+    if schema.get("additionalProperties", True) is False:
+        yield value | {_UNKNOWN_MEMBER: "text"}
+    properties = schema.get("properties", {})
+    others = schema.get("additionalProperties", {})
+    for name, inner in value.items():
+        for changed in _changes(properties.get(name, others), root, inner, depth + 1):
+            yield value | {name: changed}
+
+
+def _changed_lists(schema: Schema, root: Schema, value: list[Any], depth: int) -> Iterator[Any]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems")
+    if least:
+        yield value[: least - 1]
+    if most is not None and value and most < 1_000:
+        yield [*value, *(value[-1:] * (most + 1 - len(value)))]
+    if value:
+        for changed in _changes(schema.get("items", {}), root, value[0], depth + 1):
+            yield [changed, *value[1:]]
+
+
+def _changed_scalars(schema: Schema, value: Json) -> Iterator[Any]:
+    if "enum" in schema or "const" in schema:
+        yield "not one of the allowed values"
+    if isinstance(value, str):
+        yield ""
+        if "maxLength" in schema and schema["maxLength"] < 10_000:
+            yield "x" * (schema["maxLength"] + 1)
+    if "minimum" in schema:
+        yield schema["minimum"] - 1
+    if "maximum" in schema:
+        yield schema["maximum"] + 1
+
+
+def _other_types(value: Json) -> Iterator[Any]:
+    """Values of other types; those that happen to be allowed are sorted out by the caller."""
+    yield None
+    yield 7 if isinstance(value, str) else "text"
+    if not isinstance(value, list):
+        yield [value]
+    if not isinstance(value, dict):
+        yield {"value": value}

@@ -1,0 +1,271 @@
+"""The part of JSON Schema (2020-12) that contracts may use: what stands outside it, and why. Pure.
+
+Small enough to check whether anything can satisfy a schema and to make up documents that do and do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.contract.suggest import only_near, same_word
+from handrail.contract.wording import quoted
+from handrail.workflows.problem import NO_EDIT, Edit, renamed, replaced
+from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, definitions_in
+
+TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
+CHECKS = frozenset(
+    {
+        *("type", "properties", "required", "enum", "const", "items", "minItems", "maxItems"),
+        *("minLength", "maxLength", "minimum", "maximum", "additionalProperties", "pattern"),
+    }
+)
+REMARKS = frozenset({"title", "description", "$comment", "examples", "default"})
+AT_THE_ROOT = frozenset({"$schema", "$defs"})
+_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+_LISTS = frozenset(
+    {
+        *("allOf", "anyOf", "oneOf", "prefixItems", "items", "contains", "additionalProperties"),
+        *("propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+KEYWORDS = (
+    CHECKS
+    | REMARKS
+    | AT_THE_ROOT
+    | _OF_SCHEMAS
+    | _LISTS
+    | {
+        *("$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "definitions"),
+        *("multipleOf", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "maxContains", "minContains"),
+        *("maxProperties", "minProperties", "dependentRequired", "dependencies", "format", "readOnly"),
+        *("writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
+    }
+)
+"""Of JSON Schema as a whole."""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a contract's schema may not say; `pointer` is its place in the schema."""
+
+    pointer: str
+    message: str
+    fix: str
+    edit: Edit = NO_EDIT
+    """The fix for a program, with pointers into the schema."""
+
+
+def member(pointer: str, name: str | int) -> str:
+    """The RFC 6901 pointer of a member."""
+    return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+
+
+def outside_subset(schema: Json) -> Iterator[Trouble]:
+    """Every keyword, type name and reference that contracts may not use."""
+    is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
+    if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
+        yield Trouble(
+            pointer="",
+            message="The schema does not describe an object.",
+            fix='Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.',
+        )
+    yield from _outside(schema, "", 0)
+    if isinstance(schema, dict):
+        yield from _root_keys(schema)
+        yield from _circles(schema)
+
+
+def _root_keys(schema: Schema) -> Iterator[Trouble]:
+    if schema.get("$schema", DIALECT) != DIALECT:
+        yield Trouble(
+            pointer="/$schema",
+            message=f"The dialect {quoted(str(schema['$schema']))} is not known.",
+            fix=f"Remove $schema or write {DIALECT}.",
+        )
+    for name, inner in definitions_in(schema).items():
+        yield from _outside(inner, member("/$defs", name), 1)
+
+
+def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
+    if isinstance(schema, bool) and pointer:
+        return
+    if not isinstance(schema, dict):
+        yield Trouble(
+            pointer=pointer, message="A schema must be an object.", fix="Write an object with a type."
+        )
+        return
+    if depth > MAX_DEPTH:
+        yield Trouble(
+            pointer=pointer,
+            message=f"The schema is nested deeper than {MAX_DEPTH} levels.",
+            fix="Flatten it: an agent fills it in by hand.",
+        )
+        return
+    if "$ref" in schema:
+        yield from _reference(schema, pointer)
+        return
+    yield from _keywords(schema, pointer, is_root=not pointer)
+    for place, inner in inner_schemas(schema):
+        yield from _outside(inner, pointer + place, depth + 1)
+
+
+def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
+    """The schemas directly inside a schema, with their places relative to it."""
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        yield member("/properties", name), inner
+    for keyword in ("items", "additionalProperties"):
+        if keyword in schema:
+            yield "/" + keyword, schema[keyword]
+
+
+def misspelt_word(schema: Json) -> Trouble | None:
+    """A word in a schema that is no type, or nearly a keyword: validators pass the second by."""
+    waiting: list[tuple[Json, str]] = [(schema, "")]
+    while waiting:
+        here, pointer = waiting.pop()
+        if not isinstance(here, dict):
+            continue
+        unknown = next(_unknown_types(here, pointer), None)
+        if unknown is not None:
+            return unknown
+        for word in here:
+            near = "" if word in KEYWORDS else only_near(word, KEYWORDS - set(here))
+            if near:
+                message = f"{quoted(word)} at {member(pointer, word)} is no keyword of JSON Schema."
+                return Trouble(pointer=member(pointer, word), message=message, fix=f"Did you mean {near}?")
+        for keyword in sorted(_OF_SCHEMAS & set(here)):
+            held = here[keyword]
+            named = held.items() if isinstance(held, dict) else ()
+            waiting += [(inner, member(member(pointer, keyword), name)) for name, inner in named]
+        for keyword in sorted(_LISTS & set(here)):
+            held = here[keyword] if isinstance(here[keyword], list) else [here[keyword]]
+            waiting += [(inner, member(pointer, keyword)) for inner in held]
+    return None
+
+
+def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
+    allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
+    for keyword in sorted(set(schema) - allowed):
+        near, sure = only_near(keyword, CHECKS - set(schema)), same_word(keyword, CHECKS - set(schema))
+        advice = (
+            f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
+        )
+        place = member(pointer, keyword)
+        yield Trouble(
+            pointer=place,
+            message=f"Contracts do not use the keyword {quoted(keyword)}.",
+            fix=advice,
+            edit=renamed(place, sure) if sure else NO_EDIT,
+        )
+    yield from _unknown_types(schema, pointer)
+    yield from _required(schema, pointer)
+
+
+def _unknown_types(schema: Schema, pointer: str) -> Iterator[Trouble]:
+    named = schema.get("type", [])
+    for name in named if isinstance(named, list) else [named]:
+        if name not in TYPES:
+            sure = _OTHER_TYPES.get(str(name).lower(), "") or same_word(str(name), TYPES)
+            near = sure or only_near(str(name), TYPES)
+            yield Trouble(
+                pointer=pointer + "/type",
+                message=f"{quoted(str(name))} is not a type.",
+                fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
+                edit=replaced(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
+            )
+
+
+_OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
+"""What the types are called elsewhere."""
+
+
+def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
+    """A required member that is nearly a declared one would be asked for beside it."""
+    required, properties = schema.get("required"), schema.get("properties")
+    if not isinstance(required, list) or not isinstance(properties, dict):
+        return
+    for place, name in enumerate(required):
+        is_new = isinstance(name, str) and name not in properties
+        near = same_word(name, [one for one in properties if one not in required]) if is_new else ""
+        if near:
+            here = f"{pointer}/required/{place}"
+            yield Trouble(
+                pointer=here,
+                message=f"{quoted(name)} is required and not declared under properties.",
+                fix=f"Did you mean {near}?",
+                edit=replaced(here, near),
+            )
+
+
+def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
+    if not str(schema["$ref"]).startswith(DEFINITIONS):
+        older = str(schema["$ref"]).removeprefix("#/definitions/")
+        is_older = older != schema["$ref"]
+        shown = older if is_older else " with its name"
+        yield Trouble(
+            pointer=pointer + "/$ref",
+            message=f"The reference {quoted(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
+            fix=f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
+            edit=replaced(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
+        )
+    for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
+        yield Trouble(
+            pointer=member(pointer, keyword),
+            message=f"{quoted(keyword)} stands beside a $ref.",
+            fix="Move it into the definition that the $ref names.",
+        )
+
+
+def _why_not(reference: str) -> str:
+    if not reference.startswith("#"):
+        return "leaves the document"
+    return "names the schema that it stands in" if reference in ("#", "#/") else "names nothing under $defs"
+
+
+def _circles(schema: Schema) -> Iterator[Trouble]:
+    """Definitions that are unknown or contain themselves: nobody can fill those in."""
+    definitions = definitions_in(schema)
+    named = {
+        name: list(_names_in(inner, member("/$defs", name), MAX_DEPTH)) for name, inner in definitions.items()
+    }
+    uses = {name: {used for _, used in found} for name, found in named.items()}
+    body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
+    everywhere = [*_names_in(body, "", MAX_DEPTH), *(one for found in named.values() for one in found)]
+    for place, name in sorted(one for one in everywhere if one[1] not in definitions):
+        near, sure = only_near(name, definitions), same_word(name, definitions)
+        yield Trouble(
+            pointer=place,
+            message=f"There is no definition {quoted(name)}.",
+            fix=f"Did you mean {near}?" if near else "Add it under $defs.",
+            edit=replaced(place, DEFINITIONS + sure) if sure else NO_EDIT,
+        )
+    for name in sorted(uses):
+        reached: set[str] = set()
+        waiting = set(uses[name])
+        while waiting:
+            step = waiting.pop()
+            reached.add(step)
+            waiting |= uses.get(step, set()) - reached
+        if name in reached:
+            yield Trouble(
+                pointer=member("/$defs", name),
+                message=f"The definition {quoted(name)} contains itself.",
+                fix="Write the levels out; an artifact has a fixed depth.",
+            )
+
+
+def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Every definition that is named inside a schema, with the place of its `$ref`."""
+    if not isinstance(schema, dict) or depth < 0:
+        return
+    if "$ref" in schema:
+        if str(schema["$ref"]).startswith(DEFINITIONS):
+            yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(DEFINITIONS)
+        return
+    for place, inner in inner_schemas(schema):
+        yield from _names_in(inner, pointer + place, depth - 1)

@@ -1,0 +1,340 @@
+"""The source model from a document that fits the grammar. Pure.
+
+Nothing is checked here: the document has been, so a value that does not fit is a broken assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from handrail.contract.outcome import Json
+from handrail.workflows.compiled import (
+    AllOf,
+    AnyOf,
+    ContainsRule,
+    InputSpec,
+    LengthRule,
+    PatternRule,
+    Recommended,
+    Reference,
+    Rule,
+    SchemaRule,
+    UserOnly,
+)
+from handrail.workflows.conditions import Condition
+from handrail.workflows.model import (
+    ConditionRef,
+    InlineCondition,
+    PromptBlocks,
+    PromptPart,
+    RefPart,
+    RepeatCount,
+    RepeatForEach,
+    RepeatUntil,
+    RepeatWhile,
+    SourceAction,
+    SourceAssessment,
+    SourceChoice,
+    SourceFeature,
+    SourceFragment,
+    SourceGate,
+    SourceLoop,
+    SourceOption,
+    SourcePart,
+    SourceRepeat,
+    SourceStep,
+    SourceTemplateCall,
+    SourceWorkflow,
+    When,
+)
+from handrail.workflows.reading.findings import escaped
+
+# Conditions and the places where one is asked for, from a document that fits the grammar.
+
+Object: TypeAlias = dict[str, Json]
+Origin: TypeAlias = Callable[[str], str]
+"""From a pointer into the document that is built from to the one into the author's own file."""
+
+
+def build_condition(value: Object) -> Condition:
+    # The grammar has the keys and words of the structs, so one conversion builds the whole tree.
+    condition: Condition = msgspec.convert(value, Condition)
+    return condition
+
+
+def build_when(value: Json, pointer: str, origin: Origin) -> When:
+    """What `when`, `while` and `until` take: an id, a reference, or a condition in place."""
+    if isinstance(value, str):
+        return ConditionRef(condition_id=value, pointer=origin(pointer))
+    if value["kind"] == "condition_ref":
+        return ConditionRef(condition_id=value["conditionId"], pointer=origin(f"{pointer}/conditionId"))
+    return InlineCondition(condition=build_condition(value), pointer=origin(pointer))
+
+
+def optional_when(holder: Object, pointer: str, origin: Origin) -> When | None:
+    return build_when(holder["when"], f"{pointer}/when", origin) if "when" in holder else None
+
+
+def build_confirmation(holder: Object, pointer: str, origin: Origin) -> bool | When:
+    value = holder.get("requireConfirmation", False)
+    if isinstance(value, bool):
+        return value
+    return build_when(value, f"{pointer}/requireConfirmation", origin)
+
+
+# Rules for notes, from a document that fits the grammar; a rule without a message gets a plain one.
+
+
+def build_rule(value: dict[str, Any]) -> Rule:
+    message: str = value.get("message", "")
+    match value["type"]:
+        case "all":
+            return AllOf(of=tuple(build_rule(rule) for rule in value["of"]))
+        case "any":
+            return AnyOf(of=tuple(build_rule(rule) for rule in value["of"]))
+        case "contains":
+            text = value["value"]
+            return ContainsRule(value=text, message=message or f'The notes must contain "{text}".')
+        case "regex":
+            pattern = value["pattern"]
+            return PatternRule(
+                pattern=pattern,
+                flags="".join(sorted(value.get("flags", ""))),
+                message=message or f"The notes must match the pattern {pattern}.",
+            )
+        case "length":
+            return _length(value, message)
+        case _:
+            default = "The notes must be a JSON document that fits the schema of the step."
+            return SchemaRule(schema=value["schema"], message=message or default)
+
+
+def _length(value: dict[str, Any], message: str) -> LengthRule:
+    least = int(value.get("minimum", 0))
+    most = int(value["maximum"]) if "maximum" in value else None
+    bounds = f"at least {least}" if most is None else f"{least} to {most}"
+    return LengthRule(
+        minimum=least, maximum=most, message=message or f"The notes must have {bounds} characters."
+    )
+
+
+# Steps, choices, actions, template calls and loops, from a document that fits the grammar.
+
+
+def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
+    return tuple(_part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts))
+
+
+def _part(value: Object, pointer: str, origin: Origin) -> SourcePart:
+    match value.get("type", "step"):
+        case "loop":
+            return _loop(value, pointer, origin)
+        case "template_call":
+            return _template_call(value, pointer, origin)
+        case "choice":
+            return _choice(value, pointer, origin)
+        case "action":
+            return _action(value, pointer, origin)
+        case _:
+            return _step(value, pointer, origin)
+
+
+def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
+    output = value.get("output", {})
+    return SourceStep(
+        id=value["id"],
+        title=value["title"],
+        prompt=value.get("prompt", ""),
+        blocks=_blocks(value, pointer, origin),
+        fragments=_fragments(value, pointer, origin),
+        guidance=tuple(value.get("guidance", ())),
+        agent_role=value.get("agentRole", ""),
+        require_confirmation=build_confirmation(value, pointer, origin),
+        when=optional_when(value, pointer, origin),
+        contract_ref=output.get("contractRef", ""),
+        hints=tuple(output.get("hints", ())),
+        rules=tuple(build_rule(rule) for rule in value.get("validation", ())),
+        gates=_gates(value, pointer, origin),
+        function_refs=tuple(value.get("functionRefs", ())),
+        user_only=msgspec.convert(value["userOnly"], UserOnly) if "userOnly" in value else None,
+        notes_optional=value.get("notesOptional", False),
+        notes_required=value.get("notesOptional") is False,
+        pointer=origin(pointer),
+    )
+
+
+def _blocks(step: Object, pointer: str, origin: Origin) -> PromptBlocks | None:
+    if "promptBlocks" not in step:
+        return None
+    blocks, place = step["promptBlocks"], f"{pointer}/promptBlocks"
+    required = blocks.get("outputRequired", {})
+    return PromptBlocks(
+        goal=_prompt_parts(blocks.get("goal", []), f"{place}/goal", origin),
+        constraints=_prompt_parts(blocks.get("constraints", []), f"{place}/constraints", origin),
+        procedure=_prompt_parts(blocks.get("procedure", []), f"{place}/procedure", origin),
+        # Sorted, because the order of keys carries no meaning in JSON and must not reach the hash.
+        output_required=tuple(
+            (name, _prompt_part(required[name], f"{place}/outputRequired/{escaped(name)}", origin))
+            for name in sorted(required)
+        ),
+        verify=_prompt_parts(blocks.get("verify", []), f"{place}/verify", origin),
+    )
+
+
+def _prompt_parts(value: Json, pointer: str, origin: Origin) -> tuple[PromptPart, ...]:
+    """A block: a list of parts, or one alone."""
+    if not isinstance(value, list):
+        return (_prompt_part(value, pointer, origin),)
+    return tuple(_prompt_part(part, f"{pointer}/{index}", origin) for index, part in enumerate(value))
+
+
+def _prompt_part(value: Json, pointer: str, origin: Origin) -> PromptPart:
+    return value if isinstance(value, str) else RefPart(ref_id=value["refId"], pointer=origin(pointer))
+
+
+def _fragments(step: Object, pointer: str, origin: Origin) -> tuple[SourceFragment, ...]:
+    return tuple(
+        SourceFragment(
+            id=fragment.get("id", ""),
+            when=optional_when(fragment, f"{pointer}/promptFragments/{index}", origin),
+            text=fragment["text"],
+        )
+        for index, fragment in enumerate(step.get("promptFragments", ()))
+    )
+
+
+def _gates(step: Object, pointer: str, origin: Origin) -> tuple[SourceGate, ...]:
+    return tuple(
+        SourceGate(
+            assessment_id=gate["assessmentId"],
+            followups=gate.get("followups", {}),
+            pointer=origin(f"{pointer}/gates/{index}"),
+        )
+        for index, gate in enumerate(step.get("gates", ()))
+    )
+
+
+def _choice(value: Object, pointer: str, origin: Origin) -> SourceChoice:
+    return SourceChoice(
+        id=value["id"],
+        title=value["title"],
+        prompt=value["prompt"],
+        options=tuple(
+            SourceOption(
+                id=option["id"],
+                label=option["label"],
+                description=option.get("description", ""),
+                sets=option.get("set", {}),
+            )
+            for option in value["options"]
+        ),
+        non_assumable=value.get("nonAssumable"),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _action(value: Object, pointer: str, origin: Origin) -> SourceAction:
+    return SourceAction(
+        id=value["id"],
+        title=value["title"] if "title" in value else value["operation"],
+        operation=value["operation"],
+        params=value.get("params", {}),
+        save_as=value.get("saveAs", ""),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _template_call(value: Object, pointer: str, origin: Origin) -> SourceTemplateCall:
+    return SourceTemplateCall(
+        id=value.get("id", ""),
+        title=value.get("title", ""),
+        template_id=value["templateId"],
+        args=value.get("args", {}),
+        require_confirmation=build_confirmation(value, pointer, origin),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _loop(value: Object, pointer: str, origin: Origin) -> SourceLoop:
+    return SourceLoop(
+        loop_id=value["loopId"] if "loopId" in value else value["id"],
+        title=value.get("title", ""),
+        repeat=_repeat(value, pointer, origin),
+        max_iterations=int(value["maxIterations"]),
+        body=build_parts(value["body"], f"{pointer}/body", origin),
+        when=optional_when(value, pointer, origin),
+        pointer=origin(pointer),
+    )
+
+
+def _repeat(loop: Object, pointer: str, origin: Origin) -> SourceRepeat:
+    if "while" in loop:
+        return RepeatWhile(condition=build_when(loop["while"], f"{pointer}/while", origin))
+    if "until" in loop:
+        return RepeatUntil(condition=build_when(loop["until"], f"{pointer}/until", origin))
+    if "forEach" in loop:
+        each = loop["forEach"]
+        return RepeatForEach(input=each["input"], item=each["as"], index=each.get("indexAs", ""))
+    count = loop["count"]
+    if isinstance(count, dict):
+        return RepeatCount(count=int(count["times"]), index=count.get("indexAs", ""))
+    return RepeatCount(count=int(count))
+
+
+DEFAULT_VERSION = "1.0.0"
+
+
+def build_workflow(document: Object, origin: Origin) -> SourceWorkflow:
+    return SourceWorkflow(
+        id=document["id"],
+        kind=document.get("kind", "workflow"),
+        name=document["name"],
+        description=document["description"],
+        version=document.get("version", DEFAULT_VERSION),
+        agent_role=document.get("agentRole", ""),
+        guidance=tuple(document.get("guidance", ())),
+        preconditions=tuple(document.get("preconditions", ())),
+        questions=tuple(document.get("questions", ())),
+        inputs=msgspec.convert(document.get("inputs", {}), dict[str, InputSpec]),
+        recommended=msgspec.convert(document.get("recommended", {}), Recommended),
+        capabilities=document.get("capabilities", {}),
+        features=_features(document, origin),
+        references=msgspec.convert(document.get("references", []), tuple[Reference, ...]),
+        functions=document.get("functions", {}),
+        conditions={one["id"]: build_condition(one) for one in document.get("conditions", ())},
+        assessments=_assessments(document, origin),
+        steps=build_parts(document["steps"], "/steps", origin),
+        about=document.get("about", ""),
+        examples=tuple(document.get("examples", ())),
+        tags=tuple(document.get("tags", ())),
+        extra=document.get("extra", {}),
+    )
+
+
+def _features(document: Object, origin: Origin) -> tuple[SourceFeature, ...]:
+    return tuple(
+        SourceFeature(id=feature, pointer=origin(f"/features/{index}"))
+        if isinstance(feature, str)
+        else SourceFeature(
+            id=feature["id"], config=feature.get("config", {}), pointer=origin(f"/features/{index}")
+        )
+        for index, feature in enumerate(document.get("features", ()))
+    )
+
+
+def _assessments(document: Object, origin: Origin) -> tuple[SourceAssessment, ...]:
+    return tuple(
+        SourceAssessment(
+            id=one["id"],
+            purpose=one["purpose"],
+            dimensions={name: tuple(levels) for name, levels in one["dimensions"].items()},
+            pointer=origin(f"/assessments/{index}"),
+        )
+        for index, one in enumerate(document.get("assessments", ()))
+    )
