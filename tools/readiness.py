@@ -34,7 +34,7 @@ UPSTREAMS = {
     "a package index": ("tests/updates/", "tests/host/test_fetching.py"),
     "package managers": ("tests/updates/test_managers.py",),
     "files and commands of agent clients": (
-        "tests/runtime/test_set_up_clients.py",
+        "tests/program/setup/test_set_up_clients.py",
         "tests/runtime/client_setup/",
     ),
     "signed releases": ("tests/updates/test_verify.py", "tests/host/test_provenance.py"),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 
 PROCESSES = 8
 TRIALS = 30

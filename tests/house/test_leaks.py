@@ -20,7 +20,7 @@ INDEX_SPEAKERS = (
     "src/handrail/program/update/verify_release.py",
     "src/handrail/ports/program.py",
     "tests/updates/trust_world.py",
-    "tests/contract/test_attestations.py",
+    "tests/program/update/test_attestations.py",
     ".github/workflows/release.yml",
     "src/handrail/host/program/index_sources.py",
     "src/handrail/program/update/find_release.py",

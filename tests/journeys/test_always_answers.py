@@ -12,7 +12,7 @@ from handrail.host.workspace import LocalWorkspace
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.journeys.doors import command
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 
 

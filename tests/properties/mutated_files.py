@@ -34,7 +34,7 @@ from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in
-from tests.runtime.intended_files import FOREIGN, INTENDED
+from tests.operations.intended_files import FOREIGN, INTENDED
 from tests.workflows.test_corpus import FILES as CORPUS
 
 SMALL = Limits(max_paths=60, max_loop_iterations=1, max_starts=4, max_positions=120)

@@ -18,7 +18,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller, account_for_start
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings, KeptAudit
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 START: dict[str, Any] = {"workflowId": "project.three_steps"}
 

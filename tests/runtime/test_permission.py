@@ -14,7 +14,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 START = {"workflowId": "project.three_steps"}
 SHELL = Caller(tool="shell", command="run start", needs_key=True)

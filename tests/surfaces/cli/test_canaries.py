@@ -29,7 +29,7 @@ from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 
 ENVIRONMENT = "canary-environment-7f3a/+x"
 TOKEN = "ct_canary-argv-91be77"

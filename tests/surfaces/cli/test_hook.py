@@ -15,7 +15,7 @@ from handrail.contract.catalogue import STORE_IO_ERROR
 from handrail.contract.outcome import Fault
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
 
 COMPACTED = json.dumps({"hook_event_name": "PreCompact", "trigger": "auto"}).encode()

@@ -11,7 +11,7 @@ from handrail.surfaces.cli.call import TerminalProgress
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import Page
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 
 

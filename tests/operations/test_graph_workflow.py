@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.runtime.asked import answered, refused, text, workflow
+from tests.operations.asked import answered, refused, text, workflow
 
 
 @pytest.mark.parametrize(

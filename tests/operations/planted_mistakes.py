@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.runtime.intended_files import GONE, Mistake, instead, misspelt, unsure, written
+from tests.operations.intended_files import GONE, Mistake, instead, misspelt, unsure, written
 
 KEYS = (
     misspelt("/steps/0", "title", "titel"),

@@ -13,7 +13,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.starters import Starter
 from tests.conftest import FixedClock, FixedKeys, GivenFiles, GivenWorkspace, KeptClaims, KeptFiles
-from tests.runtime.asked import answered, refused, text
+from tests.operations.asked import answered, refused, text
 
 NEW: dict[str, Any] = {"workflowId": "project.fresh"}
 PATH = "/project/.handrail/workflows/project.fresh.json"

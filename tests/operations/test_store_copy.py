@@ -12,7 +12,7 @@ from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.event_log.conformance import A, B, append, blob, keys, load, plan
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 
 @pytest.fixture

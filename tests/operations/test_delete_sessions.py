@@ -13,7 +13,7 @@ from handrail.operations.sessions import delete_sessions
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 
 @pytest.fixture

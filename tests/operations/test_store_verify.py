@@ -17,7 +17,7 @@ from handrail.surfaces.cli.rendering.store import verify_lines
 from handrail.surfaces.cli.rendering.text import Page
 from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
-from tests.runtime.asked import answered
+from tests.operations.asked import answered
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from handrail.host.program.installation import places_of
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 FILES = {
     ".claude.json": '{"runs":7,"mcpServers":{"other":{"command":"o","env":{"API_KEY":"s3cret-value"}}}}',

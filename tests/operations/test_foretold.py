@@ -10,7 +10,7 @@ import pytest
 from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 STRICT = {
     "id": "project.strict",

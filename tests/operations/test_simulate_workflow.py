@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.runtime.asked import answered, refused, text, workflow
+from tests.operations.asked import answered, refused, text, workflow
 
 ALWAYS = {"id": "work", "title": "Work", "prompt": "Do the work and say what you saw."}
 NEVER = {"id": "dead", "title": "Dead", "prompt": "Nobody comes here.", "when": "no"}

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
-from tests.runtime.asked import answered, refused, text, workflow
+from tests.operations.asked import answered, refused, text, workflow
 
 TEN_MISTAKES = """{
   "id": "project.ten mistakes",

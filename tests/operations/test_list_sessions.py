@@ -11,7 +11,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import FixedClock, memory_runtime
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 
 class MovedClock(FixedClock):

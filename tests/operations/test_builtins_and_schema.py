@@ -14,7 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.editor_schema import workflow_json_schema
 from tests.conftest import GivenFiles
-from tests.runtime.asked import answered, refused, text, workflow
+from tests.operations.asked import answered, refused, text, workflow
 
 
 def test_every_builtin_is_listed_once_by_kind_and_id(runtime: Runtime) -> None:

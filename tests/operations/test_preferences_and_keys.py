@@ -12,7 +12,7 @@ from handrail.contract.tokens.confirm import fingerprint
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys, GivenSettings
-from tests.runtime.asked import answered, refused
+from tests.operations.asked import answered, refused
 
 START = {"workflowId": "project.three_steps"}
 

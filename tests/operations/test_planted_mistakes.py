@@ -11,8 +11,8 @@ from handrail.operations.workflows.examined_workflows import Examined, WorkflowT
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiling.shelf import read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows
-from tests.runtime.intended_files import BASES, Base, Mistake, put, take
-from tests.runtime.planted_mistakes import MISTAKES
+from tests.operations.intended_files import BASES, Base, Mistake, put, take
+from tests.operations.planted_mistakes import MISTAKES
 
 SOURCES: dict[Base, str] = {
     "workflow": "intended.json",
