@@ -365,7 +365,7 @@ INSIDE = {
     "surfaces.cli.rendering.render": ("WIDEST_MS",),
     "workflows.checking.linter": ("NEAR_BUDGET_BYTES",),
     "workflows.checking.reachability": ("MOST_TRIES",),
-    "workflows.contracts.check": ("MAX_SPOILED", "MAX_SUGGESTIONS", "MAX_VARIANTS"),
+    "workflows.contracts.check": ("MAX_KEPT_SCHEMAS", "MAX_SPOILED", "MAX_SUGGESTIONS", "MAX_VARIANTS"),
 }
 """Limits that no caller can meet: caches, displays, and the program's own work."""
 
