@@ -157,7 +157,7 @@ def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
     return called.effect
 
 
-_MODULES = {
+MODULES = {
     "workflow.list": "handrail.operations.workflows.list_workflows",
     "workflow.inspect": "handrail.operations.workflows.inspect_workflow",
     "workflow.validate": "handrail.operations.workflows.validate_workflows",
@@ -194,13 +194,13 @@ _MODULES = {
     "self.doctor": "handrail.program.doctor.examine_installation",
 }
 
-OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
+OPERATION_NAMES: tuple[str, ...] = tuple(MODULES)
 
 
 def operation(name: str) -> Operation:
     """One operation. Its module is imported here, late, because each costs its structs at start-up."""
-    loaded = importlib.import_module(_MODULES[name]).OPERATION
-    assert isinstance(loaded, Operation), f"{_MODULES[name]} must define OPERATION"
+    loaded = importlib.import_module(MODULES[name]).OPERATION
+    assert isinstance(loaded, Operation), f"{MODULES[name]} must define OPERATION"
     return loaded
 
 
