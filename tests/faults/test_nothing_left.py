@@ -18,7 +18,7 @@ from tests.conformance.forked import ForkedTool, ForkServer
 
 SCARCE = [
     *((resource.RLIMIT_NOFILE, count) for count in (4, 5, 6, 7, 9)),
-    *((resource.RLIMIT_AS, megabytes << 20) for megabytes in (24, 28, 34, 44, 60)),
+    *((resource.RLIMIT_AS, megabytes << 20) for megabytes in (28, 34, 44, 60)),
 ]
 """From not enough to begin with to just enough; with less memory the interpreter itself falls over."""
 
