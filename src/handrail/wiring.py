@@ -17,14 +17,13 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
 from handrail.ports.process import ConfirmedTokens, Incidents
-from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-from handrail.ports.store import StoreKeeper, StoreProof
 from handrail.ports.workspace import AuthoredFiles, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 
 if TYPE_CHECKING:
-    from handrail.ports.store import SessionIndex
+    from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
 
 
 def home_directory(environment: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
@@ -14,7 +14,7 @@ from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.runtime.misplaced_token import offering
 from handrail.runtime.operation import OPERATION_NAMES, operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
 from handrail.workflows.checking.flow import FlowFacts, check_flow
 from handrail.workflows.checking.whole_file import read_checked
@@ -26,24 +26,6 @@ from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.places import with_places
 from handrail.workflows.problem import Problem, edit_rows
-
-
-def project_of(rt: Runtime, asked: str | UnsetType) -> str:
-    """The project directory in use."""
-    return rt.workspace.project("" if asked is UNSET else asked)
-
-
-def project_or_root(rt: Runtime, asked: str | UnsetType) -> tuple[str, Fault | None]:
-    """The project for what must answer anyway: where the surroundings name none, the root, and why.
-
-    Raises Fault when the caller itself named a directory that is none.
-    """
-    try:
-        return project_of(rt, asked), None
-    except Fault as fault:
-        if asked is not UNSET:
-            raise
-        return "/", fault
 
 
 def catalog_of(rt: Runtime, project: str) -> Catalog:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import FEATURE_DISABLED
 from handrail.contract.outcome import Commits, Fault
@@ -24,12 +25,11 @@ from handrail.ports.process import (
     Progress,
     Randomness,
 )
-from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
-from handrail.ports.store import StoreKeeper, StoreProof
 from handrail.ports.workspace import AuthoredFiles, SettingsFiles, WorkflowLibrary, Workspace
 
 if TYPE_CHECKING:
-    from handrail.ports.store import SessionIndex
+    from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
+    from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
 
 
 # Calls that nobody interrupts, watches or records: what a runtime has unless a surface says more.
@@ -173,3 +173,21 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
             library=self.library,
             workspace=self.workspace,
         )
+
+
+def project_of(rt: Runtime, asked: str | UnsetType) -> str:
+    """The project directory in use."""
+    return rt.workspace.project("" if asked is UNSET else asked)
+
+
+def project_or_root(rt: Runtime, asked: str | UnsetType) -> tuple[str, Fault | None]:
+    """The project for what must answer anyway: where the surroundings name none, the root, and why.
+
+    Raises Fault when the caller itself named a directory that is none.
+    """
+    try:
+        return project_of(rt, asked), None
+    except Fault as fault:
+        if asked is not UNSET:
+            raise
+        return "/", fault

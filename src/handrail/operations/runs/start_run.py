@@ -54,11 +54,11 @@ from handrail.operations.handles import require_shown, state_token
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.source_drift import pin
 from handrail.operations.work import check_context, check_filled_in, input_row
-from handrail.operations.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.operations.workflow_catalog import catalog_of, find_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import (
     COMMIT_TRIES,
     Session,

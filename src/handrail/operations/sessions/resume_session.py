@@ -25,7 +25,6 @@ from handrail.operations.handles import session_token, state_token
 from handrail.operations.replies import pinned_workflow
 from handrail.operations.source_drift import source_warnings
 from handrail.operations.stored_sessions import Sessions, stored_sessions
-from handrail.operations.workflow_catalog import project_of
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts, imported_from
@@ -42,7 +41,7 @@ from handrail.projections.resuming import (
 from handrail.projections.run_graph import preferred_tip
 from handrail.projections.whereabouts import title_at
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import read_session, require_healthy
 
 LATEST_SESSIONS = 200

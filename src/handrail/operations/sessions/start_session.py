@@ -18,9 +18,8 @@ from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
 from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
 from handrail.operations.session_replies import SessionReply, opened_reply
-from handrail.operations.workflow_catalog import project_of
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
 

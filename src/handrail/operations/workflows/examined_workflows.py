@@ -13,9 +13,9 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of, compile_entry, problem_row, project_of
+from handrail.operations.workflow_catalog import catalog_of, compile_entry, problem_row
 from handrail.runtime.operation import Input
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
 from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggested_id

@@ -16,11 +16,11 @@ from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.replies import pinned_workflow
 from handrail.operations.source_drift import pin
-from handrail.operations.workflow_catalog import catalog_of, find_workflow, project_of
+from handrail.operations.workflow_catalog import catalog_of, find_workflow
 from handrail.operations.workflows.workflow_inputs import InputOutline, steering_outlines
 from handrail.projections.workflow_diff import Difference, differences
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.compiled import (
     Action,
     Choice,

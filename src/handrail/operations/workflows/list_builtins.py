@@ -8,10 +8,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Json, Success
-from handrail.operations.workflow_catalog import catalog_of, project_of
+from handrail.operations.workflow_catalog import catalog_of
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_builtins
 from handrail.workflows.builtins.routines import routine_template
 from handrail.workflows.builtins.specs import (

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload, Success
-from handrail.operations.workflow_catalog import catalog_of, errors_in_use, problem_row, project_of
+from handrail.operations.workflow_catalog import catalog_of, errors_in_use, problem_row
 from handrail.operations.workflows.workflow_inputs import InputOutline, input_outlines
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.catalog import BrokenContract, Catalog, CatalogEntry, catalog_order
 
 

@@ -22,10 +22,10 @@ from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of, project_of
+from handrail.operations.workflow_catalog import catalog_of
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggested_id
 from handrail.workflows.starters import Starter, starter_document

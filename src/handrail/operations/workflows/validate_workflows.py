@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATI
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of, project_of
+from handrail.operations.workflow_catalog import catalog_of
 from handrail.operations.workflows.examined_workflows import (
     Examined,
     WorkflowText,
@@ -21,7 +21,7 @@ from handrail.operations.workflows.examined_workflows import (
 )
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.problem import Problem
 

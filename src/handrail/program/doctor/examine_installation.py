@@ -13,7 +13,6 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.suggest import nearest
-from handrail.operations.workflow_catalog import project_or_root
 from handrail.program.doctor import (
     agent_checks,
     program_checks,
@@ -24,7 +23,7 @@ from handrail.program.doctor import (
 )
 from handrail.program.doctor.check import Check, Examined, Finding, failed
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_or_root
 
 # The checks of `doctor`, in the order of its answer.
 

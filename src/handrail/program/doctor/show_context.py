@@ -10,10 +10,9 @@ from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.operations.workflow_catalog import project_or_root
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_or_root
 
 
 class ShowContext(Input, frozen=True, kw_only=True):

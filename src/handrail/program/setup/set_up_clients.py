@@ -22,7 +22,6 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import project_of
 from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
 from handrail.program.setup.clients import (
     CLIENTS,
@@ -51,7 +50,7 @@ from handrail.program.setup.edits import (
 from handrail.program.setup.jsonc import NotEditable
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
 
 SKILL = "skill"

@@ -13,8 +13,8 @@ from handrail.contract.fence import one_line
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of, project_of
-from handrail.runtime.runtime import Runtime
+from handrail.operations.workflow_catalog import catalog_of
+from handrail.runtime.runtime import Runtime, project_of
 from handrail.surfaces.mcp.reply_text import call_text
 from handrail.surfaces.mcp.resources import SCHEME, told
 
