@@ -147,7 +147,7 @@ def _provenance(environment: Mapping[str, str]) -> Provenance:
 
 
 def _keeper(place: str) -> StoreKeeper:
-    from handrail.event_log.files.upkeep.keeping import FileKeeper
+    from handrail.event_log.files.upkeep.keeper import FileKeeper
 
     return FileKeeper(os.path.join(place, "data"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.event_log.files.disk import Disk, both_at_once
+from handrail.event_log.files.disk import Disk, run_both
 from handrail.event_log.files.log import FileLog
 from tests.event_log.conformance import THREAD_SECONDS, A, append, code_of, keys, plan
 
@@ -33,7 +33,7 @@ def test_two_calls_run_side_by_side() -> None:
     def meet() -> None:
         meeting.wait()
 
-    both_at_once(meet, meet)
+    run_both(meet, meet)
 
     assert not meeting.broken
 
@@ -46,7 +46,7 @@ def test_a_refusal_of_either_call_is_raised_after_both_have_ended(
     first: Callable[[], None], second: Callable[[], None], expected: int
 ) -> None:
     with pytest.raises(OSError) as caught:
-        both_at_once(first, second)
+        run_both(first, second)
 
     assert caught.value.errno == expected
 
@@ -56,8 +56,8 @@ def test_a_call_that_breaks_off_beside_another_is_not_taken_for_done(
 ) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda trouble: None)
 
-    with pytest.raises(OSError, match="broke off"):
-        both_at_once(nothing, break_off)
+    with pytest.raises(OSError, match="did not finish"):
+        run_both(nothing, break_off)
 
 
 def test_the_first_call_is_not_left_before_the_second_has_ended() -> None:
@@ -73,7 +73,7 @@ def test_the_first_call_is_not_left_before_the_second_has_ended() -> None:
         refuse()
 
     with pytest.raises(OSError):
-        both_at_once(fail, slow)
+        run_both(fail, slow)
 
     assert ended == ["second"]
 

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from handrail.event_log.files import commit, history, manifest
-from handrail.event_log.files.upkeep import keeping
+from handrail.event_log.files.upkeep import keeper
 from handrail.host import audit
 from handrail.store_proof import clocks, stretches
 from handrail.store_proof.scratch import quiet_place
@@ -41,7 +41,7 @@ def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
 def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "_judged", lambda attested, start, content, note: attested)
+    monkeypatch.setattr(history, "_compare_with_note", lambda attested, start, content, note: attested)
     monkeypatch.setattr(manifest, "_is_begun_line", lambda text: True)
     monkeypatch.setattr(history, "is_one_commit", lambda orphans, planned=b"": True)
     monkeypatch.setattr(commit, "is_one_commit", lambda orphans, planned=b"": True)
@@ -73,7 +73,7 @@ def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
 
 
 def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "min", lambda now, newest: now, raising=False)
+    monkeypatch.setattr(keeper, "min", lambda now, newest: now, raising=False)
 
     problems = clocks.clocks(place, SEED).problems
 

@@ -1,4 +1,4 @@
-"""The store in memory: what the port means, without a disk. For tests and for trying things out."""
+"""The store in memory: the port without a disk. For tests and experiments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from contextlib import AbstractContextManager, contextmanager
 from handrail.contract.catalogue import SESSION_LOCKED, STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.plan import chained, check_new, check_plan, check_session_id, digest_before, not_there
+from handrail.event_log.plan import (
+    chain_records,
+    check_new,
+    check_plan,
+    check_session_id,
+    digest_before,
+    session_not_found,
+)
 from handrail.ports.log import (
     Appended,
     Blob,
@@ -50,7 +57,7 @@ class MemoryHold:
         if expected_head != len(records):
             return Conflict(head=len(records))
         check_new(plan, known)
-        added = chained(plan, len(records), digest_before(self._session_id, records))
+        added = chain_records(plan, len(records), digest_before(self._session_id, records))
         self._log.store(self._session_id, records + added, blobs)
         return Committed(records=added)
 
@@ -117,7 +124,7 @@ class MemoryLog:
     def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[MemoryHold]:
         check_session_id(session_id)
         if not self.records(session_id):
-            raise not_there(session_id)
+            raise session_not_found(session_id)
         return self.hold(session_id, wait_ms)
 
     @contextmanager
@@ -140,7 +147,7 @@ class MemoryLog:
             return self._records.get(session_id, ())
 
     def store(self, session_id: SessionId, records: tuple[Record, ...], blobs: Sequence[Blob]) -> None:
-        """One commit, seen whole or not at all. Only a hold calls it."""
+        """Add one commit, visible as a whole. Only a hold calls it."""
         with self._guard:
             self._blobs.update({blob.ref: blob.content for blob in blobs})
             self._records[session_id] = records

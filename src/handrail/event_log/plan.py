@@ -1,4 +1,4 @@
-"""What every adapter asks of a session id and of a plan, and the records a plan becomes. Pure."""
+"""What every adapter checks in a session id and in a plan, and the records a plan becomes. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY = re.compile(r"[a-z0-9_:>-]+")
 
 
 def check_session_id(session_id: str) -> None:
-    """Before a name from outside touches a path or a key of the store.
+    """Check a name from outside before it becomes part of a path or key.
 
     Raises: Fault SESSION_NOT_FOUND.
     """
@@ -28,14 +28,14 @@ def check_session_id(session_id: str) -> None:
         )
 
 
-def not_there(session_id: str) -> Fault:
-    """For who wants to hold a session that was deleted since."""
+def session_not_found(session_id: str) -> Fault:
+    """The fault for holding a session that was deleted meanwhile."""
     message = f"Session {session_id} is not in this store."
     return Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
 
 
 def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
-    """The assumptions that hold whatever the log contains."""
+    """Check what must hold whatever the log contains."""
     assert plan, "a plan has at least one event"
     assert len({draft.dedupe_key for draft in plan}) == len(plan), "the dedupe keys of a plan all differ"
     for draft in plan:
@@ -48,17 +48,17 @@ def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
 
 
 def check_new(plan: Sequence[Draft], known: Container[str]) -> None:
-    """A plan that was decided on this very head cannot repeat a fact."""
+    """A plan that was decided on this head cannot repeat a fact."""
     assert not any(draft.dedupe_key in known for draft in plan), "only the first dedupe key may be known"
 
 
 def digest_before(session_id: str, records: Sequence[Record]) -> str:
-    """What the next event is chained to."""
+    """The digest that the next event is chained to."""
     return records[-1].digest if records else genesis(session_id)
 
 
-def chained(drafts: Sequence[Draft], head: int, digest: str) -> tuple[Record, ...]:
-    """The records that these events are, from this index and digest on."""
+def chain_records(drafts: Sequence[Draft], head: int, digest: str) -> tuple[Record, ...]:
+    """Turn events into records, from this index and digest on."""
     records: list[Record] = []
     for index, draft in enumerate(drafts, start=head):
         digest = chain_digest(digest, draft.dedupe_key, draft.body)

@@ -1,10 +1,7 @@
-"""The rebuildable cache of long sessions: one file per session under `cache/`, never truth.
+"""What is kept of a session between calls, to save time: fingerprints, proven tips, and the cache file.
 
-It keeps what a caller worked out from a session up to some commit, and the digests of the very bytes
-it was worked out from. It counts only while the session still begins with these bytes, so a damaged
-log is noticed with it as without it. It is never synced; a torn or stale file is ignored.
-
-The file is a line with the SHA-256 of the rest, a line with the header, and the content.
+Nothing here is truth. Everything is bounded, can be lost at any time, and is compared with the files
+before it is used, so a damaged log is noticed with it as without it.
 """
 
 import hashlib
@@ -16,23 +13,29 @@ from typing import Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
-from handrail.event_log.files.disk import Disk, make_directory, opened, opened_directory, read_from, write_all
+from handrail.event_log.files.disk import (
+    Disk,
+    make_directory,
+    open_directory,
+    open_file,
+    read_from,
+    write_all,
+)
 from handrail.event_log.files.manifest import MANIFEST_NAME, Tip
 from handrail.event_log.files.segments import segment_name, segment_number, segments_up_to
 
-# How the files of a session look from outside: proven bytes are read again only if they may have changed.
+# Fingerprints of files
 #
-# A look is taken before the bytes are read. A writer gives the events and the manifest one time when it
-# commits; whatever else changes one of them gives it another. So a look says whether only writers were at
-# work
-# since, and costs a few calls that read nothing.
+# A fingerprint is taken before the bytes are read. A writer sets one modification time on the segment and
+# the manifest when it commits; any other change sets another. So two fingerprints show whether only commits
+# were added in between, for a few calls that read nothing.
 
 Mark: TypeAlias = tuple[int, int, int, int]
 """Size, modification time, inode and change time of a file."""
 _NO_FILE: Mark = (-1, 0, 0, 0)
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """The marks of a session's files at one moment."""
 
     manifest: Mark
@@ -43,8 +46,8 @@ def mark_of(status: os.stat_result) -> Mark:
     return (status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
 
 
-def look_at(disk: Disk, directory: int, known: Look | None = None) -> Look:
-    """How the files look now: all segments there are, or as many as were known."""
+def take_fingerprint(disk: Disk, directory: int, known: Fingerprint | None = None) -> Fingerprint:
+    """Mark the manifest and every segment, or only as many segments as were known."""
     numbers = count(1) if known is None else range(1, 1 + len(known.segments))
     manifest = _mark(disk, directory, MANIFEST_NAME)
     segments: list[Mark] = []
@@ -53,11 +56,11 @@ def look_at(disk: Disk, directory: int, known: Look | None = None) -> Look:
         if mark is _NO_FILE:
             break
         segments.append(mark)
-    return Look(manifest=manifest, segments=tuple(segments))
+    return Fingerprint(manifest=manifest, segments=tuple(segments))
 
 
-def is_left_by_writers(known: Look, now: Look) -> bool:
-    """Whether nothing changed since, or only commits were added."""
+def has_only_new_commits(known: Fingerprint, now: Fingerprint) -> bool:
+    """Whether nothing changed, or only commits were added."""
     if known == now:
         return True
     return (
@@ -68,24 +71,26 @@ def is_left_by_writers(known: Look, now: Look) -> bool:
     )
 
 
-def look_up_to(look: Look, tip: Tip) -> Look | None:
-    """The look without segments that nothing attests; None when it does not show them all."""
+def limit_fingerprint(fingerprint: Fingerprint, tip: Tip) -> Fingerprint | None:
+    """Leave out segments that nothing attests; None when an attested one is missing."""
     number = 0 if tip.last is None else segment_number(tip.last.segment)
-    if not 0 < number <= len(look.segments):
+    if not 0 < number <= len(fingerprint.segments):
         return None
-    if number == len(look.segments):
-        return look
-    return msgspec.structs.replace(look, segments=look.segments[:number])
+    if number == len(fingerprint.segments):
+        return fingerprint
+    return msgspec.structs.replace(fingerprint, segments=fingerprint.segments[:number])
 
 
-def look_after(before: Look | None, tip: Tip, marks: tuple[Mark, Mark] | None) -> Look | None:
-    """The look after a commit, which ended at this tip and left manifest and events so; None if unknown."""
+def fingerprint_after(
+    before: Fingerprint | None, tip: Tip, marks: tuple[Mark, Mark] | None
+) -> Fingerprint | None:
+    """The fingerprint after a commit that ended at this tip with these marks; None if unknown."""
     assert tip.last is not None, "a commit was made"
     number = segment_number(tip.last.segment)
     earlier = () if before is None else before.segments[: number - 1]
     if marks is None or len(earlier) != number - 1:
         return None
-    return Look(manifest=marks[0], segments=(*earlier, marks[1]))
+    return Fingerprint(manifest=marks[0], segments=(*earlier, marks[1]))
 
 
 def _mark(disk: Disk, directory: int, name: str) -> Mark:
@@ -95,27 +100,24 @@ def _mark(disk: Disk, directory: int, name: str) -> Mark:
         return _NO_FILE
 
 
-# What the file log remembers of sessions between calls, so that a call costs what is new, not what is old.
+# Memory of proven sessions
 #
-# Nothing here is truth: it counts only while the files look as a writer left them, each use compares it
-# with
-# the manifest on disk first, and forgetting it costs one full reading. All stores are bounded; the session
-# that
-# was used longest ago goes first.
+# A call should cost what is new, not what is old. Forgetting costs one full reading. The least recently used
+# session goes first.
 
 _T = TypeVar("_T")
 
 TIPS_PER_SESSION: Final = 8
-"""Callers are a few commits apart when several work on one session."""
+"""Callers that work on one session are only a few commits apart."""
 MOST_SESSIONS: Final = 4_096
 MOST_KEYS: Final = 500_000
 """About 60 MB of dedupe keys over all sessions."""
 
 
 class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What a holder needs to know of the whole log to append to it.
+    """What a holder must know about the whole log to append to it.
 
-    The collections grow in place: they belong to whoever holds the session, and to nobody else.
+    The collections grow in place: only the holder of the session has them.
     """
 
     tip: Tip
@@ -125,7 +127,7 @@ class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recent(Generic[_T]):
-    """The values used last, up to a number of them and up to a total weight. Safe between threads."""
+    """The most recently used values, limited in number and total weight. Thread-safe."""
 
     def __init__(self, most: int, most_weight: int = 0) -> None:
         self._most = most
@@ -142,7 +144,7 @@ class Recent(Generic[_T]):
         return None if found is None else found[0]
 
     def take(self, session_id: SessionId) -> _T | None:
-        """The value, which is no longer kept."""
+        """Remove and return the value."""
         with self._guard:
             value, weight = self._kept.pop(session_id, (None, 0))
             self._weight -= weight
@@ -161,30 +163,30 @@ class Recent(Generic[_T]):
         return len(self._kept)
 
 
-class Warm:
-    """Tips for whoever reads, what holders know, and how the files looked when all that was proven."""
+class ProvenSessions:
+    """Proven tips for readers, the memory of writers, and the fingerprint of the files at that time."""
 
     def __init__(self) -> None:
-        self._seen: Recent[tuple[tuple[Tip, ...], Look | None]] = Recent(MOST_SESSIONS)
+        self._seen: Recent[tuple[tuple[Tip, ...], Fingerprint | None]] = Recent(MOST_SESSIONS)
         self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
-        """The latest tip known from which a reading shows event `index` and all after it."""
+        """The latest known tip at or before event `index`."""
         return next((tip for tip in reversed(self._tips(session_id)) if tip.head <= index), None)
 
     def latest_tip(self, session_id: SessionId) -> Tip | None:
         tips = self._tips(session_id)
         return tips[-1] if tips else None
 
-    def look(self, session_id: SessionId) -> Look | None:
-        """How the files looked when everything known was proven; None when they must be proven again."""
+    def fingerprint(self, session_id: SessionId) -> Fingerprint | None:
+        """Of the files when they were proven; None when they must be proven again."""
         seen = self._seen.get(session_id)
         return None if seen is None else seen[1]
 
-    def saw(self, session_id: SessionId, tip: Tip, look: Look | None) -> None:
-        """A reading ended here, of files that looked so before."""
+    def record(self, session_id: SessionId, tip: Tip, fingerprint: Fingerprint | None) -> None:
+        """Remember that a reading of files with this fingerprint proved everything up to a tip."""
         earlier = tuple(known for known in self._tips(session_id) if known.end < tip.end)
-        shown = None if look is None else look_up_to(look, tip)
+        shown = None if fingerprint is None else limit_fingerprint(fingerprint, tip)
         self._seen.put(session_id, ((*earlier, tip)[-TIPS_PER_SESSION:], shown))
 
     def forget(self, session_id: SessionId) -> None:
@@ -195,6 +197,12 @@ class Warm:
         seen = self._seen.get(session_id)
         return () if seen is None else seen[0]
 
+
+# The cache file of a long session
+#
+# It keeps what a caller worked out from a session up to some commit, and the digests of the bytes it was
+# worked out from: a line with the SHA-256 of the rest, a line with the header, and the content. It is never
+# synced; a torn or stale file is ignored.
 
 CACHE_VERSION: Final = 1
 
@@ -210,35 +218,35 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 _decoder = msgspec.json.Decoder(_Header)
 
 
-def write_recollection(
+def write_cache_file(
     disk: Disk, cache: str, session_id: str, directory: int, tip: Tip, content: bytes
 ) -> None:
     """Keep what a caller worked out from the log up to a tip.
 
-    Raises: OSError, and then nothing that counts was kept.
+    Raises: OSError; then nothing usable was kept.
     """
     header = _Header(v=CACHE_VERSION, session=session_id, tip=tip, sums=_sums(disk, directory, tip))
     rest = msgspec.json.encode(header) + b"\n" + content
     written = hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
     make_directory(disk, cache)
     with (
-        opened_directory(disk, cache) as place,
-        opened(disk, session_id, os.O_RDWR | os.O_CREAT, place) as descriptor,
+        open_directory(disk, cache) as place,
+        open_file(disk, session_id, os.O_RDWR | os.O_CREAT, place) as descriptor,
     ):
         write_all(disk, descriptor, written, 0)
         if disk.status(descriptor).st_size != len(written):
             disk.cut(descriptor, len(written))
 
 
-def read_recollection(disk: Disk, cache: str, session_id: str, directory: int) -> tuple[Tip, bytes] | None:
-    """What was kept, if the session on disk still begins with the bytes it was worked out from."""
+def read_cache_file(disk: Disk, cache: str, session_id: str, directory: int) -> tuple[Tip, bytes] | None:
+    """What was kept, if the session still begins with the bytes it was worked out from."""
     try:
         with (
-            opened_directory(disk, cache) as place,
-            opened(disk, session_id, os.O_RDONLY, place) as descriptor,
+            open_directory(disk, cache) as place,
+            open_file(disk, session_id, os.O_RDONLY, place) as descriptor,
         ):
             written = read_from(disk, descriptor)
-    except OSError:  # whatever is wrong with a cache, the log itself is there to be read
+    except OSError:  # whatever is wrong with a cache, the log can be read
         return None
     total, _, rest = written.partition(b"\n")
     if hashlib.sha256(rest).hexdigest().encode() != total:
@@ -265,7 +273,7 @@ def _sums(disk: Disk, directory: int, tip: Tip) -> dict[str, str]:
 
 def _sum(disk: Disk, directory: int, name: str, size: int | None) -> str:
     try:
-        with opened(disk, name, os.O_RDONLY, directory) as descriptor:
+        with open_file(disk, name, os.O_RDONLY, directory) as descriptor:
             return hashlib.sha256(read_from(disk, descriptor)[:size]).hexdigest()
     except FileNotFoundError:
         return ""

@@ -1,8 +1,11 @@
-"""Writing one plan into a session directory, under its lock: the order of the steps is the promise.
+"""Writing one plan into a session directory, under its lock. The order of the steps is the promise.
 
-Blobs durable, then events and manifest line durable side by side, and only then is the plan
-acknowledged. A step that is refused leaves bytes that nothing attests, or a line whose events did
-not arrive. The next commit cuts them off before it writes.
+The lock makes one writer; the note says what was durable; then: blobs durable; orphans cut off; events and
+manifest line written and synced; the note written; the plan acknowledged. A crash between two steps leaves
+bytes that no line attests, or a last line whose events did not arrive. Neither was acknowledged, both can
+be told from damage, and the next commit cuts them off before it writes. Two rules carry the proof: nothing
+is cut off that could have been attested once (`LostEvents`), and a line never becomes durable before the
+name of its segment. Swap two steps, and a power failure can leave an attested event without its bytes.
 """
 
 from __future__ import annotations
@@ -18,27 +21,24 @@ import msgspec
 from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import Mark, mark_of
-from handrail.event_log.files.disk import Disk, make_directory, opened, read_from, write_all
-from handrail.event_log.files.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add
+from handrail.event_log.files.disk import Disk, make_directory, open_file, read_from, write_all
+from handrail.event_log.files.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add_attestation
 from handrail.event_log.files.segments import (
     FIRST_SEGMENT,
     SegmentLimits,
-    framed,
+    frame_events,
     is_one_commit,
     segment_after,
 )
-from handrail.event_log.plan import chained
+from handrail.event_log.plan import chain_records
 from handrail.ports.log import Blob, Draft, Record
 
-# The note of the last durable commit, in the lock file of its session: what a store once proved.
+# The note of the last durable commit, in the lock file
 #
-# It names the end of the manifest and the sum of the line that ends there, with a checksum of its own. It
-# is
-# written after the commit is durable and is never synced: a note may be old or missing after a power
-# failure,
-# but it never speaks of more than there was. So whatever it tells and the manifest does not show any more
-# is
-# lost. It is read before the manifest, which only grows.
+# It names the end of the manifest and the sum of the line that ends there, with a checksum of its own. It is
+# written after the commit is durable and is never synced: after a power failure it may be old or missing,
+# but it never claims more than there was. So what it names and the manifest lacks is lost. It is read before
+# the manifest, which only grows.
 
 LOCK_NAME: Final = "lock"
 
@@ -46,47 +46,47 @@ _END_DIGITS: Final = 20
 _SUM_DIGITS: Final = 64
 _CHECK_DIGITS: Final = 16
 _LENGTH: Final = _END_DIGITS + 1 + _SUM_DIGITS + 1 + _CHECK_DIGITS + 1
-"""Less than a sector, so that a crash keeps the note before or this one."""
+"""Less than a sector, so a crash keeps either the old note or the new one."""
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """Up to here the manifest was durable. An older version wrote the end alone."""
+    """The manifest was durable up to here. Older versions wrote only the end."""
 
     end: int
     sum: str = ""
 
 
-_OF_SOMETHING: Final = Note(end=1)
-"""A note that cannot be read: nothing is noted before a first line is durable, and it says no more."""
+_UNREADABLE_NOTE: Final = Note(end=1)
+"""It still proves that a first line was durable, because nothing is noted before that."""
 
 
-def note_at(tip: Tip) -> Note:
+def note_for(tip: Tip) -> Note:
     return Note(end=tip.end, sum=tip.sum)
 
 
-def is_at(note: Note | None, tip: Tip) -> bool:
+def is_known_durable(note: Note | None, tip: Tip) -> bool:
     """Whether the last commit is known to be durable."""
     return note is not None and note.end == tip.end and note.sum in ("", tip.sum)
 
 
 def read_note(disk: Disk, directory: int) -> Note | None:
-    """The note of a session directory; None when nobody has noted anything."""
+    """The note of a session directory; None when there is none yet."""
     try:
-        with opened(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
-            return noted(disk, descriptor)
+        with open_file(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
+            return read_open_note(disk, descriptor)
     except FileNotFoundError:
         return None
 
 
-def noted(disk: Disk, lock: int) -> Note | None:
-    """The same, for whoever has the lock file open."""
+def read_open_note(disk: Disk, lock: int) -> Note | None:
+    """The same, for a caller that has the lock file open."""
     text = disk.read(lock, _LENGTH, 0)
     if not text:
         return None
     if len(text) == _END_DIGITS and text.isdigit():
         return Note(end=int(text))
     if len(text) != _LENGTH or text[-1 - _CHECK_DIGITS :] != _check(text):
-        return _OF_SOMETHING
+        return _UNREADABLE_NOTE
     end, total, _ = text.decode().split(" ")
     return Note(end=int(end), sum=total)
 
@@ -94,60 +94,64 @@ def noted(disk: Disk, lock: int) -> Note | None:
 def write_note(disk: Disk, lock: int, tip: Tip) -> Note | None:
     """Note that everything up to this tip is durable; None when the disk refused that."""
     text = b"%0*d %s " % (_END_DIGITS, tip.end, tip.sum.encode())
-    # The commit is durable with or without the note, so a refusal here is not the caller's trouble.
+    # The commit is durable with or without the note, so a refusal here is no error.
     with suppress(OSError):
         write_all(disk, lock, text + _check(text), 0)
-        return note_at(tip)
+        return note_for(tip)
     return None
 
 
 def _check(text: bytes) -> bytes:
     """The checksum that ends a note, and its line feed."""
-    told = text[: _LENGTH - _CHECK_DIGITS - 1]
-    return hashlib.sha256(told).hexdigest()[:_CHECK_DIGITS].encode() + b"\n"
+    covered = text[: _LENGTH - _CHECK_DIGITS - 1]
+    return hashlib.sha256(covered).hexdigest()[:_CHECK_DIGITS].encode() + b"\n"
 
 
-# The lock of a session: one writer at a time, gone with its process. Its file also holds the note.
+# The lock of a session: one writer at a time, released when its process ends
 
 _FIRST_PAUSE_MS: Final = 1
 _LONGEST_PAUSE_MS: Final = 32
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class LockedSession(msgspec.Struct, frozen=True, kw_only=True):
     """Descriptors of a session directory and of its lock file, which is locked."""
 
     directory: int
     lock: int
 
 
-def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held:
-    """Lock the session directory at `path`, which is made if it is not there.
+def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> LockedSession:
+    """Lock the session directory at `path`, and create it if it does not exist.
 
     Raises: Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`.
     """
-    return _waited(disk, path, session_id, wait_ms, _open)
+    return _wait_for_lock(disk, path, session_id, wait_ms, _open)
 
 
-def acquire_existing(disk: Disk, path: str, session_id: str, wait_ms: int) -> Held | None:
-    """The same for a session that is there: one that was deleted is not made again, and None."""
+def acquire_existing(disk: Disk, path: str, session_id: str, wait_ms: int) -> LockedSession | None:
+    """The same for an existing session; None when it was deleted."""
     try:
-        return _waited(disk, path, session_id, wait_ms, _existing)
+        return _wait_for_lock(disk, path, session_id, wait_ms, _existing)
     except FileNotFoundError:
         return None
 
 
-def release(disk: Disk, held: Held) -> None:
+def release(disk: Disk, held: LockedSession) -> None:
     disk.close(held.lock)
     disk.close(held.directory)
 
 
-def _waited(
-    disk: Disk, path: str, session_id: str, wait_ms: int, opened_both: Callable[[Disk, str], Held | None]
-) -> Held:
-    """Look until the lock is ours. The files stay open meanwhile: most looks find them as they were."""
+def _wait_for_lock(
+    disk: Disk,
+    path: str,
+    session_id: str,
+    wait_ms: int,
+    open_both: Callable[[Disk, str], LockedSession | None],
+) -> LockedSession:
+    """Try until the lock is ours. The files stay open between tries: they rarely change."""
     started = disk.monotonic_ms()
     pause_ms = _FIRST_PAUSE_MS
-    held = opened_both(disk, path)
+    held = open_both(disk, path)
     try:
         while held is None or not disk.lock_now(held.lock):
             waited_ms = disk.monotonic_ms() - started
@@ -160,7 +164,7 @@ def _waited(
             pause_ms = min(pause_ms, _longest_pause_ms(waited_ms, wait_ms))
             disk.sleep_ms(min(disk.jittered_ms(pause_ms), wait_ms - waited_ms))
             pause_ms *= 2
-            held = held or opened_both(disk, path)
+            held = held or open_both(disk, path)
         if is_current(disk, f"{path}/{LOCK_NAME}", held.lock):
             locked, held = held, None
             return locked
@@ -168,19 +172,19 @@ def _waited(
         if held is not None:
             release(disk, held)
     left_ms = max(0, wait_ms - (disk.monotonic_ms() - started))
-    return _waited(disk, path, session_id, left_ms, opened_both)  # it was deleted: look for it by its name
+    return _wait_for_lock(disk, path, session_id, left_ms, open_both)  # deleted: open it by name again
 
 
 def _longest_pause_ms(waited_ms: int, wait_ms: int) -> int:
-    """Up to half of its time a waiter looks more and more seldom: a look costs all the others time.
+    """For half of its time a waiter tries less and less often, because a try costs the others time.
 
-    From then on it looks more and more often, so that late comers do not pass it until its time is over.
+    Then it tries more and more often, so that latecomers do not overtake it until its time is over.
     """
     left_ms = wait_ms - waited_ms
     return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // max(1, wait_ms)))
 
 
-def _open(disk: Disk, path: str) -> Held | None:
+def _open(disk: Disk, path: str) -> LockedSession | None:
     """Both descriptors; None when the session was deleted in between."""
     try:
         return _descriptors(disk, path, os.O_RDWR)
@@ -192,22 +196,22 @@ def _open(disk: Disk, path: str) -> Held | None:
         return None
 
 
-def _existing(disk: Disk, path: str) -> Held:
+def _existing(disk: Disk, path: str) -> LockedSession:
     """Raises: FileNotFoundError."""
     return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
 
 
-def _descriptors(disk: Disk, path: str, flags: int) -> Held:
+def _descriptors(disk: Disk, path: str, flags: int) -> LockedSession:
     directory = disk.open_directory(path)
     try:
-        return Held(directory=directory, lock=disk.open(LOCK_NAME, flags, directory))
+        return LockedSession(directory=directory, lock=disk.open(LOCK_NAME, flags, directory))
     except OSError:
         disk.close(directory)
         raise
 
 
 def is_current(disk: Disk, path: str, descriptor: int) -> bool:
-    """Whether what was opened is still what stands under its name: the session may have been deleted."""
+    """Whether the name still leads to what was opened: the session may have been deleted."""
     ours = disk.status(descriptor)
     try:
         named = disk.status_of(path)
@@ -216,11 +220,13 @@ def is_current(disk: Disk, path: str, descriptor: int) -> bool:
     return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
 
 
+# Writing a commit
+
 _WRITE = os.O_RDWR | os.O_CREAT
 
 
 class LostEvents(Exception):
-    """The commit would cut off events that were attested once, or follow a place where some are missing."""
+    """The commit would cut off events that were attested once, or follow a gap."""
 
 
 class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,10 +241,12 @@ class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
     """Where the manifest ends once all of it is durable."""
 
 
-def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: SegmentLimits) -> PlannedCommit:
-    """Where a plan goes after this tip and which bytes it becomes."""
-    records = chained(plan, tip.head, tip.digest)
-    events = framed(plan)
+def plan_commit(
+    tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: SegmentLimits
+) -> PlannedCommit:
+    """Work out where a plan goes after this tip, and its bytes."""
+    records = chain_records(plan, tip.head, tip.digest)
+    events = frame_events(plan)
     segment, start = _place(tip, limits)
     attestation = Attestation(
         v=VERSION,
@@ -250,7 +258,7 @@ def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: Segm
         head=records[-1].digest,
         blobs=tuple(blob.ref for blob in blobs),
     )
-    after, line = add(tip, attestation)
+    after, line = add_attestation(tip, attestation)
     return PlannedCommit(
         attestation=attestation,
         records=records,
@@ -262,56 +270,56 @@ def planned(tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: Segm
 
 
 class WrittenCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit left: the note that it is durable, and how manifest and events look, if that is known."""
+    """The note of a durable commit, and the marks of manifest and events, if they are known."""
 
     note: Note | None
     marks: tuple[Mark, Mark] | None
 
 
-def write_commit(disk: Disk, held: Held, commit: PlannedCommit) -> WrittenCommit:
+def write_commit(disk: Disk, held: LockedSession, commit: PlannedCommit) -> WrittenCommit:
     """Make events and manifest line durable, and note it. The blobs are durable already.
 
-    Raises: OSError, and then the plan does not count; LostEvents, and then no byte was changed.
+    Raises: OSError: the plan does not count. LostEvents: no byte was changed.
     """
     with (
-        opened(disk, MANIFEST_NAME, _WRITE, held.directory) as manifest,
-        opened(disk, commit.attestation.segment, _WRITE, held.directory) as events,
+        open_file(disk, MANIFEST_NAME, _WRITE, held.directory) as manifest,
+        open_file(disk, commit.attestation.segment, _WRITE, held.directory) as events,
     ):
         before, events_size = disk.status(manifest), disk.status(events).st_size
         _spare_lost_events(disk, events, events_size, commit)
-        # Both before anything is written: an old line must not meet events it was not written for.
+        # Both before anything is written: an old line must not attest new events.
         _cut_orphans(disk, manifest, before.st_size, commit.line_start)
         _cut_orphans(disk, events, events_size, commit.attestation.start)
         write_all(disk, events, commit.events, commit.attestation.start)
         if commit.attestation.start == 0:
-            # A line never stands without its segment, nor the first line without its events.
+            # A line is never durable without its segment, nor the first line without its events.
             disk.sync(events)
             disk.sync_names(held.directory)
-        # A session never looks older than it was, whatever the clock of this call says.
+        # A session never gets older, whatever the clock says.
         changed_ns = max(disk.now_ns(), before.st_mtime_ns if commit.line_start else 0)
         _append_line(disk, manifest, events, commit, changed_ns)
         marks = None
-        with suppress(OSError):  # the commit is durable; what is not known of its files is read again
+        with suppress(OSError):  # the commit is durable; unknown marks cost one reading
             marks = mark_of(disk.status(manifest)), mark_of(disk.status(events))
     return WrittenCommit(note=write_note(disk, held.lock, commit.tip), marks=marks)
 
 
-def settle(disk: Disk, held: Held, tip: Tip, note: Note | None) -> Note | None:
-    """Make the last commit durable if its writer did not live to note that it is; the note that holds then.
+def settle(disk: Disk, held: LockedSession, tip: Tip, note: Note | None) -> Note | None:
+    """Make the last commit durable if its writer died before noting it. Returns the note that holds then.
 
-    A holder acknowledges what it finds, so it must not find what a power failure could take away.
+    A holder acknowledges what it finds, so a power failure must not be able to take that away.
     The bytes are written again, not only synced: after a failed sync the cache may call them clean.
     """
-    if tip.last is None or is_at(note, tip):
+    if tip.last is None or is_known_durable(note, tip):
         return note
     with (
-        opened(disk, MANIFEST_NAME, os.O_RDWR, held.directory) as manifest,
-        opened(disk, tip.last.segment, os.O_RDWR, held.directory) as events,
+        open_file(disk, MANIFEST_NAME, os.O_RDWR, held.directory) as manifest,
+        open_file(disk, tip.last.segment, os.O_RDWR, held.directory) as events,
     ):
         modified_ns = disk.status(manifest).st_mtime_ns
         _write_again(disk, events, tip.last.start, tip.last.end)
         _write_again(disk, manifest, tip.start, tip.end)
-        disk.set_modified(manifest, modified_ns)  # looking is not activity
+        disk.set_modified(manifest, modified_ns)  # this is not activity
         disk.set_modified(events, modified_ns)
         disk.sync_both(events, manifest)
     return write_note(disk, held.lock, tip)
@@ -329,7 +337,7 @@ def _append_line(disk: Disk, manifest: int, events: int, commit: PlannedCommit, 
     try:
         write_all(disk, manifest, commit.line, commit.line_start)
         disk.set_modified(manifest, changed_ns)
-        disk.set_modified(events, changed_ns)  # one time for both: a writer was here, and nobody since
+        disk.set_modified(events, changed_ns)  # one time on both marks them as a commit
         if commit.attestation.start == 0:
             disk.sync(manifest)
         else:
@@ -344,7 +352,7 @@ def _write_again(disk: Disk, descriptor: int, start: int, end: int) -> None:
 
 
 def _spare_lost_events(disk: Disk, events: int, size: int, commit: PlannedCommit) -> None:
-    """A dead writer leaves the events of one commit. More than that is work, whose lines are gone."""
+    """A dead writer leaves the events of one commit. More than that was attested, and its lines are gone."""
     if size <= commit.attestation.start:
         return
     if not is_one_commit(read_from(disk, events, commit.attestation.start), commit.events):
@@ -352,7 +360,7 @@ def _spare_lost_events(disk: Disk, events: int, size: int, commit: PlannedCommit
 
 
 def _cut_orphans(disk: Disk, descriptor: int, size: int, end: int) -> None:
-    """Remove what a dead or refused writer left behind the attested end, before anything follows it."""
+    """Cut off what a dead or refused writer left after the attested end."""
     if size < end:
         raise LostEvents
     if size > end:
@@ -361,8 +369,8 @@ def _cut_orphans(disk: Disk, descriptor: int, size: int, end: int) -> None:
 
 
 def _take_back(disk: Disk, descriptor: int, end: int) -> None:
-    # If this is refused too, the line may stay and count: then a repeat of the plan is answered from
-    # it, after the next holder has settled it.
+    # If this is refused too, the line may stay and count. Then the next holder settles it, and a repeat of
+    # the plan is answered from it.
     with suppress(OSError):
         disk.cut(descriptor, end)
         disk.sync(descriptor)

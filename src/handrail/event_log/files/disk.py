@@ -1,7 +1,7 @@
-"""Blobs on disk: one file per content, named by its digest, shared by all sessions.
+"""Every system call of the file log, the faults that refused calls become, and the files of blobs.
 
-A blob is written in place, without a temporary name. That is safe because whoever writes this file
-writes the same bytes, nothing names it before it is durable, and every reader checks its digest.
+`FileLog` is given a `Disk`, so a test can refuse the k-th call or record the order of calls. A session
+directory, a blob directory and every file in them must be the real thing: links are refused.
 """
 
 from __future__ import annotations
@@ -24,16 +24,11 @@ from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
 from handrail.ports.log import Blob
 
-# Every system call of the file log in one place, and what a refused one is called.
-#
-# `FileLog` is handed a `Disk`, so a test can refuse the k-th call or record their order. A session
-# directory, a blob directory and every file in them must be the real thing: links are refused.
-
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 QUICK_SYNC_NS: Final = 1_000_000
 
-# O_NONBLOCK: a pipe planted in place of a file must not make a reader wait for ever.
+# O_NONBLOCK: a pipe in place of a file must not make a reader wait forever.
 _PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -41,7 +36,7 @@ class Disk:
     """The calls themselves. `directory` is a descriptor; names are relative to it."""
 
     usual_sync_ns: int = 4_000_000
-    """What a sync took lately; until it is known, the disk counts as a slow one."""
+    """How long a sync took lately; until that is known, the disk counts as slow."""
 
     def open(self, name: str, flags: int, directory: int) -> int:
         return os.open(name, flags | _PLAIN, FILE_MODE, dir_fd=directory)
@@ -75,19 +70,19 @@ class Disk:
             os.fdatasync(descriptor)
 
     def sync_both(self, first: int, second: int) -> None:
-        """Make two files durable; where a sync is a wait, for the price of one.
+        """Make two files durable, on a slow disk in the time of one sync.
 
-        The system joins syncs that wait side by side. Where a sync is quick, a second thread would cost
-        more than it saves, so they follow each other.
+        The system joins concurrent syncs. On a quick disk a second thread costs more than it saves, so
+        one sync follows the other.
         """
         if self.usual_sync_ns > QUICK_SYNC_NS:
-            both_at_once(lambda: self._timed_sync(first), lambda: self.sync(second))
+            run_both(lambda: self._timed_sync(first), lambda: self.sync(second))
         else:
             self._timed_sync(first)
             self.sync(second)
 
     def _timed_sync(self, descriptor: int) -> None:
-        """Only the sync itself is measured: on a busy machine a new thread takes longer than a quick disk."""
+        """Measure only the sync: on a busy machine, starting a thread takes longer than a quick sync."""
         started = time.monotonic_ns()
         self.sync(descriptor)
         self.usual_sync_ns += (time.monotonic_ns() - started - self.usual_sync_ns) // 4
@@ -115,7 +110,7 @@ class Disk:
         return True
 
     def close(self, descriptor: int) -> None:
-        # What had to be durable was synced before; a complaint now could not be acted upon.
+        # What must be durable was synced before; nobody could act on an error now.
         with suppress(OSError):
             os.close(descriptor)
 
@@ -129,14 +124,14 @@ class Disk:
         time.sleep(duration_ms / 1000)
 
     def jittered_ms(self, duration_ms: int) -> int:
-        """From half to one and a half of this time, by chance: many that wait must not look together."""
+        """Half to one and a half times this time, at random, so that waiters do not all try at once."""
         return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
 
 
-def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
+def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
     """Run two calls side by side and wait for both.
 
-    Raises: OSError, when one of them was refused or did not come to its end.
+    Raises: OSError when one of them was refused or did not finish.
     """
     ended: list[OSError | None] = []
     is_second_over = allocate_lock()
@@ -153,7 +148,7 @@ def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
 
     try:
         start_new_thread(run_second, ())
-    except RuntimeError:  # no thread is left: one after the other does as well
+    except RuntimeError:  # no thread is available: run them one after the other
         first()
         second()
         return
@@ -161,14 +156,14 @@ def both_at_once(first: Callable[[], None], second: Callable[[], None]) -> None:
         first()
     finally:
         is_second_over.acquire()
-    refused = ended[0] if ended else OSError(errno.EIO, "a call that ran beside another one broke off")
+    refused = ended[0] if ended else OSError(errno.EIO, "a concurrent call did not finish")
     if refused is not None:
         raise refused
 
 
 @contextmanager
-def opened(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
-    """A plain file of a directory, closed at the end. Anything else under that name is refused."""
+def open_file(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
+    """Open a plain file of a directory and close it at the end. Anything else under that name is refused."""
     descriptor = disk.open(name, flags, directory)
     try:
         if not stat.S_ISREG(disk.status(descriptor).st_mode):
@@ -179,7 +174,7 @@ def opened(disk: Disk, name: str, flags: int, directory: int) -> Iterator[int]:
 
 
 @contextmanager
-def opened_directory(disk: Disk, path: str) -> Iterator[int]:
+def open_directory(disk: Disk, path: str) -> Iterator[int]:
     descriptor = disk.open_directory(path)
     try:
         yield descriptor
@@ -188,11 +183,11 @@ def opened_directory(disk: Disk, path: str) -> Iterator[int]:
 
 
 LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
-"""Far more than this store writes into one file; a larger one is not read, whoever put it there."""
+"""Far more than this store writes into one file; a larger file is not read."""
 
 
 def read_from(disk: Disk, descriptor: int, offset: int = 0) -> bytes:
-    """The bytes from `offset` to the end that the file had when the call began."""
+    """The bytes from `offset` to where the file ended when the call began."""
     size = disk.status(descriptor).st_size
     if size > LARGEST_FILE_BYTES:
         raise OSError(errno.EFBIG, "larger than any file of this store")
@@ -215,10 +210,10 @@ def write_all(disk: Disk, descriptor: int, content: bytes, offset: int) -> None:
 
 
 def make_directory(disk: Disk, path: str) -> None:
-    """The directory exists, and its name is durable before anything is put into it.
+    """Create a directory and make its name durable before anything is put into it.
 
-    An empty one may be the work of a process that died before it made the name durable. So
-    whoever finds it empty does that again, and one with content needs no further look.
+    An empty one may come from a process that died before it synced the name, so that is done again. A
+    directory with content needs nothing more.
     """
     parent = os.path.dirname(path)
     try:
@@ -228,10 +223,12 @@ def make_directory(disk: Disk, path: str) -> None:
         make_directory(disk, parent)
         with suppress(FileExistsError):
             disk.make(path)
-    # "/." looks through a link: where the store as a whole lies is the user's own choice.
-    with opened_directory(disk, f"{parent}/.") as descriptor:
+    # "/." follows a link: the user may choose where the store as a whole is.
+    with open_directory(disk, f"{parent}/.") as descriptor:
         disk.sync_names(descriptor)
 
+
+# Refused calls and their faults
 
 _REASONS: Final = {
     errno.ENOSPC: "disk_full",
@@ -255,16 +252,16 @@ _TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call
 
 
 OUT_OF_FILES: Final = (errno.EMFILE, errno.ENFILE)
-"""What the process or the machine lacks; it says nothing about the file that was asked for."""
+"""The process or the machine has run out of them; this says nothing about the file itself."""
 
 
 def is_refused_link(error: OSError) -> bool:
-    """Whether something stands where a plain file or directory of the store should."""
+    """Whether something else is in the place of a plain file or directory of the store."""
     return _DENIED.get(error.errno or 0) == "link_refused"
 
 
 @contextmanager
-def named_troubles(session_id: str = "") -> Iterator[None]:
+def translate_os_errors(session_id: str = "") -> Iterator[None]:
     """The one place where an OSError of the store becomes a Fault."""
     try:
         yield
@@ -274,11 +271,11 @@ def named_troubles(session_id: str = "") -> Iterator[None]:
 
 def _fault_of(error: OSError, session_id: str) -> Fault:
     number = error.errno or 0
-    # Its last two names: enough to find it, and no path of the machine.
+    # The last two names are enough to find it, and reveal no path of the machine.
     what = (
         quoted("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
     )
-    if number == errno.ENOTDIR:  # so says the system of a plain file, and of a link that is not followed
+    if number == errno.ENOTDIR:  # the error for a plain file, and for a link that is not followed
         return Fault(
             STORE_PERMISSION_DENIED,
             f"{what} in the store cannot be reached: a file or a link stands where a directory belongs.",
@@ -313,6 +310,11 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
     )
 
 
+# Blobs: one file per content, named by its digest, shared by all sessions
+#
+# A blob is written in place, without a temporary name. That is safe because every writer of the file writes
+# the same bytes, nothing names it before it is durable, and every reader checks its digest.
+
 _REF = re.compile(r"sha256:([0-9a-f]{2})([0-9a-f]{62})")
 
 
@@ -338,8 +340,8 @@ def read_blob(disk: Disk, root: str, ref: BlobRef) -> bytes:
 def write_blobs(disk: Disk, root: str, blobs: Sequence[Blob], pinned: Collection[BlobRef]) -> None:
     """Make every blob durable.
 
-    A blob that an intact manifest record pins was durable before that record. Of any other blob
-    that is already there we cannot know it: its writer may be at work or dead. So it is written again.
+    A blob that an intact manifest line pins was durable before that line. Any other blob that is already
+    there may come from a writer that is still at work or dead, so it is written again.
     """
     directories: dict[str, None] = {}
     for blob in blobs:
@@ -350,7 +352,7 @@ def write_blobs(disk: Disk, root: str, blobs: Sequence[Blob], pinned: Collection
         _write(disk, directory, name, blob.content)
         directories[directory] = None
     for directory in directories:
-        with opened_directory(disk, directory) as descriptor:
+        with open_directory(disk, directory) as descriptor:
             disk.sync_names(descriptor)
 
 
@@ -366,8 +368,8 @@ def _content(disk: Disk, root: str, ref: BlobRef) -> bytes | None:
     path, name = _place(root, ref)
     try:
         with (
-            opened_directory(disk, path) as directory,
-            opened(disk, name, os.O_RDONLY, directory) as descriptor,
+            open_directory(disk, path) as directory,
+            open_file(disk, name, os.O_RDONLY, directory) as descriptor,
         ):
             return read_from(disk, descriptor)
     except FileNotFoundError:
@@ -376,8 +378,8 @@ def _content(disk: Disk, root: str, ref: BlobRef) -> bytes | None:
 
 def _write(disk: Disk, path: str, name: str, content: bytes) -> None:
     with (
-        opened_directory(disk, path) as directory,
-        opened(disk, name, os.O_RDWR | os.O_CREAT, directory) as descriptor,
+        open_directory(disk, path) as directory,
+        open_file(disk, name, os.O_RDWR | os.O_CREAT, directory) as descriptor,
     ):
         write_all(disk, descriptor, content, 0)
         if disk.status(descriptor).st_size != len(content):

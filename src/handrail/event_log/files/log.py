@@ -1,7 +1,31 @@
 """The embedded store: one directory per session, readable with any editor.
 
-`sessions/<session id>/{events-*.jsonl, manifest.jsonl, lock}` and `blobs/<aa>/<sha256>` under one
-data directory. The format and what each kind of damage means: docs/explanation/log-format.md.
+The problem: many processes share a directory without a server. Each of them may be killed between any two
+system calls, the machine may lose power, and other programs may change the files. An acknowledged event
+must survive all of that, an unacknowledged one must never be reported, and a call on a session with
+100,000 events should cost what is new, not what is old.
+
+The idea: a commit is two appends, the events to a segment and one line to the manifest that names those
+bytes and their chain digest. The `sum` of a line also covers the line before it, so the last line proves
+the whole manifest. One writer at a time holds the lock; readers take none. After the sync, the writer
+leaves a note of the commit in the lock file. Whoever reads the note first and the manifest second can tell
+a commit that never finished (beyond the note: cut off, or made durable now) from one that was lost (named
+by the note, missing in the manifest: `history_lost`, and nothing is written any more).
+
+What a process has proven it keeps in `ProvenSessions`: tips to read on from, and for writers the dedupe
+keys and pinned blobs. That memory is never trusted alone. It counts while the fingerprint of the files
+shows nothing but commits and the manifest still has the line of the tip; otherwise the session is proven
+from its first event again.
+
+The invariant: an event exists if and only if an intact manifest line attests it, and no answer, from a
+reader or a writer, mentions an event that a power failure could still remove.
+
+What would break it: to read the manifest before the note (a commit in between looks lost); to take the
+fingerprint after reading (a change in between is missed); to append before `settle`; to keep the memory of
+a hold across a failed commit; to note a commit before its sync.
+
+The files are `sessions/<session id>/{events-*.jsonl, manifest.jsonl, lock}` and `blobs/<aa>/<sha256>`
+under one data directory. docs/explanation/log-format.md describes them, and what each damage is called.
 """
 
 from __future__ import annotations
@@ -17,25 +41,25 @@ from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import (
-    Look,
-    Warm,
+    Fingerprint,
+    ProvenSessions,
     WriterMemory,
-    is_left_by_writers,
-    look_after,
-    look_at,
-    read_recollection,
-    write_recollection,
+    fingerprint_after,
+    has_only_new_commits,
+    read_cache_file,
+    take_fingerprint,
+    write_cache_file,
 )
 from handrail.event_log.files.commit import (
-    Held,
+    LockedSession,
     LostEvents,
     Note,
     acquire,
     acquire_existing,
     is_current,
-    noted,
-    planned,
+    plan_commit,
     read_note,
+    read_open_note,
     release,
     settle,
     write_commit,
@@ -43,27 +67,33 @@ from handrail.event_log.files.commit import (
 from handrail.event_log.files.disk import (
     OUT_OF_FILES,
     Disk,
-    named_troubles,
-    opened,
-    opened_directory,
+    open_directory,
+    open_file,
     read_blob,
     read_from,
+    translate_os_errors,
     write_blobs,
 )
 from handrail.event_log.files.history import (
     History,
+    drop_before,
+    ensure_durable,
     loaded_of,
-    make_sure_durable,
     pins_of,
     read_after,
     read_history,
     read_manifest,
-    scan,
-    since,
+    scan_proven_bytes,
 )
-from handrail.event_log.files.manifest import MANIFEST_NAME, before_first, holds, is_begun, trouble
+from handrail.event_log.files.manifest import (
+    MANIFEST_NAME,
+    describe_damage,
+    empty_tip,
+    has_first_line,
+    has_tip_line,
+)
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.event_log.plan import check_new, check_plan, check_session_id, not_there
+from handrail.event_log.plan import check_new, check_plan, check_session_id, session_not_found
 from handrail.ports.log import (
     Appended,
     Blob,
@@ -79,27 +109,27 @@ from handrail.ports.log import (
 )
 
 _LISTING_BYTES = 64 * 1024
-"""How much of a manifest a listing reads: the first line is nearly always within."""
+"""How much of a manifest a listing reads: nearly always enough for the first line."""
 
 
 class FileHold:
     """The single writer of one session, for the scope of `FileLog.hold`."""
 
-    def __init__(self, log: FileLog, session_id: SessionId, held: Held) -> None:
+    def __init__(self, log: FileLog, session_id: SessionId, held: LockedSession) -> None:
         self._log = log
         self._session_id = session_id
-        self._held: Held | None = held
+        self._held: LockedSession | None = held
         self._memory: WriterMemory | None = None
         self._note: Note | None = None
-        """Of the disk, whenever what is known was compared with it."""
+        """As read from the lock file when the memory was last compared with the disk."""
         self._tail: tuple[int, tuple[Record, ...]] | None = None
-        """The events from some index up to what is known, as they were just read."""
-        self._look: Look | None = None
-        """Of the files, before they were read or after they were written here."""
+        """The index and the records of the last events that were read or written in this hold."""
+        self._fingerprint: Fingerprint | None = None
+        """Of the files: taken before they were read, or after they were written here."""
 
     def load(self) -> Loaded | None:
         held = self._current()
-        with named_troubles(self._session_id):
+        with translate_os_errors(self._session_id):
             history = self._read_all(held)
         return None if history is None else loaded_of(history)
 
@@ -108,20 +138,20 @@ class FileHold:
         if index == 0:
             return self.load()
         held = self._current()
-        with named_troubles(self._session_id):
-            unsound = self._unsound(held)
+        with translate_os_errors(self._session_id):
+            unsound = self._find_damage(held)
             tip = None if self._memory is None else self._memory.tip
             if tip is not None and self._tail is not None and self._tail[0] <= index <= tip.head:
                 first, records = self._tail
                 return Loaded(records=records[index - first :], head=tip.head, digest=tip.digest)
             history = unsound or read_since(self._log, held.directory, self._session_id, index, self._note)
-        return None if history is None else loaded_of(since(history, index))
+        return None if history is None else loaded_of(drop_before(history, index))
 
     def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
         held = self._current()
         check_plan(plan, blobs)
-        with named_troubles(self._session_id):
-            unsound = self._unsound(held)
+        with translate_os_errors(self._session_id):
+            unsound = self._find_damage(held)
             if unsound is not None:
                 raise _not_healthy(self._session_id, unsound.head, unsound.health)
             memory = self._memory
@@ -139,32 +169,32 @@ class FileHold:
         memory = self._memory
         if memory is not None and memory.tip.last is not None:
             log = self._log
-            with suppress(OSError):  # it would only have saved time
-                write_recollection(log.disk, log.cache, self._session_id, held.directory, memory.tip, content)
+            with suppress(OSError):  # a cache only saves time
+                write_cache_file(log.disk, log.cache, self._session_id, held.directory, memory.tip, content)
 
     def end(self) -> None:
         held, self._held = self._held, None
         memory, self._memory = self._memory, None
         if held is not None:
             if memory is not None:
-                self._log.warm.writers.put(self._session_id, memory, weight=len(memory.keys))
+                self._log.proven.writers.put(self._session_id, memory, weight=len(memory.keys))
             release(self._log.disk, held)
 
-    def _current(self) -> Held:
+    def _current(self) -> LockedSession:
         assert self._held is not None, "a hold is used only within its scope"
         return self._held
 
-    def _read_all(self, held: Held) -> History | None:
-        """The whole session from disk, proven; it replaces what was known."""
+    def _read_all(self, held: LockedSession) -> History | None:
+        """Read and prove the whole session; this replaces the memory."""
         self._memory = self._tail = None
         disk = self._log.disk
-        self._note = noted(disk, held.lock)
-        self._look = look_at(disk, held.directory)
+        self._note = read_open_note(disk, held.lock)
+        self._fingerprint = take_fingerprint(disk, held.directory)
         history = read_history(disk, held.directory, self._session_id, self._note)
-        self._log.saw(self._session_id, history, self._look)
+        self._log.record_reading(self._session_id, history, self._fingerprint)
         if history is not None and history.health.state != "healthy":
             return history
-        tip = before_first(self._session_id) if history is None else history.attested.tip
+        tip = empty_tip(self._session_id) if history is None else history.attested.tip
         self._note = settle(disk, held, tip, self._note)
         self._memory = WriterMemory(
             tip=tip,
@@ -174,49 +204,49 @@ class FileHold:
         self._tail = None if history is None else (0, history.records)
         return history
 
-    def _unsound(self, held: Held) -> History | None:
-        """Bring what is known up to date, once per hold: nobody else can write meanwhile.
+    def _find_damage(self, held: LockedSession) -> History | None:
+        """Bring the memory up to date, once per hold, because nobody else can write meanwhile.
 
-        What was read is given back only when it is not sound.
+        Returns what was read if it is damaged, and None if the session is healthy.
         """
         if self._memory is None:
-            known = self._log.warm.writers.take(self._session_id) or self._scanned(held)
-            self._memory = None if known is None else self._caught_up(held, known)
+            known = self._log.proven.writers.take(self._session_id) or self._scan(held)
+            self._memory = None if known is None else self._catch_up(held, known)
         if self._memory is not None:
             return None
         history = self._read_all(held)
         return None if history is None or history.health.state == "healthy" else history
 
-    def _scanned(self, held: Held) -> WriterMemory | None:
-        """What a holder must know, from the bytes up to a tip that was proven here a moment ago."""
-        tip = self._log.warm.latest_tip(self._session_id)
-        if tip is None or not holds(tip, read_manifest(self._log.disk, held.directory, tip.start)):
+    def _scan(self, held: LockedSession) -> WriterMemory | None:
+        """Rebuild the memory from the bytes up to a tip that this process has proven."""
+        tip = self._log.proven.latest_tip(self._session_id)
+        if tip is None or not has_tip_line(tip, read_manifest(self._log.disk, held.directory, tip.start)):
             return None
-        known = scan(self._log.disk, held.directory, tip)
+        known = scan_proven_bytes(self._log.disk, held.directory, tip)
         return None if known is None else WriterMemory(tip=tip, keys=known[0], pinned=known[1])
 
-    def _caught_up(self, held: Held, known: WriterMemory) -> WriterMemory | None:
-        """What was known, with what others committed since; None when it is not so any more."""
+    def _catch_up(self, held: LockedSession, known: WriterMemory) -> WriterMemory | None:
+        """Add what others committed since; None when the files no longer match the memory."""
         if known.tip.last is None:
             return None
         disk = self._log.disk
-        self._note = noted(disk, held.lock)
-        self._look = self._log.believed(self._session_id, held.directory)
-        if self._look is None:
+        self._note = read_open_note(disk, held.lock)
+        self._fingerprint = self._log.confirm_fingerprint(self._session_id, held.directory)
+        if self._fingerprint is None:
             return None
         history = read_after(disk, held.directory, known.tip, self._note)
         if history is None:
             return None
         tip = history.attested.tip
         if history.records:
-            self._log.warm.saw(self._session_id, tip, self._look)
+            self._log.proven.record(self._session_id, tip, self._fingerprint)
         self._note = settle(disk, held, tip, self._note)
         self._tail = (known.tip.head, history.records)
         known.keys.update((record.dedupe_key, record.index) for record in history.records)
         known.pinned.update(pins_of(history.attested.attestations))
         return msgspec.structs.replace(known, tip=tip)
 
-    def _record(self, held: Held, index: int) -> Record:
+    def _record(self, held: LockedSession, index: int) -> Record:
         history = read_since(self._log, held.directory, self._session_id, index, self._note)
         assert history is not None, "a known event is in the log"
         if history.health.state != "healthy":
@@ -224,50 +254,50 @@ class FileHold:
         return history.records[0]
 
     def _commit(
-        self, held: Held, memory: WriterMemory, plan: Sequence[Draft], blobs: Sequence[Blob]
+        self, held: LockedSession, memory: WriterMemory, plan: Sequence[Draft], blobs: Sequence[Blob]
     ) -> Committed:
-        # Forgotten first: whatever interrupts the commit, the next look is at the disk.
+        # Forget first: whatever interrupts the commit, the next call reads the disk.
         self._memory = None
         write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
-        commit = planned(memory.tip, plan, blobs, self._log.limits)
+        commit = plan_commit(memory.tip, plan, blobs, self._log.limits)
         try:
             written = write_commit(self._log.disk, held, commit)
         except LostEvents:
-            raise self._lost(held, memory.tip.head) from None
+            raise self._explain_loss(held, memory.tip.head) from None
         self._note = written.note
-        with suppress(MemoryError):  # it is durable; what is not remembered here is read again
+        with suppress(MemoryError):  # the commit is durable; what is not remembered is read again
             memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
             memory.pinned.update(commit.attestation.blobs)
-            self._look = look_after(self._look, commit.tip, written.marks)
-            self._log.warm.saw(self._session_id, commit.tip, self._look)
+            self._fingerprint = fingerprint_after(self._fingerprint, commit.tip, written.marks)
+            self._log.proven.record(self._session_id, commit.tip, self._fingerprint)
             self._memory = msgspec.structs.replace(memory, tip=commit.tip)
         self._tail = (commit.tip.head, ())
         return Committed(records=commit.records)
 
-    def _lost(self, held: Held, head: int) -> Fault:
-        """What a whole reading says, once a commit found that what was proven is not there any more."""
+    def _explain_loss(self, held: LockedSession, head: int) -> Fault:
+        """Read everything again after a commit found that proven bytes are gone, and name the damage."""
         found = self._read_all(held)
         if found is None or found.health.state == "healthy":
-            return _not_healthy(self._session_id, head, trouble("history_lost", head))
+            return _not_healthy(self._session_id, head, describe_damage("history_lost", head))
         return _not_healthy(self._session_id, found.head, found.health)
 
 
 def read_since(
     log: FileLog, directory: int, session_id: SessionId, index: int, note: Note | None
 ) -> History | None:
-    """The events from an index on. What was not proven here before is proven from the first event."""
-    tip = log.warm.tip_before(session_id, index) if index else None
-    look = None if tip is None else log.believed(session_id, directory)
-    history = None if tip is None or look is None else read_after(log.disk, directory, tip, note)
+    """Read the events from an index on, proving from the first event what is not proven yet."""
+    tip = log.proven.tip_before(session_id, index) if index else None
+    fingerprint = None if tip is None else log.confirm_fingerprint(session_id, directory)
+    history = None if tip is None or fingerprint is None else read_after(log.disk, directory, tip, note)
     if history is None:
-        look = look_at(log.disk, directory)
+        fingerprint = take_fingerprint(log.disk, directory)
         history = read_history(log.disk, directory, session_id, note)
-    log.saw(session_id, history, look)
-    return None if history is None else since(history, index)
+    log.record_reading(session_id, history, fingerprint)
+    return None if history is None else drop_before(history, index)
 
 
 class FileLog:
-    """`ports.EventLog` on a local file system. What it keeps between calls can be lost at any time."""
+    """`ports.EventLog` on a local file system. What it keeps in memory may be forgotten at any time."""
 
     def __init__(self, data: str, disk: Disk | None = None, limits: SegmentLimits | None = None) -> None:
         root = os.path.abspath(data)
@@ -276,7 +306,7 @@ class FileLog:
         self.cache = f"{root}/cache"
         self.disk = disk or Disk()
         self.limits = limits or SegmentLimits()
-        self.warm = Warm()
+        self.proven = ProvenSessions()
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.load_since(session_id, 0)
@@ -286,15 +316,15 @@ class FileLog:
         if not is_session_id(session_id):
             return None
         path = f"{self.sessions}/{session_id}"
-        with named_troubles(session_id):
+        with translate_os_errors(session_id):
             try:
-                with opened_directory(self.disk, path) as directory:
+                with open_directory(self.disk, path) as directory:
                     note = read_note(self.disk, directory)
                     history = read_since(self, directory, session_id, index, note)
                     if history is None:
                         return None
                     if history.health.state == "healthy":
-                        make_sure_durable(self.disk, directory, history.attested.tip, note)
+                        ensure_durable(self.disk, directory, history.attested.tip, note)
                     elif not is_current(self.disk, path, directory):
                         return None  # it was removed while it was read
             except FileNotFoundError:
@@ -304,34 +334,36 @@ class FileLog:
     def recall(self, session_id: SessionId) -> Remembered | None:
         if not is_session_id(session_id):
             return None
-        with named_troubles(session_id):
+        with translate_os_errors(session_id):
             try:
-                with opened_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
-                    look = look_at(self.disk, directory)
-                    found = read_recollection(self.disk, self.cache, session_id, directory)
+                with open_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
+                    fingerprint = take_fingerprint(self.disk, directory)
+                    found = read_cache_file(self.disk, self.cache, session_id, directory)
             except FileNotFoundError:
                 return None
         if found is None:
             return None
         tip, content = found
-        self.warm.saw(session_id, tip, look)
+        self.proven.record(session_id, tip, fingerprint)
         return Remembered(head=tip.head, digest=tip.digest, content=content)
 
-    def believed(self, session_id: SessionId, directory: int) -> Look | None:
-        """How the files look now, if only writers were at work since they were proven here."""
-        known = self.warm.look(session_id)
-        now = None if known is None else look_at(self.disk, directory, known)
-        return now if known is not None and now is not None and is_left_by_writers(known, now) else None
+    def confirm_fingerprint(self, session_id: SessionId, directory: int) -> Fingerprint | None:
+        """The fingerprint of the files now, if only commits were added since they were proven here."""
+        known = self.proven.fingerprint(session_id)
+        now = None if known is None else take_fingerprint(self.disk, directory, known)
+        return now if known is not None and now is not None and has_only_new_commits(known, now) else None
 
-    def saw(self, session_id: SessionId, history: History | None, look: Look | None) -> None:
-        """A reading of this log; an unsound one makes everything known about the session doubtful."""
+    def record_reading(
+        self, session_id: SessionId, history: History | None, fingerprint: Fingerprint | None
+    ) -> None:
+        """Remember what a reading proved; a damaged session is forgotten as a whole."""
         if history is not None and history.health.state == "healthy":
-            self.warm.saw(session_id, history.attested.tip, look)
+            self.proven.record(session_id, history.attested.tip, fingerprint)
         else:
-            self.warm.forget(session_id)
+            self.proven.forget(session_id)
 
     def list_sessions(self) -> Sequence[SessionStamp]:
-        with named_troubles():
+        with translate_os_errors():
             try:
                 names = self.disk.names(self.sessions)
             except FileNotFoundError:
@@ -341,29 +373,29 @@ class FileLog:
         return tuple(sorted(found, key=lambda stamp: (-stamp.order, stamp.session_id)))
 
     def get_blob(self, ref: BlobRef) -> bytes:
-        with named_troubles():
+        with translate_os_errors():
             return read_blob(self.disk, self.blobs, ref)
 
     @contextmanager
     def hold(self, session_id: SessionId, wait_ms: int) -> Iterator[FileHold]:
         check_session_id(session_id)
-        with named_troubles(session_id):
+        with translate_os_errors(session_id):
             held = acquire(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
-        with self._holding(session_id, held) as hold:
+        with self._scope(session_id, held) as hold:
             yield hold
 
     @contextmanager
     def hold_existing(self, session_id: SessionId, wait_ms: int) -> Iterator[FileHold]:
         check_session_id(session_id)
-        with named_troubles(session_id):
+        with translate_os_errors(session_id):
             held = acquire_existing(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
         if held is None:
-            raise not_there(session_id)
-        with self._holding(session_id, held) as hold:
+            raise session_not_found(session_id)
+        with self._scope(session_id, held) as hold:
             yield hold
 
     @contextmanager
-    def _holding(self, session_id: SessionId, held: Held) -> Iterator[FileHold]:
+    def _scope(self, session_id: SessionId, held: LockedSession) -> Iterator[FileHold]:
         hold = FileHold(self, session_id, held)
         try:
             yield hold
@@ -371,14 +403,13 @@ class FileLog:
             hold.end()
 
     def stamp(self, session_id: SessionId) -> SessionStamp | None:
-        """None for what `load` would not show: no commit yet, or just deleted.
+        """None for what `load` does not show: no commit yet, or just deleted.
 
-        One that cannot be read, or that a link leads to, is listed and hides no other; whoever loads it is
-        told why it is refused.
+        A session that cannot be read, or a link, is listed like the others; `load` says why it is refused.
         """
         path = f"{self.sessions}/{session_id}"
         try:
-            with opened_directory(self.disk, path) as directory:
+            with open_directory(self.disk, path) as directory:
                 order, is_shown = self._beginning(directory)
                 if not is_shown and read_note(self.disk, directory) is None:
                     return None
@@ -388,18 +419,18 @@ class FileLog:
             if error.errno in OUT_OF_FILES:
                 raise
             if self._is_plain_file(path):
-                return None  # never was a session: it is alien like any other name
+                return None  # not a session, like any other name
             order = 0
         return SessionStamp(session_id=session_id, order=order or self._changed_at(path))
 
     def _beginning(self, directory: int) -> tuple[int, bool]:
-        """When the last commit was made, and whether the manifest holds a first one, sound or damaged."""
+        """The time of the last commit, and whether the manifest has a first line, intact or damaged."""
         try:
-            with opened(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest:
+            with open_file(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest:
                 content = self.disk.read(manifest, _LISTING_BYTES, 0)
                 if b"\n" not in content:
                     content = read_from(self.disk, manifest)
-                return self.disk.status(manifest).st_mtime_ns, is_begun(content)
+                return self.disk.status(manifest).st_mtime_ns, has_first_line(content)
         except FileNotFoundError:
             return 0, False
 

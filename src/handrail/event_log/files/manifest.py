@@ -37,7 +37,7 @@ _LINE_PARTS = (
     b',"head":"', _DIGEST, b'","blobs":[', _NAMED_BLOBS, b"]" + _SUM_START, _DIGEST, _SUM_END + b"\n",
 )
 # fmt: on
-"""A line as its writer spells it: texts, and runs of which any part may be there."""
+"""A line as its writer spells it: fixed texts, and runs that may be cut short."""
 
 
 class Attestation(
@@ -62,7 +62,7 @@ class Attestation(
 
 
 class Tip(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a manifest ends, as far as it proves itself: all that the next line builds on."""
+    """The proven end of a manifest: all that the next line builds on."""
 
     sum: str
     """The sum of the last intact line: what the next line is chained to."""
@@ -84,7 +84,7 @@ class Tip(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attested(msgspec.Struct, frozen=True, kw_only=True):
-    """What a manifest says from some line on, as far as it proves itself."""
+    """The proven part of a manifest from some line on, and its health."""
 
     attestations: tuple[Attestation, ...]
     tip: Tip
@@ -107,15 +107,15 @@ _decoder = msgspec.json.Decoder(Attestation)
 _version_decoder = msgspec.json.Decoder(_AnyVersion)
 
 
-def before_first(session_id: str) -> Tip:
-    """The manifest before the first commit; binds the sums to their session."""
+def empty_tip(session_id: str) -> Tip:
+    """The tip before the first commit; it binds the sums to their session."""
     start = hashlib.sha256(b"handrail.manifest.v1\0" + session_id.encode()).hexdigest()
     return Tip(sum=start, digest=genesis(session_id))
 
 
 def attest(session_id: str, content: bytes) -> Attested:
     """Read manifest bytes up to the first line that does not prove itself."""
-    return attest_after(before_first(session_id), content)
+    return attest_after(empty_tip(session_id), content)
 
 
 def attest_after(tip: Tip, content: bytes) -> Attested:
@@ -129,25 +129,25 @@ def attest_after(tip: Tip, content: bytes) -> Attested:
         checked = _check(line, tip.sum, tip.last)
         if isinstance(checked, str):
             if not _is_torn(content, position, base):
-                health = trouble(checked, tip.head)
+                health = describe_damage(checked, tip.head)
             break
         found.append(checked)
-        tip = _moved(tip, checked, line[_DIGITS].decode(), base + newline + 1)
+        tip = _advance_tip(tip, checked, line[_DIGITS].decode(), base + newline + 1)
         position = newline + 1
     return Attested(attestations=tuple(found), tip=tip, health=health)
 
 
-def holds(tip: Tip, content: bytes) -> bool:
-    """Whether manifest bytes from `tip.start` on begin with the line that the tip is the end of."""
+def has_tip_line(tip: Tip, content: bytes) -> bool:
+    """Whether manifest bytes from `tip.start` on begin with the last line of the tip."""
     line = content[: tip.end - tip.start]
     seal = _SUM_START + tip.sum.encode() + _SUM_END + b"\n"
     return line.endswith(seal) and _sum(tip.sum_before, line.removesuffix(seal)) == tip.sum
 
 
-def shows(content: bytes, base: int, end: int, total: str) -> bool:
+def has_line_sum(content: bytes, base: int, end: int, total: str) -> bool:
     """Whether the line that ends at `end` of a manifest has this sum, in proven bytes from `base` on.
 
-    True as well for a line that lies before these bytes, of which they cannot tell.
+    True for a line before these bytes, which they cannot show.
     """
     seal = total.encode() + _SUM_END + b"\n"
     place = end - base
@@ -159,20 +159,20 @@ def pins_in(content: bytes) -> set[BlobRef]:
     return {BlobRef(ref.decode()) for ref in _REFS.findall(content)}
 
 
-def is_begun(content: bytes) -> bool:
-    """Whether manifest bytes that reach over the first line hold a commit, sound or damaged."""
+def has_first_line(content: bytes) -> bool:
+    """Whether manifest bytes that include the first line hold a commit, intact or damaged."""
     return content != b"" and not _is_torn(content, 0, 0)
 
 
-def add(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
+def add_attestation(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
     """The manifest with one more commit, and the line to write at `tip.end`."""
     body = msgspec.json.encode(attestation)[:-1]
     total = _sum(tip.sum, body)
     line = body + _SUM_START + total.encode() + _SUM_END + b"\n"
-    return _moved(tip, attestation, total, tip.end + len(line)), line
+    return _advance_tip(tip, attestation, total, tip.end + len(line)), line
 
 
-def trouble(reason: HealthReason, event_index: int) -> Health:
+def describe_damage(reason: HealthReason, event_index: int) -> Health:
     """The health of a session that is proven up to `event_index` and no further."""
     if reason == "unsupported_version":
         detail = f"Event {event_index} and later were written by a newer version."
@@ -187,7 +187,7 @@ def trouble(reason: HealthReason, event_index: int) -> Health:
     return Health(state="corrupt_tail", reason=reason, detail=detail)
 
 
-def _moved(tip: Tip, attestation: Attestation, total: str, end: int) -> Tip:
+def _advance_tip(tip: Tip, attestation: Attestation, total: str, end: int) -> Tip:
     return Tip(
         sum=total,
         sum_before=tip.sum,
@@ -231,10 +231,9 @@ def _sum(previous: str, body: bytes) -> str:
 def _is_torn(content: bytes, start: int, base: int) -> bool:
     """Whether a crash during the append of one line, before its sync, can have left exactly this.
 
-    Then the line was never acknowledged. It shows as a missing end, or as a sector of zeros where
-    the file grew and the bytes did not arrive. A whole line with another defect is damage, and so
-    is a line that goes on after its own end: its line feed was there and has changed. What is neither
-    the text of a line nor such a sector was written over.
+    Then the line was never acknowledged. Its end is missing, or a sector of zeros shows where the file grew
+    and the bytes did not arrive. A whole line with another defect is damage, and so is a line that goes on
+    after its own end: its line feed was there and has changed. Anything else was overwritten.
     """
     tail = content[start:]
     if tail.find(b"\n") not in (-1, len(tail) - 1):
@@ -248,7 +247,7 @@ def _is_torn(content: bytes, start: int, base: int) -> bool:
 
 
 def _is_begun_line(text: bytes) -> bool:
-    """Whether a line can begin with this text. Of a newer version only its frame is known."""
+    """Whether a line can begin with this text. Of a newer version, only the frame is known."""
     newer = _NEWER_LINE.match(text)
     if newer is not None and newer[1] != b"1":
         return _PRINTABLE.fullmatch(text) is not None

@@ -1,6 +1,6 @@
 """The event segments of a session: their names, their limits and the frame around one event. Pure.
 
-One line per event: `{"dedupeKey":"…","event":<body>}`. The body is carried, never read.
+One line per event: `{"dedupeKey":"…","event":<body>}`. The body is never read.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import msgspec
 
 from handrail.ports.log import Draft
 
-# Sectors: the smallest unit that a disk writes whole, and how one shows that never arrived.
+# Sectors: the smallest unit that a disk writes whole
 #
-# Where a file had grown and its bytes had not arrived, a whole sector reads as zeros.
+# A sector reads as zeros if the file had grown and its bytes had not arrived.
 
 SECTOR_BYTES: Final = 512
 
 
 def sectors_of(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A stretch of a file in the pieces that a crash keeps or loses as one."""
+    """Part of a file, in the pieces that a crash keeps or loses as a whole."""
     while start < end:
         edge = min(end, (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
         yield start, edge
@@ -29,7 +29,7 @@ def sectors_of(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def has_lost_sector(content: bytes, offset: int) -> bool:
-    """Whether text that stands at this offset of a file lacks a whole sector."""
+    """Whether text at this offset of a file lacks a whole sector."""
     return len(text_around_lost_sectors(content, offset)) > 1
 
 
@@ -45,12 +45,14 @@ def text_around_lost_sectors(content: bytes, offset: int) -> list[bytes]:
     return pieces
 
 
+# Segments and frames
+
 FIRST_SEGMENT: Final = "events-000001.jsonl"
 
 _START = b'{"dedupeKey":"'
 _MIDDLE = b'","event":'
 _END = b"}"
-# Only what is there as it was written: a sector that never arrived must not make another time of one.
+# Only intact time stamps: a sector that never arrived must not turn one into another.
 _STAMPS = re.compile(
     b"^" + re.escape(_START) + b"[a-z0-9_:>-]+" + re.escape(_MIDDLE) + rb'\{"v":[0-9]+,"at":"([0-9TZ:.+-]+)"',
     re.MULTILINE,
@@ -78,35 +80,35 @@ def segment_after(name: str) -> str:
 
 
 def segments_up_to(last: str) -> list[str]:
-    """The names of all segments of a session whose last one is this."""
+    """The names of all segments of a session with this last one."""
     names = [FIRST_SEGMENT]
     while names[-1] != last:
         names.append(segment_after(names[-1]))
     return names
 
 
-def framed(plan: Sequence[Draft]) -> bytes:
+def frame_events(plan: Sequence[Draft]) -> bytes:
     """The bytes of a plan in a segment."""
     return b"".join(_START + d.dedupe_key.encode() + _MIDDLE + d.body + _END + b"\n" for d in plan)
 
 
 def keys_in(content: bytes) -> list[str]:
-    """The dedupe keys of proven segment bytes, in order. Faster than `unframed`, and it checks nothing."""
+    """The dedupe keys of proven segment bytes, in order. Checks nothing, so it is fast."""
     return [key.decode() for key in _KEYS.findall(content)]
 
 
 def is_one_commit(orphans: bytes, planned: bytes = b"") -> bool:
-    """Whether event bytes that nothing attests can be what one writer left when it died.
+    """Whether a single writer that died can have left these unattested event bytes.
 
-    All events of a plan carry one time stamp, but for those of an import, which came with theirs. An
-    import is repeated with the same events, save the last one, which labels it. This is the only look
-    at an event's inside, and it is only good to find that too much would be cut off.
+    All events of a plan have one time stamp, except those of an import, which bring their own. A repeated
+    import has the same events except the last one, which labels it. This is the only place that reads
+    inside an event, and only to find out whether too much would be cut off.
     """
     return len(set(_STAMPS.findall(orphans))) <= 1 or _is_left_of(orphans, planned)
 
 
 def _is_left_of(orphans: bytes, planned: bytes) -> bool:
-    """Whether every sector holds what is planned for it, or never arrived."""
+    """Whether every sector either has the planned bytes or never arrived."""
     same = planned[: planned.rfind(b"\n", 0, -1) + 1]
     return bool(same) and all(
         orphans[start:end] == same[start:end] or orphans.count(0, start, end) == end - start
@@ -114,8 +116,8 @@ def _is_left_of(orphans: bytes, planned: bytes) -> bool:
     )
 
 
-def unframed(content: bytes) -> list[Draft] | None:
-    """The events in these bytes; None when they are not whole frames."""
+def parse_frames(content: bytes) -> list[Draft] | None:
+    """Parse the events in these bytes; None when they are not whole frames."""
     if not content.endswith(b"\n"):
         return None
     drafts: list[Draft] = []

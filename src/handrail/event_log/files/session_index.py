@@ -1,8 +1,8 @@
 """The rebuildable index of sessions: one SQLite file under `cache/`, never truth.
 
-It keeps what a caller worked out from a session, and how every file of that session looked right before:
-name, size, times, inode. It counts only while the files still look the same, so a session that went on, was
-damaged or came back from a backup is read again. Whatever is wrong with the index, the log can be read.
+It keeps what a caller worked out from a session, and the name, size, times and inode of every file of that
+session right before. An entry counts only while these are the same, so a session that went on, was damaged
+or was restored from a backup is read again. Whatever is wrong with the index, the log can be read.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _TABLES = {
     "words": "CREATE VIRTUAL TABLE words USING fts5("
     "text, content='', contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '-_'\")",
 }
-"""As SQLite keeps them: a file in which one reads differently is somebody else's work."""
+"""As SQLite keeps them: a file with any other definition is not ours."""
 
 
 class FileSessionIndex:
-    """`runtime.session_index.SessionIndex` over the files of a log, which must not be warm."""
+    """`ports.store.SessionIndex` over the files of a log that remembers nothing of them."""
 
     def __init__(self, log: FileLog) -> None:
         self._log = log
@@ -44,11 +44,11 @@ class FileSessionIndex:
 
     @contextmanager
     def opened(self, form: str) -> Iterator[FileIndexView]:
-        """The index as it is now, begun anew if it holds things of another form. Raises IndexTrouble."""
+        """Open the index, and start it over if it has another form. Raises IndexTrouble."""
         connection = None
         try:
             connection = self._connection(form)
-            with _told():
+            with _translate_errors():
                 yield FileIndexView(self._log, connection)
         except IndexTrouble as trouble:
             if trouble.is_broken:
@@ -59,11 +59,11 @@ class FileSessionIndex:
                 connection.close(True)
 
     def _connection(self, form: str) -> apsw.Connection:
-        with _told():
+        with _translate_errors():
             make_directory(self._log.disk, self._log.cache)
             make_directory(self._log.disk, self._folder)
             path = f"{self._folder}/{INDEX_NAME}"
-            # SQLite would make it readable for everybody; its other files take over these permissions.
+            # SQLite would make it readable for everybody; its other files copy these permissions.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
             connection = apsw.Connection(path)
             connection.set_busy_timeout(_WAIT_MS)
@@ -71,7 +71,7 @@ class FileSessionIndex:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             if _form_of(connection) != form:
-                _begin_anew(connection, form)
+                _start_over(connection, form)
             return connection
 
     def _remove(self) -> None:
@@ -81,18 +81,18 @@ class FileSessionIndex:
 
 
 class FileIndexView:
-    """One look into the index. Everything that is read is of one moment; `keep` comes last."""
+    """The index at one moment: every read sees the same state, and `keep` comes last."""
 
     def __init__(self, log: FileLog, connection: apsw.Connection) -> None:
         self.reader: EventReader = log
         self._log = log
         self._connection = connection
         self._gone: tuple[SessionId, ...] = ()
-        """Sessions that the index holds and the store does not."""
+        """Sessions that are in the index and no longer in the store."""
 
     def look(self) -> Sequence[Indexed]:
-        with _told():
-            places = dict(_places(self._log.sessions))
+        with _translate_errors():
+            places = dict(_list_sessions(self._log.sessions))
             self._connection.execute("BEGIN")
             kept = {
                 session_id: (version, facts)
@@ -114,7 +114,7 @@ class FileIndexView:
 
     def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
         wanted = " AND ".join(f'"{word}"' for word in words)
-        with _told():
+        with _translate_errors():
             rows = self._connection.execute(
                 "SELECT id FROM sessions WHERE rowid IN (SELECT rowid FROM words WHERE words MATCH ?)",
                 (wanted,),
@@ -122,14 +122,14 @@ class FileIndexView:
             return frozenset(SessionId(row[0]) for row in rows)
 
     def subjects(self, session_id: SessionId) -> bytes | None:
-        with _told():
+        with _translate_errors():
             rows = self._connection.execute("SELECT subjects FROM sessions WHERE id = ?", (session_id,))
             return next((bytes(row[0]) for row in rows), None)
 
     def keep(self, entries: Sequence[Entry]) -> None:
         if not entries and not self._gone:
             return
-        with _told():
+        with _translate_errors():
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
             with self._connection:
@@ -150,18 +150,18 @@ class FileIndexView:
 
 
 def _form_of(connection: apsw.Connection) -> str:
-    """What the rows of the index are made of; empty: nothing is in it yet. Raises IndexTrouble."""
+    """The form of the rows; empty when the index is new. Raises IndexTrouble."""
     schema = list(connection.execute("SELECT type, name, sql FROM sqlite_schema"))
     if not schema:
         return ""
     made = {name: sql for _, name, sql in schema if name in _TABLES}
-    # A view may never end and a trigger may do anything, so there is none of either.
+    # A view may never end and a trigger may do anything, so neither is allowed.
     if made != _TABLES or any(kind not in ("table", "index") for kind, _, _ in schema):
         raise IndexTrouble("it is not of our making", is_broken=True)
     return next((str(row[0]) for row in connection.execute("SELECT name FROM form")), "")
 
 
-def _begin_anew(connection: apsw.Connection, form: str) -> None:
+def _start_over(connection: apsw.Connection, form: str) -> None:
     with connection:
         for table, made in _TABLES.items():
             connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -169,8 +169,8 @@ def _begin_anew(connection: apsw.Connection, form: str) -> None:
         connection.execute("INSERT INTO form VALUES (?)", (form,))
 
 
-def _places(sessions: str) -> Iterator[tuple[SessionId, tuple[str, int]]]:
-    """Every session directory with the look of its files, and when its manifest was written last."""
+def _list_sessions(sessions: str) -> Iterator[tuple[SessionId, tuple[str, int]]]:
+    """Every session directory with the version of its files, and when its manifest was last written."""
     try:
         with os.scandir(sessions) as entries:
             found = [
@@ -179,15 +179,15 @@ def _places(sessions: str) -> Iterator[tuple[SessionId, tuple[str, int]]]:
     except FileNotFoundError:
         return
     for name, path, is_link in found:
-        yield SessionId(name), ("", 0) if is_link else _look_of(path)
+        yield SessionId(name), ("", 0) if is_link else _version_of(path)
 
 
-def _look_of(path: str) -> tuple[str, int]:
-    """Empty where nothing can be said for certain: no manifest, a link, or trouble with the disk."""
+def _version_of(path: str) -> tuple[str, int]:
+    """The version of a session's files, and the time of its manifest; empty when either is uncertain."""
     order, parts = 0, []
     try:
         with os.scandir(path) as entries:
-            for entry in entries:  # the lock too: it holds the note of what was proven last
+            for entry in entries:  # the lock too: it holds the note
                 name, seen = entry.name, entry.stat(follow_symlinks=False)
                 parts.append((name, *seen[:3], seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns))
                 order = seen.st_mtime_ns if name == MANIFEST_NAME else order
@@ -197,11 +197,11 @@ def _look_of(path: str) -> tuple[str, int]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Trouble with the index in one kind of exception; what a broken file says is that it is broken."""
+def _translate_errors() -> Iterator[None]:
+    """Turn every error of the index into an IndexTrouble that says whether the file is broken."""
     try:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise IndexTrouble(str(error), is_broken=True) from error
-    except (apsw.Error, OSError, UnicodeError) as error:  # SQLite takes no path that is not text
+    except (apsw.Error, OSError, UnicodeError) as error:  # SQLite accepts no path that is not text
         raise IndexTrouble(str(error)) from error

@@ -11,7 +11,7 @@ from typing import Final
 from handrail.contract.catalogue import SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, STORE_TARGET_NOT_EMPTY
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.disk import named_troubles
+from handrail.event_log.files.disk import translate_os_errors
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.usage import attested_in
 from handrail.ports.log import Blob, Committed, Draft, EventLog, Loaded
@@ -20,9 +20,9 @@ from handrail.ports.store import SessionCopy
 _WAIT_MS: Final = 5_000
 
 
-def plan_copy(source: FileLog, target: EventLog, asked: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-    """What the target lacks, session by session; what cannot be copied says why."""
-    return tuple(_planned_or_not(source, target, session_id) for session_id in _order(source, asked))
+def plan_copy(source: FileLog, target: EventLog, wanted: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
+    """What the target lacks, session by session; a session that cannot be copied says why."""
+    return tuple(_plan_or_explain(source, target, session_id) for session_id in _choose_order(source, wanted))
 
 
 def copy_session(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
@@ -31,8 +31,8 @@ def copy_session(source: FileLog, target: EventLog, session_id: SessionId) -> Se
     Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, or STORE_TARGET_NOT_EMPTY when the target
     has other events under the same session id.
     """
-    loaded = _sound(source, session_id)
-    session = _planned(session_id, loaded, target)
+    loaded = _load_healthy(source, session_id)
+    session = _plan(session_id, loaded, target)
     with target.hold(session_id, _WAIT_MS) as hold:
         for drafts, blobs, head in _commits(source, session, loaded):
             answer = hold.append(head, drafts, blobs)
@@ -41,21 +41,21 @@ def copy_session(source: FileLog, target: EventLog, session_id: SessionId) -> Se
     return session
 
 
-def _order(source: FileLog, asked: Sequence[SessionId]) -> list[SessionId]:
-    """As asked; else last active last, so that the copy lists them in the same order as the source."""
-    return list(asked) or [stamp.session_id for stamp in reversed(source.list_sessions())]
+def _choose_order(source: FileLog, wanted: Sequence[SessionId]) -> list[SessionId]:
+    """As wanted; by default the last active last, so that the copy lists them like the source."""
+    return list(wanted) or [stamp.session_id for stamp in reversed(source.list_sessions())]
 
 
-def _planned_or_not(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
+def _plan_or_explain(source: FileLog, target: EventLog, session_id: SessionId) -> SessionCopy:
     try:
-        return _planned(session_id, _sound(source, session_id), target)
+        return _plan(session_id, _load_healthy(source, session_id), target)
     except Fault as fault:
         if fault.kind not in (SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, STORE_TARGET_NOT_EMPTY):
             raise
         return SessionCopy(session_id=session_id, trouble=fault.kind.code, detail=fault.message)
 
 
-def _sound(source: FileLog, session_id: SessionId) -> Loaded:
+def _load_healthy(source: FileLog, session_id: SessionId) -> Loaded:
     loaded = source.load(session_id)
     if loaded is None:
         message = f"There is no session {session_id} to copy."
@@ -67,10 +67,10 @@ def _sound(source: FileLog, session_id: SessionId) -> Loaded:
     return loaded
 
 
-def _planned(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCopy:
+def _plan(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCopy:
     there = target.load(session_id)
     head = 0 if there is None else there.head
-    shared = min(head, loaded.head)  # the target may have gone on
+    shared = min(head, loaded.head)  # the target may be ahead
     if there is not None and there.records[:shared] != loaded.records[:shared]:
         message = f"The target holds another session {session_id}; nothing was copied."
         raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": session_id})
@@ -85,8 +85,8 @@ def _planned(session_id: SessionId, loaded: Loaded, target: EventLog) -> Session
 def _commits(
     source: FileLog, session: SessionCopy, loaded: Loaded
 ) -> Iterator[tuple[list[Draft], list[Blob], int]]:
-    """The commits that are missing, as they were made: events, the blobs they brought, and their place."""
-    with named_troubles(session.session_id):
+    """The missing commits as they were made: events, their blobs, and the head before."""
+    with translate_os_errors(session.session_id):
         attestations = attested_in(source, session.session_id).attestations
     begin = session.events - session.missing
     for attestation in attestations:

@@ -1,8 +1,8 @@
-"""Removing old sessions and the blobs that nobody names any more, without ever removing one in use.
+"""Removing old sessions and the blobs that nobody names any more, never one in use.
 
-A session is renamed under its lock, durably, before its files go: after a crash it is whole or gone.
-A blob is set aside first. Then every session is held once, so that each writer that may have met the
-blob has finished; what a manifest names by then is put back, and only the rest is deleted.
+A session is renamed under its lock, durably, before its files are deleted: after a crash it is whole or
+gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen the
+blob has finished. What a manifest names by then is put back, and only the rest is deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.commit import acquire_existing, release
-from handrail.event_log.files.disk import Disk, named_troubles, opened_directory
+from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.usage import (
     INDEX_FOLDER,
@@ -63,14 +63,14 @@ def plan_removal(
     for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):
         if stamp.order < before_ns and stamp.session_id not in keep:
             try:
-                with named_troubles(stamp.session_id):
+                with translate_os_errors(stamp.session_id):
                     old.append(_to_remove(log, stamp.session_id))
-            except Fault:  # it stays, and stops no other from going
+            except Fault:  # it stays; the others can still be removed
                 unread.append(stamp.session_id)
-    with named_troubles():
+    with translate_os_errors():
         pinned = pinned_in(log, without=[session.session_id for session in old])
         blocked_by = tuple(sorted({*pinned.blocked_by, *unread}))
-        unused = [] if blocked_by else list(_unused(log, pinned.refs, grace_ns))
+        unused = [] if blocked_by else list(_find_unused(log, pinned.refs, grace_ns))
         blobs = [blob for blob in unused if blob.ref not in pinned.refs]
         return RemovalPlan(
             sessions=tuple(old),
@@ -83,8 +83,8 @@ def plan_removal(
 
 
 def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = GRACE_NS) -> Removed:
-    """Do what a plan says, as far as it is still true. `disk` is the one below `log`."""
-    with named_troubles():
+    """Carry out a plan, as far as it is still true. `disk` is the one that `log` uses."""
+    with translate_os_errors():
         freed = _clear_half_removed(log, disk)
         gone: list[SessionId] = []
         kept: list[SessionId] = []
@@ -92,7 +92,7 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
             if session.session_id not in session_ids(log):
                 continue  # an earlier attempt at this plan removed it
             if _remove_session(log, disk, session, _WAIT_MS):
-                _forget(log, disk, session.session_id)
+                _clear_cache(log, disk, session.session_id)
                 gone.append(session.session_id)
             else:
                 kept.append(session.session_id)
@@ -112,7 +112,7 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
 
 def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
     """Those of the wanted sessions that are in the store."""
-    with named_troubles():
+    with translate_os_errors():
         known = set(session_ids(log))
         return tuple(_to_remove(log, session_id) for session_id in wanted if session_id in known)
 
@@ -120,36 +120,36 @@ def sessions_to_remove(log: FileLog, wanted: Sequence[SessionId]) -> tuple[Sessi
 def remove_session(
     log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int = _WAIT_MS
 ) -> int | None:
-    """Remove one session and what is cached of it, if it is still what the plan saw. Blobs stay.
+    """Remove one session and its cache, if it is unchanged since the plan. Blobs stay.
 
-    The bytes that this freed; None: it is not removed.
+    Returns the bytes freed; None when it was not removed.
     """
-    with named_troubles(session.session_id):
+    with translate_os_errors(session.session_id):
         if not _remove_session(log, disk, session, wait_ms):
             return None
-    # No reader finds it any more, so it is removed; what cannot be cleared now, the next collection clears.
+    # No reader finds it any more, so it is removed; the next collection clears what stays now.
     with suppress(OSError):
-        _forget(log, disk, session.session_id)
+        _clear_cache(log, disk, session.session_id)
     freed = 0
     with suppress(OSError):
-        for size in _cleared(log, disk, session.session_id + SET_ASIDE):
+        for size in _clear_files(log, disk, session.session_id + SET_ASIDE):
             freed += size
     return freed
 
 
 def clear(log: FileLog, disk: RemovingDisk, name: str) -> int:
-    """Delete what is left under a set-aside name; the bytes that this freed."""
+    """Delete what is left under a set-aside name, and return the bytes freed."""
     assert name.endswith(SET_ASIDE), "nothing else may be cleared"
-    with named_troubles(name.removesuffix(SET_ASIDE)):
-        return sum(_cleared(log, disk, name))
+    with translate_os_errors(name.removesuffix(SET_ASIDE)):
+        return sum(_clear_files(log, disk, name))
 
 
 def wait_for_writers(log: FileLog, wanted: Sequence[SessionId], wait_ms: int) -> None:
-    """Whoever writes to one of these sessions right now has finished.
+    """Return once everybody who is writing to one of these sessions has finished.
 
     Raises: Fault SESSION_LOCKED when one keeps its session longer than `wait_ms`.
     """
-    with named_troubles():
+    with translate_os_errors():
         for session_id in wanted:
             held = acquire_existing(log.disk, f"{log.sessions}/{session_id}", session_id, wait_ms)
             if held is not None:
@@ -172,13 +172,13 @@ def _half_made(log: FileLog) -> Iterator[SessionToRemove]:
 
 
 def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
-    """Set aside what a start that was killed left; one that is at work holds its lock and is left alone."""
+    """Set aside what a killed start left; one at work holds its lock and is left alone."""
     for session in _half_made(log):
         with suppress(Fault):
             _remove_session(log, disk, session, wait_ms=0)
 
 
-def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
+def _find_unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[StoredBlob]:
     young_ns = log.disk.now_ns() - grace_ns
     for blob in blobs_in(log):
         if blob.is_set_aside or (blob.ref not in pins and blob.modified_ns <= young_ns):
@@ -186,7 +186,7 @@ def _unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iterator[
 
 
 def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int) -> bool:
-    """Whether it was still what the plan saw; then no reader finds it any more."""
+    """Rename a session that is unchanged since the plan, so that no reader finds it. False if it is not."""
     name = session.session_id
     held = acquire_existing(disk, f"{log.sessions}/{name}", name, wait_ms)
     if held is None:
@@ -197,10 +197,10 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
         if digest != session.head_digest:
             return False
         _make_room(log, disk, name + SET_ASIDE)
-        with opened_directory(disk, log.sessions) as directory:
+        with open_directory(disk, log.sessions) as directory:
             disk.rename(name, name + SET_ASIDE, directory)
             try:
-                # Only a durable new name makes it safe to delete: else the old name could come back empty.
+                # Deleting is safe only once the new name is durable: else the old name could come back empty.
                 disk.sync_names(directory)
             except OSError:
                 disk.rename(name + SET_ASIDE, name, directory)
@@ -211,53 +211,53 @@ def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, 
 
 
 def _make_room(log: FileLog, disk: RemovingDisk, name: str) -> None:
-    """A session of this name was removed before, and not all of it could be cleared."""
+    """Clear what is left of an earlier session of this name."""
     if name in names_in(disk, log.sessions):
-        sum(_cleared(log, disk, name))
+        sum(_clear_files(log, disk, name))
 
 
-def _forget(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
-    """What a cache holds of a removed session goes with it; an index of all sessions goes as a whole."""
+def _clear_cache(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> None:
+    """Delete the cache of a removed session, and the index of all sessions as a whole."""
     index = f"{cache_of(log)}/{INDEX_FOLDER}"
     for place, beginning in ((cache_of(log), session_id), (index, "")):
         names = [name for name in names_in(disk, place) if name.startswith(beginning)]
         if names:
-            with opened_directory(disk, place) as directory:
+            with open_directory(disk, place) as directory:
                 for name in names:
                     with suppress(FileNotFoundError):
                         disk.unlink(name, directory)
 
 
 def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
-    """Delete what stands under a set-aside name; the bytes that this freed."""
-    return sum(size for name in half_removed_in(log) for size in _cleared(log, disk, name))
+    """Delete everything under set-aside names, and return the bytes freed."""
+    return sum(size for name in half_removed_in(log) for size in _clear_files(log, disk, name))
 
 
-def _cleared(log: FileLog, disk: RemovingDisk, name: str) -> Iterator[int]:
-    """Delete one of them: the size of each file that we, and nobody beside us, deleted."""
+def _clear_files(log: FileLog, disk: RemovingDisk, name: str) -> Iterator[int]:
+    """Delete one of them, and yield the size of each file that this call deleted."""
     path = f"{log.sessions}/{name}"
-    with suppress(FileNotFoundError), opened_directory(disk, path) as directory:
+    with suppress(FileNotFoundError), open_directory(disk, path) as directory:
         for inner in names_in(disk, path):
             with suppress(FileNotFoundError):
                 size = disk.status_of(f"{path}/{inner}").st_size
                 disk.unlink(inner, directory)
                 yield size
-    with suppress(FileNotFoundError), opened_directory(disk, log.sessions) as directory:
+    with suppress(FileNotFoundError), open_directory(disk, log.sessions) as directory:
         disk.remove_directory(name, directory)
 
 
 class _Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """The blobs that went; or the sessions whose writers were waited for in vain, and then none did."""
+    """The deleted blobs; or none, and the sessions whose writers did not finish in time."""
 
     blobs: tuple[StoredBlob, ...] = ()
     busy: tuple[SessionId, ...] = ()
 
 
 def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) -> _Swept:
-    unused = list(_unused(log, pins, grace_ns))
+    unused = list(_find_unused(log, pins, grace_ns))
     if not unused:
         return _Swept()
-    aside = [blob for blob in unused if _is_set_aside(disk, blob)]
+    aside = [blob for blob in unused if _set_aside(disk, blob)]
     try:
         busy = _busy_writers(log)
         pinned = pinned_in(log)
@@ -276,9 +276,9 @@ def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) 
 
 
 def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
-    """Who writes a blob holds its session; a hold that begins from now on finds it gone, and makes it.
+    """Who writes a blob holds its session; a hold that begins from now on finds it gone and writes it anew.
 
-    All of them together have a moment to finish: a commit takes milliseconds.
+    All writers together have a moment to finish: a commit takes milliseconds.
     """
     busy = []
     ends_at = log.disk.monotonic_ms() + _PATIENCE_MS
@@ -294,11 +294,11 @@ def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
     return tuple(busy)
 
 
-def _is_set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
-    """Whether it is ours to decide on now; another collection may have been faster."""
+def _set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
+    """Set a blob aside; False if another collection was faster."""
     if not blob.is_set_aside:
         try:
-            with opened_directory(disk, blob.directory) as directory:
+            with open_directory(disk, blob.directory) as directory:
                 disk.rename(blob.name, blob.name + SET_ASIDE, directory)
         except FileNotFoundError:
             return False
@@ -307,14 +307,14 @@ def _is_set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
 
 def _put_back(disk: RemovingDisk, blob: StoredBlob) -> None:
     name = blob.name.removesuffix(SET_ASIDE)
-    with suppress(FileNotFoundError), opened_directory(disk, blob.directory) as directory:
+    with suppress(FileNotFoundError), open_directory(disk, blob.directory) as directory:
         if name in names_in(disk, blob.directory):
-            disk.unlink(name + SET_ASIDE, directory)  # written anew meanwhile
+            disk.unlink(name + SET_ASIDE, directory)  # written again meanwhile
         else:
             disk.rename(name + SET_ASIDE, name, directory)
         disk.sync_names(directory)
 
 
 def _delete(disk: RemovingDisk, blob: StoredBlob) -> None:
-    with opened_directory(disk, blob.directory) as directory, suppress(FileNotFoundError):
+    with open_directory(disk, blob.directory) as directory, suppress(FileNotFoundError):
         disk.unlink(blob.name.removesuffix(SET_ASIDE) + SET_ASIDE, directory)

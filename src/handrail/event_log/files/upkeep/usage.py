@@ -1,8 +1,8 @@
-"""Which blobs the sessions of a store name, as far as that can be said for certain.
+"""A whole store in files: its sessions and blobs, which blobs the sessions name, and the space they take.
 
-A sound session names what its manifest attests. One that is not sound may have named any blob, in lines
-that are gone. One in which nothing was acknowledged names none; what its events speak of stays all the
-same, because its start may be repeated.
+Whether a blob is in use is not always certain. A healthy session names what its manifest attests. A damaged
+one may have named any blob, in lines that are gone. One in which nothing was acknowledged names none, but
+the blobs in its events stay, because its start may be repeated.
 """
 
 from __future__ import annotations
@@ -17,22 +17,20 @@ from typing import Final
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
-from handrail.event_log.files.disk import Disk, named_troubles, opened_directory
-from handrail.event_log.files.history import read_attested, read_segment
+from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
+from handrail.event_log.files.history import pins_of, read_attested, read_segment
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import Attested, attest
 from handrail.event_log.files.segments import FIRST_SEGMENT, is_one_commit, segment_after
 from handrail.ports.store import SessionUsage, StoreUsage
 
-# A whole store in files at a glance: its sessions and blobs, what names them, and what they take.
-
 SET_ASIDE: Final = ".removed"
-"""How the name of a session or blob ends that is about to be deleted; nothing else reads such a name."""
+"""The end of the name of a session or blob that is about to be deleted; nothing else reads such a name."""
 
 CACHE_NAME: Final = "cache"
+"""Beside `sessions`: what can be rebuilt, in files named after their session."""
 INDEX_FOLDER: Final = "index"
 """In the cache: the index of all sessions, in files of its own."""
-"""Beside `sessions`: what can be made again, in files named after their session."""
 
 _DIRECTORY = re.compile("[0-9a-f]{2}")
 _BLOB = re.compile("[0-9a-f]{64}")
@@ -50,7 +48,7 @@ class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_ids(log: FileLog) -> list[SessionId]:
-    """Every session directory, also one without a commit, by id."""
+    """Every session directory, even without a commit, sorted by id."""
     return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
 
 
@@ -61,15 +59,10 @@ def attested_in(log: FileLog, session_id: SessionId) -> Attested:
     """
     with (
         suppress(FileNotFoundError),
-        opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
+        open_directory(log.disk, f"{log.sessions}/{session_id}") as directory,
     ):
         return read_attested(log.disk, directory, session_id)
     return attest(session_id, b"")
-
-
-def pins_of(attested: Attested) -> set[BlobRef]:
-    """The blobs that the commits of a session introduced."""
-    return {ref for attestation in attested.attestations for ref in attestation.blobs}
 
 
 def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
@@ -97,11 +90,11 @@ def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
 def usage_of(
     log: FileLog, in_use: Collection[BlobRef] | None, half_made: Collection[SessionId]
 ) -> StoreUsage:
-    """What every session takes, and the blobs that they share; `in_use` is None when any could be.
+    """The size of every session and of the shared blobs; `in_use` is None when any blob may be in use.
 
-    A session that cannot be read is counted and named, and hides no other.
+    A session that cannot be read is counted and named, and does not hide the others.
     """
-    with named_troubles():
+    with translate_os_errors():
         sessions: list[SessionUsage] = []
         unreadable: list[SessionId] = []
         for session_id in session_ids(log):
@@ -145,7 +138,7 @@ def names_in(disk: Disk, path: str) -> list[str]:
 
 
 def bytes_in(disk: Disk, path: str) -> int:
-    """The sizes of the plain files in a directory, together."""
+    """The total size of the plain files in a directory."""
     total = 0
     for name in names_in(disk, path):
         with suppress(FileNotFoundError):
@@ -155,7 +148,7 @@ def bytes_in(disk: Disk, path: str) -> int:
 
 
 def half_removed_in(log: FileLog) -> dict[str, int]:
-    """What sessions that were removed left: the bytes by the name of the directory."""
+    """What removed sessions left behind: the bytes, by the name of the directory."""
     names = [name for name in names_in(log.disk, log.sessions) if name.endswith(SET_ASIDE)]
     return {name: bytes_in(log.disk, f"{log.sessions}/{name}") for name in names}
 
@@ -165,7 +158,7 @@ _SEGMENT = "events-"
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
-    """What must stay, and why it may be more than can be told."""
+    """The blobs that must stay, and the sessions that make the list uncertain."""
 
     refs: set[BlobRef]
     blocked_by: tuple[SessionId, ...]
@@ -182,7 +175,7 @@ def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
         try:
             named = _named_by(log, session_id)
         except FileNotFoundError:
-            continue  # deleted a moment ago
+            continue  # just deleted
         except OSError:
             named = None
         if named is None:
@@ -205,11 +198,11 @@ def half_made_in(log: FileLog) -> tuple[SessionId, ...]:
 def is_half_made(log: FileLog, session_id: SessionId) -> bool:
     """Whether nothing was ever acknowledged in it: its first commit broke off, or never began.
 
-    Events of many times are not counted among these: they may be an import that broke off, or all that is
-    left of a session. Raises: OSError.
+    False for events with several time stamps: they may be an import that broke off, or all that is left of
+    a session. Raises: OSError.
     """
     path = f"{log.sessions}/{session_id}"
-    with opened_directory(log.disk, path) as directory:
+    with open_directory(log.disk, path) as directory:
         attested = read_attested(log.disk, directory, session_id)
         if attested.attestations or attested.health.state != "healthy":
             return False
@@ -218,13 +211,13 @@ def is_half_made(log: FileLog, session_id: SessionId) -> bool:
 
 
 def _named_by(log: FileLog, session_id: SessionId) -> set[BlobRef] | None:
-    """None when it cannot be told. Raises: OSError."""
-    with opened_directory(log.disk, f"{log.sessions}/{session_id}") as directory:
+    """None when that is uncertain. Raises: OSError."""
+    with open_directory(log.disk, f"{log.sessions}/{session_id}") as directory:
         attested = read_attested(log.disk, directory, session_id)
         if attested.health.state != "healthy":
             return None
         if attested.attestations:
-            return pins_of(attested)
+            return pins_of(attested.attestations)
         text = _text(log.disk, directory)
     return {BlobRef(ref.decode()) for ref in _REF.findall(text)}
 

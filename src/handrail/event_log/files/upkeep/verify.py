@@ -1,6 +1,6 @@
-"""A look at every byte of a store in files: chains, manifests, blobs, and who may read them.
+"""Checking every byte of a store in files: chains, manifests, blobs, and who may read them.
 
-Reads only. The order of everything is fixed, so two looks at one store find the same.
+It only reads, in a fixed order, so two checks of one store report the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from contextlib import suppress
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.disk import is_refused_link, named_troubles
+from handrail.event_log.files.disk import is_refused_link, translate_os_errors
+from handrail.event_log.files.history import pins_of
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME
 from handrail.event_log.files.upkeep.usage import (
@@ -23,7 +24,6 @@ from handrail.event_log.files.upkeep.usage import (
     half_removed_in,
     is_half_made,
     names_in,
-    pins_of,
     session_ids,
 )
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
@@ -32,7 +32,7 @@ _OTHERS = 0o077
 
 
 class _Tally:
-    """What was counted so far."""
+    """The counts so far."""
 
     def __init__(self) -> None:
         self.sessions = self.events = self.unattested = self.bytes_read = 0
@@ -41,23 +41,23 @@ class _Tally:
         self.problems: list[StoreProblem] = []
 
 
-def check_store(log: FileLog, asked: Sequence[SessionId] = ()) -> StoreCheck:
+def check_store(log: FileLog, wanted: Sequence[SessionId] = ()) -> StoreCheck:
     """Check these sessions with their blobs; without ids, the whole store."""
-    *_, check = session_checks(log, asked)
-    assert isinstance(check, StoreCheck), "the whole comes last"
+    *_, check = check_sessions(log, wanted)
+    assert isinstance(check, StoreCheck), "the check of the whole store comes last"
     return check
 
 
-def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-    """The same with each session as soon as it was looked at, and the whole last."""
+def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
+    """The same, with each session as soon as it is checked, and the whole store last."""
     tally = _Tally()
-    with named_troubles():
-        for session_id in sorted(asked) if asked else session_ids(log):
+    with translate_os_errors():
+        for session_id in sorted(wanted) if wanted else session_ids(log):
             yield _session_check(log, session_id, tally)
-        blobs, leftover = _check_blobs(log, tally, is_whole=not asked)
+        blobs, leftover = _check_blobs(log, tally, is_whole=not wanted)
         half_removed = len(half_removed_in(log))
-        if not asked:
-            tally.problems += _open_to_others(log)
+        if not wanted:
+            tally.problems += _find_open_files(log)
     yield StoreCheck(
         sessions=tally.sessions,
         events=tally.events,
@@ -67,12 +67,12 @@ def session_checks(log: FileLog, asked: Sequence[SessionId] = ()) -> Iterator[Se
         bytes_read=tally.bytes_read,
         problems=tuple(tally.problems),
         unattested=tuple(tally.left_alone),
-        half_removed=0 if asked else half_removed,
+        half_removed=0 if wanted else half_removed,
     )
 
 
 def _session_check(log: FileLog, session_id: SessionId, tally: _Tally) -> SessionCheck:
-    """Add one session to the tally, and tell what it added."""
+    """Add one session to the tally, and return what it added."""
     events, bytes_read, problems = tally.events, tally.bytes_read, len(tally.problems)
     _check_session(log, session_id, tally)
     return SessionCheck(
@@ -93,11 +93,11 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
         tally.problems.append(_problem_of(fault, session_id))
         return
     except FileNotFoundError:
-        return  # deleted a moment ago
+        return  # just deleted
     except OSError as error:
         if not is_refused_link(error):
             raise
-        tally.problems.append(_linked(f"sessions/{session_id}"))
+        tally.problems.append(_link_problem(f"sessions/{session_id}"))
         return
     if loaded is None:
         if any(name.startswith("events-") for name in names):
@@ -108,7 +108,7 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
     tally.sessions += 1
     tally.events += len(loaded.records)
     tally.bytes_read += bytes_in(log.disk, directory)
-    tally.pins |= pins_of(attested)
+    tally.pins |= pins_of(attested.attestations)
     if loaded.health.state != "healthy":
         tally.problems.append(
             StoreProblem(
@@ -118,7 +118,7 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
 
 
 def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, int]:
-    """How many blobs commits name and how many nobody does. Damage counts only in the former."""
+    """How many blobs commits name, and how many nobody names. Only the former are checked for damage."""
     stored = {blob.ref: blob.size for blob in blobs_in(log) if not blob.is_set_aside}
     for ref in sorted(tally.pins):
         try:
@@ -132,7 +132,7 @@ def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, i
     return len(tally.pins), len(stored.keys() - tally.pins) if is_whole else 0
 
 
-def _open_to_others(log: FileLog) -> Iterator[StoreProblem]:
+def _find_open_files(log: FileLog) -> Iterator[StoreProblem]:
     """Files that another user could read or change, and links in place of files."""
     root = os.path.dirname(log.sessions)
     for path in _paths_below(log, root):
@@ -142,7 +142,7 @@ def _open_to_others(log: FileLog) -> Iterator[StoreProblem]:
             continue  # a writer or a collection at work
         is_plain = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and "/" in path)
         if not is_plain:
-            yield _linked(path)
+            yield _link_problem(path)
         elif status.st_mode & _OTHERS:
             detail = f"Others may use it: mode {stat.S_IMODE(status.st_mode):04o}. Take their rights away."
             yield StoreProblem(what="file", id=path, reason="too_open", detail=detail)
@@ -164,7 +164,7 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
             yield from (f"{room}/{folder}/{name}" for name in names)
 
 
-def _linked(path: str) -> StoreProblem:
+def _link_problem(path: str) -> StoreProblem:
     detail = "A link or a special file stands where a plain file or directory belongs."
     return StoreProblem(what="file", id=path, reason="link_refused", detail=detail)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.event_log.files.disk import named_troubles
+from handrail.event_log.files.disk import translate_os_errors
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.copying import copy_session, plan_copy
 from handrail.event_log.files.upkeep.retention import (
@@ -22,7 +22,7 @@ from handrail.event_log.files.upkeep.retention import (
     wait_for_writers,
 )
 from handrail.event_log.files.upkeep.usage import half_made_in, pinned_in, usage_of
-from handrail.event_log.files.upkeep.verify import session_checks
+from handrail.event_log.files.upkeep.verify import check_sessions
 from handrail.ports.store import (
     CopyWay,
     RemovalPlan,
@@ -44,17 +44,17 @@ class FileKeeper:
         self._log = FileLog(data, self._disk)
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-        return session_checks(self._log, session_ids)
+        return check_sessions(self._log, session_ids)
 
     def usage(self) -> StoreUsage:
-        with named_troubles():
+        with translate_os_errors():
             pinned = pinned_in(self._log)
             half_made = half_made_in(self._log)
         return usage_of(self._log, None if pinned.blocked_by else pinned.refs, half_made)
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
-        # Age counts from the newest commit: a clock that runs ahead makes nothing old. One commit that was
-        # made by such a clock does not either.
+        # Age counts from the newest commit, so a clock that runs ahead makes nothing old, and neither does
+        # one commit made by such a clock.
         newest_ns = max((stamp.order for stamp in self._log.list_sessions()), default=0)
         before_ns = min(self._disk.now_ns(), newest_ns + 1) - older_than_days * DAY_NS
         return plan_removal(self._log, before_ns, keep)
@@ -75,27 +75,27 @@ class FileKeeper:
         wait_for_writers(self._log, session_ids, wait_ms)
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        source, target = self._both(way)
+        source, target = self._open_both(way)
         return plan_copy(source, target, session_ids)
 
     def copy_session(self, way: CopyWay, session_id: SessionId) -> SessionCopy:
-        source, target = self._both(way)
+        source, target = self._open_both(way)
         return copy_session(source, target, session_id)
 
-    def _both(self, way: CopyWay) -> tuple[FileLog, FileLog]:
+    def _open_both(self, way: CopyWay) -> tuple[FileLog, FileLog]:
         """The stores of two homes. Raises: Fault E_VALIDATION."""
         homes = (way.source, way.target)
         source, target = (os.path.realpath(f"{home}/data" if home else self._data) for home in homes)
         if source == target:
-            raise _unfit(
+            raise _invalid_home(
                 "to", "is the place that is copied from", "two different homes: --from, --to or both"
             )
         if way.source and not os.path.isdir(source):
-            raise _unfit("from", "holds no store", "the home of a store")
+            raise _invalid_home("from", "holds no store", "the home of a store")
         return FileLog(source), FileLog(target)
 
 
-def _unfit(param: str, problem: str, expected: str) -> Fault:
+def _invalid_home(param: str, problem: str, expected: str) -> Fault:
     return Fault(
         E_VALIDATION,
         f"{param} {problem}; expected {expected}.",
