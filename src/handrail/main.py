@@ -167,7 +167,15 @@ def _answer(
 
 
 def _load_the_rest() -> None:
-    """An update replaces the files of this program: what any answer may still need is loaded before that."""
+    """Load what an answer may still need before an update replaces the files of this program."""
+    import handrail.contract.disclosure.budget
+    import handrail.contract.disclosure.estimate
+    import handrail.contract.disclosure.named_fields
+    import handrail.contract.envelopes.lafs
+    import handrail.host.incidents
+    import handrail.host.notices
+    import handrail.surfaces.cli.rendering.failures
+    import handrail.surfaces.cli.rendering.human  # noqa: F401 - loaded for later, all of them
 
 
 def _input_problems(parsed: "Parsed") -> "Sequence[Problem]":

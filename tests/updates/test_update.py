@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, Index, Installation
+from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 
 
 @pytest.mark.promise("cli.update-look")
@@ -153,3 +154,19 @@ def test_a_checkout_is_not_updated(tmp_path: Path, index: Index) -> None:
         OLD,
         False,
     )
+
+
+def test_what_an_answer_needs_is_loaded_before_the_files_are_replaced() -> None:
+    code = "import sys; from handrail.main import _load_the_rest; _load_the_rest(); print(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=SECONDS, check=True
+    )
+
+    assert {
+        "handrail.contract.disclosure.budget",
+        "handrail.contract.envelopes.lafs",
+        "handrail.host.incidents",
+        "handrail.surfaces.cli.rendering.failures",
+        "handrail.surfaces.cli.rendering.human",
+    } <= set(done.stdout.split())
