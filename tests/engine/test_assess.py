@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from handrail.engine.artifact_shapes import ReportedGap
 from handrail.engine.events import CapabilityObserved, DivergenceRecorded
 from handrail.engine.judge.assess import Verdict, assess, place_of
 from handrail.engine.navigate import LoopFrame, Running
 from handrail.engine.reasons import CapabilityPointer, ContextKey, OutputContract, WorkflowStep
-from handrail.engine.reported import ReportedGap
 from handrail.workflows.compiled import CompiledWorkflow, ContainsRule, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import Facts, LoopControl
 from tests.engine.contracts import CONTRACTS, FINDING, LOOP, PROBE, decision, finding, seen

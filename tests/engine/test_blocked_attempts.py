@@ -18,7 +18,7 @@ from handrail.engine.events import (
     PreferencesDelta,
     ValidationPerformed,
 )
-from handrail.engine.facts import Kept, kept_after, kept_before
+from handrail.engine.facts import Kept, collect_kept, update_kept
 from handrail.engine.history import Node, steps_after
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.navigate import Running
@@ -40,7 +40,7 @@ def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
 
 
 def kept_of(log: WrittenLog, node: Node) -> Kept:
-    return kept_before(log.history, node, partial(subject_of, Place(workflow=log.workflow)))
+    return collect_kept(log.history, node, partial(subject_of, Place(workflow=log.workflow)))
 
 
 def kinds(plan: list[PlannedEvent]) -> list[str]:
@@ -178,7 +178,7 @@ def test_an_artifact_replaces_one_about_the_same_thing(
 ) -> None:
     subject = partial(subject_of, Place(workflow=workflow_of(step("a"))))
 
-    assert list(kept_after(Kept(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
+    assert list(update_kept(Kept(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
 
 
 def test_never_stop_writes_a_critical_gap_and_moves() -> None:

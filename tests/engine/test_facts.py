@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.engine.facts import carried_to, facts_at, first_facts, inside_loops, with_report
+from handrail.engine.facts import add_loop_values, apply_report, carry_facts, facts_at, first_facts
 from handrail.engine.navigate import LoopFrame, Running
 from handrail.workflows.compiled import CompiledWorkflow, Count, ForEach, InputSpec, Loop, Part, While
 from handrail.workflows.conditions import Facts, LoopControl
@@ -95,7 +95,7 @@ def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:
     assert isinstance(first.state, Running)
     kept = [held.artifact for held in log.history.attached[after.node_id].artifacts]
 
-    by_hand = with_report(
+    by_hand = apply_report(
         log.workflow, first_facts(log.workflow, {"x": 1}), first.state, {"y": 2, "x": None}, kept
     )
 
@@ -110,15 +110,15 @@ def test_carrying_facts_on_forgets_decisions_of_iterations_that_ended() -> None:
     facts = Facts(loop_decisions={"outer": "continue", "inner": "stop"})
     before = at(("outer", 0), ("inner", 0))
 
-    assert carried_to(facts, before, before).loop_decisions == facts.loop_decisions
-    assert carried_to(facts, before, at(("outer", 0))).loop_decisions == {"outer": "continue"}
-    assert carried_to(facts, before, at(("outer", 1), ("inner", 0))).loop_decisions == {}
+    assert carry_facts(facts, before, before).loop_decisions == facts.loop_decisions
+    assert carry_facts(facts, before, at(("outer", 0))).loop_decisions == {"outer": "continue"}
+    assert carry_facts(facts, before, at(("outer", 1), ("inner", 0))).loop_decisions == {}
 
 
 def test_inside_a_loop_the_item_is_a_fact() -> None:
     loop = Loop(id="each", repeat=ForEach(input="files", item="file"), max_iterations=9, body=(step("a"),))
     state = Running(step_id="a", loops=(LoopFrame(loop_id="each", iteration=1),))
 
-    facts = inside_loops(flow(loop), state, Facts(values={"files": ["x", "y"]}))
+    facts = add_loop_values(flow(loop), state, Facts(values={"files": ["x", "y"]}))
 
     assert facts.values["file"] == "y"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.judge.asking import assessment_example
 from handrail.engine.judge.assess import Verdict, assess, place_of
+from handrail.engine.judge.report_frame import assessment_example
 from handrail.engine.navigate import Running
 from handrail.workflows.compiled import Gate
 from handrail.workflows.conditions import Facts

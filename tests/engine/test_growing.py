@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.engine.folding import Growth, longer
+from handrail.engine.folding import Growth, append_items
 
 KEYS = st.integers(0, 40)
 STEPS = st.lists(st.dictionaries(KEYS, st.integers(), max_size=6), max_size=30)
@@ -117,7 +117,7 @@ def test_every_version_of_a_sequence_is_what_a_copied_list_is_and_never_changes(
 
     for more in steps:
         ours, model = versions[-1]
-        versions.append((longer(ours, more), model + more))
+        versions.append((append_items(ours, more), model + more))
 
     for ours, model in versions:
         assert list(ours) == model

@@ -11,14 +11,14 @@ from handrail.engine.facts import facts_at
 from handrail.engine.history import (
     NOTHING_INHERITED,
     Decided,
+    add_artifact,
+    add_context,
     context_at,
-    merged,
-    with_artifact,
-    with_context,
-    with_preferences,
+    merge_context,
+    replace_preferences,
 )
 from handrail.engine.navigate import LoopFrame
-from handrail.engine.plans import planned
+from handrail.engine.plans import plan_event
 from tests.engine.contracts import FINDING, LOOP, decision, finding
 from tests.engine.written_log import RUN_ID, WrittenLog
 
@@ -44,23 +44,23 @@ def test_context_is_merged_at_its_top_level_and_null_deletes(
 ) -> None:
     before = dict(context)
 
-    assert merged(context, delta) == expected
+    assert merge_context(context, delta) == expected
     assert context == before
 
 
 def test_only_a_validated_artifact_is_taken_over() -> None:
-    taken = with_artifact(NOTHING_INHERITED, artifact(finding(), FINDING), (), 7)
-    left = with_artifact(taken, artifact(finding(file="b.py"), ""), (), 8)
+    taken = add_artifact(NOTHING_INHERITED, artifact(finding(), FINDING), (), 7)
+    left = add_artifact(taken, artifact(finding(file="b.py"), ""), (), 8)
 
     assert taken.artifacts == {"project.finding": finding()}
     assert left is taken
 
 
 def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
-    first = with_artifact(NOTHING_INHERITED, artifact(decision("continue", loopId="fix"), LOOP), FRAMES, 5)
-    second = with_artifact(first, artifact(decision("stop", loopId="fix"), LOOP), FRAMES, 9)
-    unnamed = with_artifact(second, artifact(decision("continue"), LOOP), FRAMES, 11)
-    outside = with_artifact(second, artifact(decision("continue"), LOOP), (), 12)
+    first = add_artifact(NOTHING_INHERITED, artifact(decision("continue", loopId="fix"), LOOP), FRAMES, 5)
+    second = add_artifact(first, artifact(decision("stop", loopId="fix"), LOOP), FRAMES, 9)
+    unnamed = add_artifact(second, artifact(decision("continue"), LOOP), FRAMES, 11)
+    outside = add_artifact(second, artifact(decision("continue"), LOOP), (), 12)
 
     assert second.decisions == {"fix": Decided(decision="stop", frames=FRAMES, index=9)}
     assert set(unnamed.decisions) == {"fix", ""}
@@ -70,7 +70,7 @@ def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
 def test_each_change_leaves_the_rest_as_it_was() -> None:
     preferences = Preferences(autonomy="guided", risk_policy="balanced")
 
-    held = with_preferences(with_context(NOTHING_INHERITED, {"a": 1}), preferences)
+    held = replace_preferences(add_context(NOTHING_INHERITED, {"a": 1}), preferences)
 
     assert (held.context, held.preferences) == ({"a": 1}, preferences)
     assert NOTHING_INHERITED.context == {}
@@ -91,7 +91,7 @@ def test_what_is_added_to_an_older_node_does_not_reach_those_that_followed() -> 
     second = log.advance(first)
     later = ContextSet(context={"a": 2}, source="agent_delta")
 
-    log.take([planned("context_set:later", Scope(run_id=RUN_ID, node_id=first.node_id), later)])
+    log.take([plan_event("context_set:later", Scope(run_id=RUN_ID, node_id=first.node_id), later)])
     third = log.advance(first)
 
     assert context_at(log.history, second.node_id) == {"a": 1}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from handrail.engine.judge.artifacts import (
-    corrected,
-    described,
-    fits,
-    is_no_answer,
-    problems_at_start,
-    problems_of_change,
+    check_context_change,
+    check_start_context,
+    correct_context,
+    describe_input,
+    has_declared_type,
+    is_blank_answer,
 )
 from handrail.workflows.compiled import InputSpec, InputType
 
@@ -27,7 +27,7 @@ INPUTS = {
 
 
 def told(context: dict[str, Any]) -> dict[str, str]:
-    return {problem.key: problem.problem for problem in problems_at_start(INPUTS, context)}
+    return {problem.key: problem.problem for problem in check_start_context(INPUTS, context)}
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_every_problem_is_told_at_once(context: dict[str, Any], expected: dict[s
 
 
 def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
-    problems = problems_of_change(INPUTS, {"size": None, "depth": None, "flag": None, "count": "x"})
+    problems = check_context_change(INPUTS, {"size": None, "depth": None, "flag": None, "count": "x"})
 
     assert {problem.key: problem.problem for problem in problems} == {
         "size": "cannot be deleted",
         "count": "not of type integer",
     }
-    assert problems_of_change(INPUTS, {}) == []
+    assert check_context_change(INPUTS, {}) == []
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
 def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(
     context: dict[str, Any], expected: dict[str, Any]
 ) -> None:
-    keys = {problem.key for problem in problems_at_start(INPUTS, context)}
+    keys = {problem.key for problem in check_start_context(INPUTS, context)}
 
-    fixed = corrected(INPUTS, context, keys)
+    fixed = correct_context(INPUTS, context, keys)
 
     assert fixed == expected
 
@@ -84,15 +84,15 @@ def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(
 def test_a_required_text_that_says_nothing_is_a_problem(kind: InputType, said: str) -> None:
     inputs = {"ticket": InputSpec(type=kind, required=True), "note": InputSpec(type=kind)}
 
-    found = [problems_at_start(inputs, {"ticket": said, "note": said})]
-    found.append(problems_of_change(inputs, {"ticket": said, "note": said}))
+    found = [check_start_context(inputs, {"ticket": said, "note": said})]
+    found.append(check_context_change(inputs, {"ticket": said, "note": said}))
 
     assert [[(one.key, one.problem) for one in problems] for problems in found] == [[("ticket", "empty")]] * 2
 
 
 @pytest.mark.parametrize("value", [0, False, "0", [""], {"a": None}])
 def test_a_value_that_says_something_is_an_answer(value: Any) -> None:
-    assert is_no_answer(value) is False
+    assert is_blank_answer(value) is False
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_a_value_that_says_something_is_an_answer(value: Any) -> None:
     ],
 )
 def test_types_are_those_of_json(kind: InputType, yes: list[Any], no: list[Any]) -> None:
-    assert all(fits(kind, value) for value in yes)
-    assert not any(fits(kind, value) for value in no)
+    assert all(has_declared_type(kind, value) for value in yes)
+    assert not any(has_declared_type(kind, value) for value in no)
 
 
 def test_an_input_is_described_by_what_it_may_be_and_what_it_means() -> None:
-    assert described(INPUTS["size"]) == "one of Small, Large: How much."
-    assert described(INPUTS["count"]) == "a value of type integer"
-    assert described(InputSpec(enum=(1, True, "x"))) == "one of 1, true, x"
-    assert described(InputSpec()) == "any value"
+    assert describe_input(INPUTS["size"]) == "one of Small, Large: How much."
+    assert describe_input(INPUTS["count"]) == "a value of type integer"
+    assert describe_input(InputSpec(enum=(1, True, "x"))) == "one of 1, true, x"
+    assert describe_input(InputSpec()) == "any value"

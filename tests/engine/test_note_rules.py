@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.engine.judge.requirements import broken_rules
+from handrail.engine.judge.requirements import list_broken_rules
 from handrail.workflows.compiled import AllOf, AnyOf, ContainsRule, LengthRule, PatternRule, Rule, SchemaRule
 
 HAS_X = ContainsRule(value="x", message="no x")
@@ -38,8 +38,8 @@ OBJECT = SchemaRule(schema={"type": "object", "required": ["n"]}, message="not t
     ],
 )
 def test_a_rule_says_what_is_broken(rule: Rule, notes: str, broken: list[str]) -> None:
-    assert broken_rules((rule,), notes) == broken
+    assert list_broken_rules((rule,), notes) == broken
 
 
 def test_every_broken_rule_is_told_in_the_authors_order() -> None:
-    assert broken_rules((HAS_Y, HAS_X, NUMBERED), "") == ["no y", "no x", "not numbered"]
+    assert list_broken_rules((HAS_Y, HAS_X, NUMBERED), "") == ["no y", "no x", "not numbered"]

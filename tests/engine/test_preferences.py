@@ -6,8 +6,8 @@ import pytest
 
 from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.engine.events import Preferences, PreferencesChanged, PreferencesDelta, Scope
-from handrail.engine.facts import preferences_at, safest_highest
-from handrail.engine.plans import planned
+from handrail.engine.facts import cap_preferences, preferences_at
+from handrail.engine.plans import plan_event
 from handrail.workflows.compiled import Recommended
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, workflow_of
 
@@ -27,7 +27,7 @@ def set_baseline(log: WrittenLog, autonomy: Autonomy, risk: RiskPolicy, number: 
         delta=PreferencesDelta(autonomy=autonomy, risk_policy=risk),
         effective=Preferences(autonomy=autonomy, risk_policy=risk),
     )
-    log.take([planned(f"preferences_changed:{SESSION_ID}:{number}", Scope(), change)])
+    log.take([plan_event(f"preferences_changed:{SESSION_ID}:{number}", Scope(), change)])
 
 
 def test_a_run_begins_careful_unless_the_user_asked_for_more() -> None:
@@ -106,6 +106,6 @@ def test_the_highest_safe_combination_lowers_only_what_is_too_high(
         step("a"), recommended=Recommended(autonomy=recommended[0], risk_policy=recommended[1])
     )
 
-    found = safest_highest(workflow, Preferences(autonomy=chosen[0], risk_policy=chosen[1]))
+    found = cap_preferences(workflow, Preferences(autonomy=chosen[0], risk_policy=chosen[1]))
 
     assert (None if found is None else told(found)) == safest

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.engine.history import Node
-from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, filled, standing_at, step_text
+from handrail.engine.standing import LONGEST_VALUE_BYTES, Occasion, fill_values, render_step, standing_at
 from handrail.workflows.compiled import Action, CompiledWorkflow, Fragment, InputSpec, Part, Reference
 from handrail.workflows.conditions import Compare, Facts
 from tests.engine.written_log import WrittenLog, step, workflow_of
@@ -52,7 +52,7 @@ def test_known_names_are_filled_in_once_and_of_the_others_it_is_said_that_nobody
     }
 
     workflow = flow(step("a"), inputs={"asked": InputSpec(), "unknown": InputSpec(implicit=True)})
-    assert filled(workflow, text, Facts(values=values)) == expected
+    assert fill_values(workflow, text, Facts(values=values)) == expected
 
 
 def test_fragments_are_added_where_their_condition_holds() -> None:
@@ -60,14 +60,14 @@ def test_fragments_are_added_where_their_condition_holds() -> None:
     held = step("a", fragments=fragments)
     workflow = flow(held)
 
-    assert step_text(workflow, held, Facts(values={"size": "big"})) == "Do a.\n\nAlways.\n\nOnly big."
-    assert step_text(workflow, held, Facts()) == "Do a.\n\nAlways."
+    assert render_step(workflow, held, Facts(values={"size": "big"})) == "Do a.\n\nAlways.\n\nOnly big."
+    assert render_step(workflow, held, Facts()) == "Do a.\n\nAlways."
 
 
 def test_an_action_says_what_to_run_and_where_the_result_goes() -> None:
     action = Action(id="x", title="X", operation="scan.search", params={"query": "{{word}}"}, save_as="hits")
 
-    text = step_text(flow(action), action, Facts(values={"word": "TODO"}))
+    text = render_step(flow(action), action, Facts(values={"word": "TODO"}))
 
     assert text == (
         'Run the operation scan.search with the parameters {"query":"TODO"} '

@@ -19,10 +19,10 @@ from handrail.engine.reasons import (
     ReasonName,
     WorkflowStep,
     blocker_of,
-    blockers_left_out,
     consequence,
-    fitting,
-    shown_blockers,
+    list_hidden_blockers,
+    select_blockers,
+    shorten_message,
 )
 
 MISSING = Reason(
@@ -88,8 +88,8 @@ def test_at_most_ten_are_shown_and_the_others_are_named_in_short() -> None:
     found = consequence(many, "guided")
 
     assert isinstance(found, Block)
-    assert len(shown_blockers(found.reasons)) == 10
-    left = blockers_left_out(found.reasons)
+    assert len(select_blockers(found.reasons)) == 10
+    left = list_hidden_blockers(found.reasons)
     assert [held.pointer for held in left] == [OutputContract(contract_ref=f"c{at}") for at in (10, 11)]
     assert all(len(held.message.encode()) == 200 and not held.suggested_fix for held in left)
 
@@ -103,7 +103,7 @@ def test_no_bound_hides_a_kind_of_reason_behind_repeats_of_another() -> None:
         name="user_only_dependency:needs_user_approval", pointer=WorkflowStep(step_id="s"), message="m"
     )
 
-    left = blockers_left_out((*many, last))
+    left = list_hidden_blockers((*many, last))
 
     assert [held.pointer for held in left[:2]] == [OutputContract(contract_ref="c"), last.pointer]
     assert len(left) == 100
@@ -121,4 +121,4 @@ def test_a_blocker_over_its_budget_is_a_broken_assumption() -> None:
     ("text", "limit", "expected"), [("abc", 3, "abc"), ("abcd", 6, "abcd"), ("éééé", 7, "éé…")]
 )
 def test_outside_words_are_shortened_between_characters(text: str, limit: int, expected: str) -> None:
-    assert fitting(text, limit) == expected
+    assert shorten_message(text, limit) == expected

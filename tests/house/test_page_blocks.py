@@ -15,7 +15,7 @@ import pytest
 import handrail
 from handrail.host.settings import LocalSettings
 from handrail.surfaces.cli.reading._table import COMMANDS
-from handrail.workflows.compiling.shelf import contract_trouble, read_contract
+from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
     PageShell,
@@ -184,7 +184,7 @@ def test_a_json_block_is_what_it_claims_to_be(path: str, text: str, tmp_path: Pa
         case "contract":
             contract = read_contract(text.encode(), saved_as(path, text)).contract
             assert contract is not None
-            assert contract_trouble(contract) == []
+            assert find_contract_problems(contract) == []
         case "input":
             assert saved_as(path, text)
         case kind:

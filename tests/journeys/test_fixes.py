@@ -9,7 +9,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.problem import EditOperation
-from handrail.workflows.sound_edits import applied
+from handrail.workflows.sound_edits import apply_operations
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, option, step
@@ -55,7 +55,7 @@ def after_its_edits(runtime: Runtime, document: dict[str, Any], source: str = "w
         EditOperation(**{("source" if key == "from" else key): value for key, value in row.items()})
         for row in rows
     ]
-    made: dict[str, Any] = applied(document, operations)
+    made: dict[str, Any] = apply_operations(document, operations)
     return made
 
 

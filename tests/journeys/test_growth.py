@@ -27,7 +27,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 from handrail.workflows.compiled import Contract
-from handrail.workflows.contracts.heavy_parts import heavy_parts
+from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from tests.conftest import memory_runtime
 from tests.engine.bundles.made import Document, rechained, repinned
 from tests.engine.written_log import compiled
@@ -201,7 +201,7 @@ def test_a_file_with_such_contracts_is_refused_for_the_same_reason() -> None:
 
     def heavy(count: int) -> list[str]:
         held = {f"c{number}": contract for number in range(count)}
-        return [one.message for one in heavy_parts(msgspec.structs.replace(workflow, contracts=held))]
+        return [one.message for one in find_heavy_parts(msgspec.structs.replace(workflow, contracts=held))]
 
     assert heavy(40) == []
     assert "all contracts" in heavy(60)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
-from handrail.engine.plans import planned
+from handrail.engine.plans import plan_event
 from handrail.projections.run_graph import (
     capabilities_at,
     current_artifacts,
@@ -66,7 +66,7 @@ def test_a_correction_replaces_the_output_it_names() -> None:
         output_id="out_better", channel="artifact", artifact=better, supersedes_output_id=wrong.output_id
     )
 
-    log.take([planned("node_output_appended:out_better", scope, corrected)])
+    log.take([plan_event("node_output_appended:out_better", scope, corrected)])
 
     assert [held.output_id for held in log.history.attached[second.node_id].artifacts] == ["out_better"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.projections.workflow_diff import differences
+from handrail.projections.workflow_diff import list_differences
 
 A, B, C = {"id": "a", "title": "A"}, {"id": "b", "title": "B"}, {"id": "c", "title": "C"}
 
@@ -27,10 +27,10 @@ A, B, C = {"id": "a", "title": "A"}, {"id": "b", "title": "B"}, {"id": "c", "tit
     ],
 )
 def test_every_place_that_differs_is_named(before: Any, after: Any, expected: list[tuple[str, str]]) -> None:
-    assert [(one.pointer, one.action) for one in differences(before, after)] == expected
+    assert [(one.pointer, one.action) for one in list_differences(before, after)] == expected
 
 
 def test_a_difference_holds_both_values() -> None:
-    (found,) = differences({"steps": [A]}, {"steps": [{**A, "title": "Z"}]})
+    (found,) = list_differences({"steps": [A]}, {"steps": [{**A, "title": "Z"}]})
 
     assert (found.before, found.after) == ("A", "Z")

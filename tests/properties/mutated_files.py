@@ -19,7 +19,7 @@ import msgspec
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.history import History
 from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.simulation.candidates import starts
+from handrail.engine.simulation.candidates import list_starts
 from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
 from handrail.engine.simulation.simulate import simulate
@@ -159,7 +159,7 @@ class Judge:
         ]
         workflow = None if examined.pinned is None else examined.pinned.workflow
         workflow_id = _claimed_id(text) if workflow is None else workflow.id
-        context = {} if workflow is None else starts(workflow, 1, 4)[0][0]
+        context = {} if workflow is None else list_starts(workflow, 1, 4)[0][0]
         outcome = perform(runtime, "run.start", {"workflowId": workflow_id, "context": context})
         refused = outcome.message if isinstance(outcome, Failure) else ""
         walks = _walks(workflow) if workflow is not None and is_fine and not is_stopped else ""

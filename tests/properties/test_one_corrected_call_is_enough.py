@@ -19,7 +19,7 @@ from handrail.engine.history import Node, attached_to
 from handrail.workflows.builtins.registry import all_contracts
 from handrail.workflows.compiled import ContainsRule, Contract, Gate, Loop, Step, UserOnly, While
 from handrail.workflows.conditions import LoopControl
-from handrail.workflows.contracts.check import invalid_variants
+from handrail.workflows.contracts.check import make_invalid_variants
 from tests.conftest import memory_runtime
 from tests.engine.contracts import CONTRACTS, FINDING
 from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
@@ -86,7 +86,7 @@ def wrong_forms(ref: str) -> Iterator[list[Body]]:
         [right | {"kind": other}] for other in (kind.upper(), f"{kind}s", f"wr-{name}", f"{kind[:-1]}")
     )
     yield [{"kind": kind}]
-    yield from ([variant] for variant in invalid_variants(HELD[ref])[:40])
+    yield from ([variant] for variant in make_invalid_variants(HELD[ref])[:40])
     for member in HELD[ref].schema["required"]:
         if member != "kind":
             yield from ([right | {member: junk}] for junk in JUNK)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from handrail.contract.ids import RunId, SessionId
 from handrail.engine.facts import Place
-from handrail.projections.resuming import MOST_FOUND, Subject, Wanted, ranked, words_of
+from handrail.projections.resume_candidates import MOST_FOUND, Subject, Wanted, rank_subjects, words_of
 
 WORDS = ("parser", "login", "fix-7", "main", "feature/x")
 HEADS = ("a" * 40, "b" * 40)
@@ -61,7 +61,7 @@ def test_the_order_of_the_input_changes_nothing(
     shuffled = list(given_subjects)
     random.Random(seed).shuffle(shuffled)
 
-    assert ranked(shuffled, asked) == ranked(given_subjects, asked)
+    assert rank_subjects(shuffled, asked) == rank_subjects(given_subjects, asked)
 
 
 @given(subjects(), wanted, st.integers(1, 10**12), st.integers(0, 10**18))
@@ -70,8 +70,8 @@ def test_only_the_sequence_of_activity_counts_never_its_times(
 ) -> None:
     later = [replace(subject, order=subject.order * factor + shift) for subject in given_subjects]
 
-    before = [(found.subject.run_id, found.tier, found.why) for found in ranked(given_subjects, asked)]
-    after = [(found.subject.run_id, found.tier, found.why) for found in ranked(later, asked)]
+    before = [(found.subject.run_id, found.tier, found.why) for found in rank_subjects(given_subjects, asked)]
+    after = [(found.subject.run_id, found.tier, found.why) for found in rank_subjects(later, asked)]
 
     assert after == before
 
@@ -80,7 +80,7 @@ def test_only_the_sequence_of_activity_counts_never_its_times(
 def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_and_five_are_enough(
     given_subjects: list[Subject], asked: Wanted
 ) -> None:
-    found = ranked(given_subjects, asked)
+    found = rank_subjects(given_subjects, asked)
 
     places = [
         (held.subject.place != HERE, held.subject.status == "complete", int(held.tier)) for held in found
@@ -93,7 +93,7 @@ def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_a
 
 @given(subjects(), texts)
 def test_a_match_by_words_has_every_word_of_the_query(given_subjects: list[Subject], query: str) -> None:
-    for found in ranked(given_subjects, Wanted(query=query)) if query else ():
+    for found in rank_subjects(given_subjects, Wanted(query=query)) if query else ():
         subject = found.subject
         everywhere = " ".join(
             (

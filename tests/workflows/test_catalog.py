@@ -14,7 +14,7 @@ from handrail.workflows.catalog import (
     Summary,
     build_catalog,
     encode_summary,
-    suggested_id,
+    suggest_id,
     summarise,
 )
 
@@ -135,17 +135,17 @@ def test_the_order_is_namespace_then_workflows_before_routines_then_name() -> No
 def test_a_legacy_id_gets_a_namespaced_suggestion(
     workflow_id: str, source_kind: SourceKind, expected: str
 ) -> None:
-    assert suggested_id(workflow_id, source_kind) == expected
+    assert suggest_id(workflow_id, source_kind) == expected
 
 
 def test_a_suggestion_that_is_taken_gets_a_suffix_from_the_source() -> None:
-    first = suggested_id("hunt", "user", "a.json", {"user.hunt"})
-    second = suggested_id("hunt", "user", "b.json", {"user.hunt"})
+    first = suggest_id("hunt", "user", "a.json", {"user.hunt"})
+    second = suggest_id("hunt", "user", "b.json", {"user.hunt"})
 
     assert first.startswith("user.hunt_")
     assert len(first) == len("user.hunt_") + 6
     assert first != second
-    assert first == suggested_id("hunt", "user", "a.json", {"user.hunt"})
+    assert first == suggest_id("hunt", "user", "a.json", {"user.hunt"})
 
 
 def test_legacy_entries_carry_their_suggestion_and_others_none() -> None:

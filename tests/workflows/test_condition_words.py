@@ -13,7 +13,7 @@ from handrail.workflows.conditions import (
     LoopControl,
     Not,
     Or,
-    condition_words,
+    describe_condition,
 )
 
 LARGE = Compare(input="size", op="equals", value="large")
@@ -39,4 +39,4 @@ MANY = Compare(input="count", op="gte", value=3)
     ],
 )
 def test_a_condition_is_told_in_words(condition: Condition, words: str) -> None:
-    assert condition_words(condition) == words
+    assert describe_condition(condition) == words

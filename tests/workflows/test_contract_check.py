@@ -21,11 +21,11 @@ from handrail.workflows.contracts.check import (
     MAX_VARIANTS,
     MAX_VIOLATIONS,
     Violation,
-    allowed_schema,
-    example_of,
-    invalid_variants,
-    unsatisfiable,
-    violations,
+    check_contract_schema,
+    explain_unsatisfiable,
+    find_violations,
+    make_example,
+    make_invalid_variants,
 )
 
 REPORT: dict[str, Any] = {
@@ -52,7 +52,7 @@ every_contract = pytest.mark.parametrize("contract", all_contracts(), ids=lambda
 
 
 def check(document: Any, *expected: tuple[str, str, str]) -> None:
-    found = violations(REPORT, document)
+    found = find_violations(REPORT, document)
 
     assert [(each.pointer, each.rule, each.message) for each in found] == list(expected)
 
@@ -113,7 +113,7 @@ def test_a_document_that_fits_has_no_violations(document: Any) -> None:
 def test_a_violation_has_its_place_its_rule_and_a_sentence(
     document: Any, pointer: str, rule: str, message: str | None
 ) -> None:
-    found = violations(REPORT, document)
+    found = find_violations(REPORT, document)
 
     assert [(each.pointer, each.rule) for each in found] == [(pointer, rule)]
     assert message is None or found[0].message == message
@@ -141,31 +141,31 @@ def test_the_order_does_not_depend_on_the_order_of_keys() -> None:
     document = {"kind": "x", "count": 0, "extra": 1, "other": 2}
     turned = dict(reversed(document.items()))
 
-    assert violations(REPORT, document) == violations(REPORT, turned)
+    assert find_violations(REPORT, document) == find_violations(REPORT, turned)
 
 
 def test_item_two_stands_before_item_ten() -> None:
     schema = {"type": "array", "items": {"type": "string"}}
     document = ["a", "a", 2, *["a"] * 7, 10]
 
-    assert [each.pointer for each in violations(schema, document)] == ["/2", "/10"]
+    assert [each.pointer for each in find_violations(schema, document)] == ["/2", "/10"]
 
 
 def test_many_violations_are_counted_instead_of_listed() -> None:
     schema = {"type": "array", "items": {"type": "string"}}
 
-    found = violations(schema, [1] * 1_000)
+    found = find_violations(schema, [1] * 1_000)
 
     assert len(found) == MAX_VIOLATIONS + 1
     assert found[-1] == Violation(pointer="", rule="more", message="There are 950 more; fix these first.")
 
 
 def test_a_blank_text_is_said_in_plain_words() -> None:
-    assert violations({"pattern": r"\S"}, "  ")[0].message == "It must not be blank."
+    assert find_violations({"pattern": r"\S"}, "  ")[0].message == "It must not be blank."
 
 
 def test_a_long_value_is_not_repeated() -> None:
-    found = violations(REPORT, FITS | {"state": "x" * 100_000, "y" * 100_000: 1})
+    found = find_violations(REPORT, FITS | {"state": "x" * 100_000, "y" * 100_000: 1})
 
     assert all(len(each.message) < 300 for each in found)
 
@@ -182,7 +182,7 @@ def nested(depth: int) -> Any:
     [nested(5_000), {"kind": "\ud800"}, {"n": object()}, {1: 2}, {"n": 10**400}, float("nan"), b"x"],
 )
 def test_an_odd_document_is_a_finding_and_never_an_exception(document: Any) -> None:
-    assert violations(REPORT, document) != []
+    assert find_violations(REPORT, document) != []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_an_odd_document_is_a_finding_and_never_an_exception(document: Any) -> N
     ],
 )
 def test_an_unusable_schema_is_a_finding_and_fetches_nothing(schema: dict[str, Any]) -> None:
-    (found,) = violations(schema, {})
+    (found,) = find_violations(schema, {})
 
     assert found.rule == "unreadable"
     assert found.message.startswith("It cannot be checked: ")
@@ -208,13 +208,13 @@ def test_a_reference_to_a_file_that_exists_is_not_followed(tmp_path: Path) -> No
     other = tmp_path / "other.json"
     other.write_text('{"type": "string"}', encoding="utf-8")
 
-    (found,) = violations({"$ref": other.as_uri()}, 3)
+    (found,) = find_violations({"$ref": other.as_uri()}, 3)
 
     assert found.rule == "unreadable"
 
 
 def test_formats_are_not_checked() -> None:
-    assert violations({"type": "string", "format": "email"}, "nobody") == []
+    assert find_violations({"type": "string", "format": "email"}, "nobody") == []
 
 
 json_values = st.recursive(
@@ -232,7 +232,7 @@ json_values = st.recursive(
 def test_another_library_finds_violations_at_the_same_places(changes: dict[str, Any]) -> None:
     document = FITS | changes
 
-    found = {(each.pointer, each.rule) for each in violations(REPORT, document)}
+    found = {(each.pointer, each.rule) for each in find_violations(REPORT, document)}
 
     expected = set()
     for error in Draft202012Validator(REPORT).iter_errors(document):
@@ -334,7 +334,7 @@ def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
     ],
 )
 def test_a_contract_that_nothing_can_satisfy_is_named(schema: dict[str, Any], reason: str | None) -> None:
-    assert unsatisfiable(schema) == reason
+    assert explain_unsatisfiable(schema) == reason
 
 
 def of_kind(**properties: Any) -> dict[str, Any]:
@@ -425,7 +425,7 @@ def deep(levels: int) -> dict[str, Any]:
 def test_a_schema_outside_the_subset_is_refused_with_its_place_and_a_fix(
     schema: Any, pointer: str, says: str, fix: str
 ) -> None:
-    (trouble,) = allowed_schema(schema)
+    (trouble,) = check_contract_schema(schema)
 
     assert trouble.pointer == pointer
     assert says in trouble.message
@@ -444,18 +444,18 @@ def test_a_schema_outside_the_subset_is_refused_with_its_place_and_a_fix(
     ],
 )
 def test_a_schema_inside_the_subset_is_allowed(schema: dict[str, Any]) -> None:
-    assert allowed_schema(schema) == []
+    assert check_contract_schema(schema) == []
 
 
 @pytest.mark.parametrize("schema", [None, 3, "x", [], True])
 def test_what_is_no_schema_at_all_is_refused(schema: Any) -> None:
-    assert allowed_schema(schema) != []
+    assert check_contract_schema(schema) != []
 
 
 def test_all_troubles_of_a_schema_come_at_once() -> None:
     schema = of_kind(a={"anyOf": []}, b={"type": "text"}, c={"$ref": "http://example.org/x"})
 
-    assert [trouble.pointer for trouble in allowed_schema(schema)] == [
+    assert [trouble.pointer for trouble in check_contract_schema(schema)] == [
         "/properties/a/anyOf",
         "/properties/b/type",
         "/properties/c/$ref",
@@ -485,8 +485,8 @@ def test_all_troubles_of_a_schema_come_at_once() -> None:
     )
 )
 def test_checking_any_schema_never_raises_and_what_is_allowed_can_be_used(schema: Any) -> None:
-    if allowed_schema(schema) == []:
-        assert "unreadable" not in {each.rule for each in violations(schema, {})}
+    if check_contract_schema(schema) == []:
+        assert "unreadable" not in {each.rule for each in find_violations(schema, {})}
 
 
 def contract(schema: dict[str, Any], example: dict[str, Any] | None = None) -> Contract:
@@ -497,7 +497,7 @@ def contract(schema: dict[str, Any], example: dict[str, Any] | None = None) -> C
 def test_the_example_of_a_builtin_is_its_own_and_safe_to_change(contract: ContractSpec) -> None:
     before = copy.deepcopy(contract.example)
 
-    example = example_of(contract)
+    example = make_example(contract)
     example["kind"] = "changed"
     for value in example.values():
         if isinstance(value, list):
@@ -527,7 +527,7 @@ def test_a_contract_without_an_example_gets_one_that_fits(
 ) -> None:
     schema = of_kind(**properties) | {"required": ["kind", "a"]}
 
-    example = example_of(contract(schema))
+    example = make_example(contract(schema))
 
     assert example == {"kind": "acme.x", **expected}
     assert Draft202012Validator(schema).is_valid(example)
@@ -536,12 +536,12 @@ def test_a_contract_without_an_example_gets_one_that_fits(
 def test_an_example_that_does_not_fit_is_replaced() -> None:
     schema = of_kind(a={"type": "integer"}) | {"required": ["kind", "a"]}
 
-    assert example_of(contract(schema, {"kind": "acme.x", "a": "one"})) == {"kind": "acme.x", "a": 0}
+    assert make_example(contract(schema, {"kind": "acme.x", "a": "one"})) == {"kind": "acme.x", "a": 0}
 
 
 @every_contract
 def test_every_invalid_variant_is_refused_by_another_library_too(contract: ContractSpec) -> None:
-    variants = invalid_variants(contract)
+    variants = make_invalid_variants(contract)
 
     oracle = Draft202012Validator(contract.schema)
     assert [variant for variant in variants if oracle.is_valid(variant)] == []
@@ -551,7 +551,7 @@ def test_every_invalid_variant_is_refused_by_another_library_too(contract: Contr
 
 @every_contract
 def test_each_required_member_is_missing_in_some_variant(contract: ContractSpec) -> None:
-    variants = invalid_variants(contract)
+    variants = make_invalid_variants(contract)
 
     for name in set(contract.schema["required"]) - {"kind"}:
         rest = {key: value for key, value in contract.example.items() if key != name}
@@ -561,7 +561,7 @@ def test_each_required_member_is_missing_in_some_variant(contract: ContractSpec)
 def test_variants_reach_into_lists_and_bounds() -> None:
     full = FITS | {"count": 2, "title": "abc", "items": [{"id": "x"}]}
 
-    variants = invalid_variants(contract(REPORT, full))
+    variants = make_invalid_variants(contract(REPORT, full))
 
     assert full | {"items": [{}]} in variants
     assert full | {"items": []} in variants
@@ -578,10 +578,10 @@ def test_variants_reach_into_lists_and_bounds() -> None:
 def test_a_change_that_the_schema_allows_is_no_variant() -> None:
     schema = of_kind(a={}) | {"required": ["kind", "a"]}
 
-    assert invalid_variants(contract(schema, {"kind": "acme.x", "a": 1})) == [{"kind": "acme.x"}]
+    assert make_invalid_variants(contract(schema, {"kind": "acme.x", "a": 1})) == [{"kind": "acme.x"}]
 
 
 def test_variants_are_the_same_every_time() -> None:
     subject = all_contracts()[2]
 
-    assert invalid_variants(subject) == invalid_variants(subject)
+    assert make_invalid_variants(subject) == make_invalid_variants(subject)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.places import locate, locate_keys, place_of_depth, with_places
+from handrail.workflows.places import add_places, locate, locate_depth, locate_keys
 from handrail.workflows.problem import Problem, ProblemCode
 
 TEXT = """{
@@ -87,7 +87,7 @@ def test_problems_get_their_places_in_the_order_of_the_text() -> None:
     def problem(code: ProblemCode, pointer: str) -> Problem:
         return Problem(code=code, message="m", pointer=pointer, fix="f")
 
-    placed = with_places(
+    placed = add_places(
         TEXT,
         [
             problem("wrong_type", "/escape/0"),
@@ -117,7 +117,7 @@ def test_problems_get_their_places_in_the_order_of_the_text() -> None:
     ],
 )
 def test_the_first_place_that_is_too_deep_is_found(text: str, limit: int, place: tuple[int, int]) -> None:
-    assert place_of_depth(text, limit) == place
+    assert locate_depth(text, limit) == place
 
 
 JSON = st.recursive(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from handrail.workflows.builtins.registry import find_contract
-from handrail.workflows.contracts.samples import field_lines
+from handrail.workflows.contracts.samples import describe_fields
 
 
 def lines_of(name: str) -> list[str]:
     contract = find_contract("wr.contracts." + name)
     assert contract is not None
-    return field_lines(contract.schema)
+    return describe_fields(contract.schema)
 
 
 def test_closed_sets_are_spelled_out_at_any_depth() -> None:
@@ -41,8 +41,10 @@ def test_references_and_lists_of_words_are_followed() -> None:
         },
     }
 
-    assert field_lines(schema) == ["tags[]: one of a, b", "who.role: one of x, y"]
+    assert describe_fields(schema) == ["tags[]: one of a, b", "who.role: one of x, y"]
 
 
 def test_a_schema_without_choices_needs_no_words() -> None:
-    assert field_lines({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}) == []
+    assert (
+        describe_fields({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}) == []
+    )

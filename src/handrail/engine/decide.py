@@ -25,7 +25,8 @@ from handrail.contract.ids import (
 )
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
-from handrail.engine.arriving import missing_lists, not_asked
+from handrail.engine.arrival import find_missing_lists, list_unasked_gaps
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT, find_contradictions
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -46,39 +47,38 @@ from handrail.engine.events import (
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
     WorkDone,
-    blockers_before,
+    add_loop_values,
+    apply_delta,
     change_at_start,
-    changed,
+    collect_kept,
     facts_after,
     facts_at,
     first_facts,
-    inside_loops,
-    kept_before,
+    list_blockers,
     preferences_after,
 )
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifacts import Place, subject_of
-from handrail.engine.judge.assess import Shown, Verdict, answer_to, assess_progress, place_of, way_after
+from handrail.engine.judge.assess import Shown, Verdict, answer_report, assess_progress, find_way, place_of
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Complete, Running, first_move, leaf_at
 from handrail.engine.plans import (
     Accepted,
-    carried_preferences,
-    disclosures,
-    edge,
-    gap_events,
     gap_of,
-    observed_changes,
     plan_advance,
     plan_blocked,
-    planned,
-    preferences_event,
-    trace_event,
-    validations,
-    work_events,
+    plan_carried_preferences,
+    plan_disclosures,
+    plan_edge,
+    plan_event,
+    plan_gaps,
+    plan_observed_changes,
+    plan_preferences,
+    plan_trace,
+    plan_validations,
+    plan_work,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, fitting
-from handrail.engine.reported import VERIFICATION_REPORT, contradictions
+from handrail.engine.reasons import Block, ContextKey, Proceed, shorten_message
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf
 from handrail.workflows.conditions import Facts
 
@@ -113,7 +113,7 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
     ]
 
 
-def settled_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
     """What a verification that passed after the end settles, of the gaps on its branch."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
     if not reports or not all(_is_passed(report.body) for report in reports):
@@ -122,7 +122,7 @@ def settled_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Art
     return _settling(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
 
 
-def settled_by_observation(
+def settle_by_observation(
     gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
 ) -> list[GapRecorded]:
     """What seeing that a capability works settles, of the gaps on its branch; a claim settles none."""
@@ -155,7 +155,7 @@ def _settling(
     ]
 
 
-def is_of_ending(gap: GapRecorded) -> bool:
+def is_ending_gap(gap: GapRecorded) -> bool:
     """Whether it says how its run ended."""
     return gap.gap_id.endswith(f"_{UNVERIFIED}")
 
@@ -167,7 +167,7 @@ def _is_verification(artifact: Artifact) -> bool:
 
 def _is_passed(report: dict[str, Any]) -> bool:
     """Whether a report says so and nothing in it says otherwise; an older log may hold one that does."""
-    return report.get("verdict") == PASSED and not contradictions(VERIFICATION_REPORT, report)
+    return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)
 
 
 NO_PREFERENCES = PreferencesDelta()
@@ -213,24 +213,24 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
         tags=facts.tags,
     )
     initial = ContextSet(context=facts.context, source="initial")
-    unsent = [gap_of(reason) for reason in missing_lists(facts.workflow, move)]
+    unsent = [gap_of(reason) for reason in find_missing_lists(facts.workflow, move)]
     return [
         *_session_opening(history, facts),
-        planned(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
-        planned(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
-        preferences_event(
+        plan_event(f"run_started:{facts.run_id}", Scope(run_id=facts.run_id), started),
+        plan_event(f"node_created:{first}", at_first, NodeCreated(node_kind="step", state=move.state)),
+        plan_preferences(
             at_first, change_at_start(history, facts.preferences, f"prf_{first}", facts.defaults)
         ),
-        *([planned(f"context_set:{first}", at_first, initial)] if facts.context else []),
-        *gap_events(at_first, first, unsent),
-        *trace_event(at_first, move.trace),
+        *([plan_event(f"context_set:{first}", at_first, initial)] if facts.context else []),
+        *plan_gaps(at_first, first, unsent),
+        *plan_trace(at_first, move.trace),
     ]
 
 
-def lists_missing_at_start(facts: StartFacts) -> list[str]:
+def name_missing_lists(facts: StartFacts) -> list[str]:
     """Lists that a loop before the first step needs: a start can be refused, but not blocked."""
     move = first_move(facts.workflow, first_facts(facts.workflow, facts.context))
-    pointers = [reason.pointer for reason in missing_lists(facts.workflow, move)]
+    pointers = [reason.pointer for reason in find_missing_lists(facts.workflow, move)]
     return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
 
 
@@ -254,10 +254,10 @@ def decide_advance(
     leaf = leaf_at(workflow, node.state)
     place = place_of(workflow, node.state, leaf)
     _check_choice(leaf, work)
-    kept = kept_before(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
+    kept = collect_kept(history, node, partial(subject_of, place), kept_notes, asked_kinds(place))
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    answer = answer_to(
+    answer = answer_report(
         workflow,
         node.state,
         leaf,
@@ -269,16 +269,16 @@ def decide_advance(
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
-        shown=Shown(facts=held, blockers=blockers_before(history, node)),
+        shown=Shown(facts=held, blockers=list_blockers(history, node)),
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, answer.outcome, salt)
     facts = facts_after(history, workflow, node, answer.context, answer.verdict.artifacts)
-    way = way_after(workflow, node.state, answer.verdict, autonomy, facts)
+    way = find_way(workflow, node.state, answer.verdict, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, attempt_id, work, answer.verdict, way.outcome, salt)
-    before, after = (inside_loops(workflow, node.state, one) for one in (held, facts))
+    before, after = (add_loop_values(workflow, node.state, one) for one in (held, facts))
     is_end = isinstance(way.move.state, Complete)
     ending = unverified_gaps(facts, answer.verdict.artifacts) if is_end else []
     accepted = Accepted(
@@ -286,9 +286,9 @@ def decide_advance(
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=way.move,
         disclosed=(
-            *not_asked(workflow, leaf, autonomy, before, after),
+            *list_unasked_gaps(workflow, leaf, autonomy, before, after),
             *way.gaps,
-            *settled_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
+            *settle_by_observation(partial(_gaps_on_the_way, history, node), answer.verdict.observed),
             *ending,
         ),
         option_id=answer.option_id,
@@ -315,9 +315,9 @@ def decide_checkpoint(
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, workflow, node, work)
     is_over = isinstance(node.state, Complete)
-    settled = settled_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
+    settled = settle_by_observation(partial(_gaps_on_the_way, history, node), verdict.observed)
     if is_over:
-        settled += settled_by_verification(_gaps_on_the_way(history, node), verdict.artifacts)
+        settled += settle_by_verification(_gaps_on_the_way(history, node), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -326,13 +326,13 @@ def decide_checkpoint(
         input_digest=work.input_digest,
     )
     return [
-        planned(f"node_created:{to_node_id}", scope, created),
-        edge(node, to_node_id, "checkpoint", "checkpoint_created"),
-        *carried_preferences(history, node, scope),
-        *observed_changes(history, node, scope, seen),
-        *work_events(scope, work, verdict.artifacts),
-        *validations(scope, to_node_id, attempt_id, verdict),
-        *disclosures(scope, verdict, verdict.reasons, settled),
+        plan_event(f"node_created:{to_node_id}", scope, created),
+        plan_edge(node, to_node_id, "checkpoint", "checkpoint_created"),
+        *plan_carried_preferences(history, node, scope),
+        *plan_observed_changes(history, node, scope, seen),
+        *plan_work(scope, work, verdict.artifacts),
+        *plan_validations(scope, to_node_id, attempt_id, verdict),
+        *plan_disclosures(scope, verdict, verdict.reasons, settled),
     ]
 
 
@@ -342,7 +342,7 @@ def decide_close(
     """Close the run whose preferred tip this is. The key counts what happened to it: it can close again."""
     closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
     key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
-    return [planned(key, Scope(run_id=tip.run_id), closed)]
+    return [plan_event(key, Scope(run_id=tip.run_id), closed)]
 
 
 def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> Verdict:
@@ -382,7 +382,7 @@ def _check_choice(leaf: Leaf, work: WorkDone) -> None:
         for name in wrong
     ]
     message = f"context.{wrong[0]}: {problems[0]['problem']}; nothing was stored."
-    raise Fault(VALIDATION_ERROR, fitting(message), details={"problems": problems})
+    raise Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
 
 
 def _unfit(verdict: Verdict) -> Fault:
@@ -395,7 +395,7 @@ def _unfit(verdict: Verdict) -> Fault:
         f"An artifact of {first.contract_ref} does not fit: {first.pointer}: {first.message}; nothing was "
         "stored. Correct it or leave it out and send the checkpoint again."
     )
-    return Fault(VALIDATION_ERROR, fitting(message), details={"problems": problems})
+    return Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
 
 
 def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> tuple[str, ...]:
@@ -413,12 +413,12 @@ def _gaps_on_the_way(history: History, node: Node) -> Iterator[GapRecorded]:
 def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:
     plan = []
     if history.head == 0:
-        plan.append(planned(f"session_created:{facts.session_id}", Scope(), SessionCreated()))
+        plan.append(plan_event(f"session_created:{facts.session_id}", Scope(), SessionCreated()))
         plan += _first_baseline(facts)
     for key, value in sorted(facts.observations.items()):
         if history.observations.get(key) != value:
             seen = ObservationRecorded(key=key, value=value)
-            plan.append(planned(f"observation_recorded:{facts.run_id}:{key}", Scope(), seen))
+            plan.append(plan_event(f"observation_recorded:{facts.run_id}:{key}", Scope(), seen))
     return plan
 
 
@@ -431,6 +431,6 @@ def _first_baseline(facts: StartFacts) -> list[PlannedEvent]:
         source="user",
         operation="run.start",
         delta=facts.defaults,
-        effective=changed(DEFAULT_PREFERENCES, facts.defaults),
+        effective=apply_delta(DEFAULT_PREFERENCES, facts.defaults),
     )
-    return [planned(f"preferences_changed:{facts.session_id}", Scope(), change)]
+    return [plan_event(f"preferences_changed:{facts.session_id}", Scope(), change)]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, RiskPolicy, blob_ref
+from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import Artifact, Preferences, PreferencesChanged, PreferencesDelta, Project
 from handrail.engine.history import (
     History,
@@ -22,7 +23,6 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import LoopFrame, Running, State, deciding_loop, frames_of, loop_values
 from handrail.engine.reasons import Blocker
-from handrail.engine.reported import LOOP_CONTROL, LoopDecision, read_as
 from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.conditions import Facts, named_value
 from handrail.workflows.limits import MAX_ITERATIONS
@@ -58,7 +58,7 @@ def facts_after(
     return gathered.facts()
 
 
-def with_report(
+def apply_report(
     workflow: CompiledWorkflow,
     facts: Facts,
     state: Running,
@@ -72,7 +72,7 @@ def with_report(
     return gathered.facts()
 
 
-def carried_to(facts: Facts, before: Running, after: Running) -> Facts:
+def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
     """The same facts seen from a later position: decisions of iterations that ended do not count there."""
     same = 0
     for left, right in zip(before.loops, after.loops, strict=False):
@@ -84,7 +84,7 @@ def carried_to(facts: Facts, before: Running, after: Running) -> Facts:
     return Facts(values=facts.values, artifacts=facts.artifacts, loop_decisions=kept)
 
 
-def inside_loops(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Facts:
+def add_loop_values(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Facts:
     """The same facts with the items and indexes of the loops around a position."""
     values = loop_values(workflow, state.loops, facts.values)
     return Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
@@ -208,7 +208,7 @@ def change_at_start(
 
     `defaults` are the user's own, for a session that begins with this run.
     """
-    base = changed(DEFAULT_PREFERENCES, defaults if history.head == 0 else NO_CHANGE)
+    base = apply_delta(DEFAULT_PREFERENCES, defaults if history.head == 0 else NO_CHANGE)
     if history.baseline:
         base = history.baseline.preferences
     return PreferencesChanged(
@@ -216,7 +216,7 @@ def change_at_start(
         source="system" if asked == NO_CHANGE else "user",
         operation="run.start",
         delta=asked,
-        effective=changed(base, asked),
+        effective=apply_delta(base, asked),
     )
 
 
@@ -241,13 +241,13 @@ def change_since(history: History, node_id: NodeId, change_id: str) -> Preferenc
     )
 
 
-def changed(base: Preferences, delta: PreferencesDelta) -> Preferences:
+def apply_delta(base: Preferences, delta: PreferencesDelta) -> Preferences:
     return Preferences(
         autonomy=delta.autonomy or base.autonomy, risk_policy=delta.risk_policy or base.risk_policy
     )
 
 
-def safest_highest(workflow: CompiledWorkflow, preferences: Preferences) -> Preferences | None:
+def cap_preferences(workflow: CompiledWorkflow, preferences: Preferences) -> Preferences | None:
     """The highest combination the author considers safe; None when the preferences are within it."""
     most = workflow.recommended
     within = Preferences(
@@ -283,11 +283,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_of(project: str, seen: Mapping[ObservationKey, str]) -> Place:
     """The place of a caller, from what can be seen there."""
-    held = kept_project(project)
+    held = encode_project(project)
     return Place(name=held.name, directory=held.directory, repository=seen.get("repo_root_hash", ""))
 
 
-def kept_project(project: str) -> Project:
+def encode_project(project: str) -> Project:
     """A project's directory in the form in which the log keeps it."""
     name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
     directory = blob_ref(project.encode("utf-8", "surrogateescape")).removeprefix("sha256:")
@@ -296,12 +296,12 @@ def kept_project(project: str) -> Project:
     )
 
 
-def begun_at(run: Run) -> Place:
+def run_place(run: Run) -> Place:
     """Where a run was begun; logs of older versions know the repository only."""
     return _place(run.project, run.seen.get("repo_root_hash", ""))
 
 
-def opened_at(history: History) -> Place:
+def session_place(history: History) -> Place:
     """Where a session without a run was begun."""
     opening = history.opening
     return _place(opening.project if opening else None, history.observations.get("repo_root_hash", ""))
@@ -353,7 +353,7 @@ Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
 """What an artifact is about."""
 
 
-def long_notes_before(history: History, node: Node) -> BlobRef | None:
+def find_long_notes(history: History, node: Node) -> BlobRef | None:
     """Where the whole notes are that a retry at this node counts, if an event holds only their beginning."""
     for attempt in reversed(_attempts_before(history, node)):
         written = history.notes.get(attempt.node_id)
@@ -362,7 +362,7 @@ def long_notes_before(history: History, node: Node) -> BlobRef | None:
     return None
 
 
-def kept_before(
+def collect_kept(
     history: History,
     node: Node,
     subject_of: Subject,
@@ -373,7 +373,7 @@ def kept_before(
 
     Notes and artifacts of the blocked attempts that lead there; of every checkpoint of the step, as a recap
     tells them, the artifacts of a kind that the step asks for (`asked`): what else one brings counts at once.
-    `whole_notes` stand for notes that only a blob holds whole (`long_notes_before`).
+    `whole_notes` stand for notes that only a blob holds whole (`find_long_notes`).
     """
     saved = [one for one in kept_in_instance(history, instance_of(history, node.node_id)) if _is_saved(one)]
     kept = NOTHING_KEPT
@@ -384,11 +384,11 @@ def kept_before(
             for held in attached_to(history, earlier.node_id).artifacts
             if not _is_saved(earlier) or held.artifact.kind in asked
         ]
-        kept = kept_after(kept, "" if written is None else written.text, brought, subject_of)
+        kept = update_kept(kept, "" if written is None else written.text, brought, subject_of)
     return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
 
 
-def blockers_before(history: History, node: Node) -> tuple[Blocker, ...]:
+def list_blockers(history: History, node: Node) -> tuple[Blocker, ...]:
     """Why the attempts at the pending step that lead to a node were blocked."""
     made = {attempt.node_id for attempt in _attempts_before(history, node)}
     if not made:
@@ -411,7 +411,7 @@ def _is_saved(node: Node) -> bool:
     return node.kind == "checkpoint"
 
 
-def kept_after(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
+def update_kept(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
     """What is left after one more blocked attempt: what it brought replaces what came before of the same."""
     replaced = {subject_of(body) for body in brought}
     before = (body for body in kept.artifacts if subject_of(body) not in replaced)

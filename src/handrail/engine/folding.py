@@ -50,10 +50,10 @@ from handrail.engine.history import (
     Recorded,
     Run,
     SessionNotes,
-    with_artifact,
-    with_context,
-    with_preferences,
-    with_seen,
+    add_artifact,
+    add_context,
+    add_observation,
+    replace_preferences,
 )
 from handrail.engine.navigate import frames_of
 
@@ -172,7 +172,7 @@ class Growth(dict[_K, _V]):
 
 
 class GrowingList(Sequence[_Grown]):
-    """Like a tuple that can be made longer without a copy of all of it. Made by `longer`."""
+    """Like a tuple that can be made longer without a copy of all of it. Made by `append_items`."""
 
     __slots__ = ("_layers", "_size")
 
@@ -217,7 +217,7 @@ class GrowingList(Sequence[_Grown]):
         return GrowingList(tuple(layers))
 
 
-def longer(start: Sequence[_Grown], more: Sequence[_Grown]) -> Sequence[_Grown]:
+def append_items(start: Sequence[_Grown], more: Sequence[_Grown]) -> Sequence[_Grown]:
     """A sequence with more at its end; the one it grew from stays as it was."""
     if not isinstance(start, GrowingList):
         start = GrowingList((tuple(start),) if start else ())
@@ -283,7 +283,7 @@ class _Folding:
 
     def history(self) -> History:
         for run_id, indexes in self._new_anchors.items():
-            self._anchors[run_id] = longer(self._anchors.get(run_id, ()), indexes)
+            self._anchors[run_id] = append_items(self._anchors.get(run_id, ()), indexes)
         return History(
             session_id=self._session_id,
             head=self._head,
@@ -336,7 +336,9 @@ class _Folding:
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value
                 if scope.node_id is not None:
-                    self._inherited[scope.node_id] = with_seen(self._inherited[scope.node_id], key, value)
+                    self._inherited[scope.node_id] = add_observation(
+                        self._inherited[scope.node_id], key, value
+                    )
             case RunStarted() as started:
                 self._start_run(started, _present(scope.run_id), body.at, record.index)
             case NodeCreated() as node_created:
@@ -348,7 +350,7 @@ class _Folding:
             case ContextSet(context=delta):
                 node_id = _present(scope.node_id)
                 self._context[node_id] = delta
-                self._inherited[node_id] = with_context(self._inherited[node_id], delta)
+                self._inherited[node_id] = add_context(self._inherited[node_id], delta)
             case AdvanceRecorded() as answered:
                 self._answer(answered, scope.node_id, scope.run_id, record.index)
             case NodeOutputAppended() as output:
@@ -362,7 +364,7 @@ class _Folding:
                 else:
                     self._attach(scope.node_id, preferences=effective)
                     held = self._inherited[scope.node_id]
-                    self._inherited[scope.node_id] = with_preferences(held, effective)
+                    self._inherited[scope.node_id] = replace_preferences(held, effective)
             case ValidationPerformed() as performed:
                 self._add(scope.node_id, "validations", performed)
             case CapabilityObserved() as observed:
@@ -421,7 +423,7 @@ class _Folding:
             parent = self._nodes[node_id].parent
             frames = () if parent is None else frames_of(self._nodes[parent].state)
             held_before = self._inherited[node_id]
-            self._inherited[node_id] = with_artifact(held_before, output.artifact, frames, index)
+            self._inherited[node_id] = add_artifact(held_before, output.artifact, frames, index)
 
     def _session_output(self, output: NodeOutputAppended, record: StoredRecord, at: str) -> None:
         assert output.notes is not None, "what belongs to the session itself are notes"

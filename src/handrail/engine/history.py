@@ -20,6 +20,7 @@ from handrail.contract.ids import (
     WorkflowHash,
     WorkflowId,
 )
+from handrail.engine.artifact_shapes import LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
     Artifact,
     Blocked,
@@ -34,7 +35,6 @@ from handrail.engine.events import (
     ValidationPerformed,
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
-from handrail.engine.reported import LOOP_CONTROL, LoopDecision, read_as
 
 # What a node takes over from its ancestors, kept up while the log is folded.
 #
@@ -67,14 +67,12 @@ class Inherited(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_INHERITED = Inherited()
 
 
-def with_context(held: Inherited, delta: dict[str, Any]) -> Inherited:
+def add_context(held: Inherited, delta: dict[str, Any]) -> Inherited:
     """A shallow merge in which null deletes."""
-    return msgspec.structs.replace(held, context=merged(held.context, delta))
+    return msgspec.structs.replace(held, context=merge_context(held.context, delta))
 
 
-def with_artifact(
-    held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, ...], index: int
-) -> Inherited:
+def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, ...], index: int) -> Inherited:
     """Only what was found valid counts; `frames` are those of the step that delivered it."""
     if not artifact.contract_ref:
         return held
@@ -86,15 +84,15 @@ def with_artifact(
     return msgspec.structs.replace(taken, decisions={**held.decisions, told.loop_id: decided})
 
 
-def with_preferences(held: Inherited, preferences: Preferences) -> Inherited:
+def replace_preferences(held: Inherited, preferences: Preferences) -> Inherited:
     return msgspec.structs.replace(held, preferences=preferences)
 
 
-def with_seen(held: Inherited, key: str, value: str) -> Inherited:
+def add_observation(held: Inherited, key: str, value: str) -> Inherited:
     return msgspec.structs.replace(held, seen={**held.seen, key: value})
 
 
-def merged(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
+def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     """Context with a change applied: null deletes, objects and arrays replace."""
     return {key: value for key, value in {**context, **delta}.items() if value is not None}
 

@@ -210,7 +210,7 @@ def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The values that hold inside loops: items and indexes on top of what was there."""
-    around = ((loop_named(workflow, frame.loop_id), frame.iteration) for frame in loops)
+    around = ((find_loop(workflow, frame.loop_id), frame.iteration) for frame in loops)
     return {**values, **_loop_layer(around, values)}
 
 
@@ -239,7 +239,7 @@ def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tupl
     asking = [
         frame.loop_id
         for frame in loops
-        if isinstance(loop_named(workflow, frame.loop_id).repeat, While | Until)
+        if isinstance(find_loop(workflow, frame.loop_id).repeat, While | Until)
     ]
     return tuple(asking or [frame.loop_id for frame in loops])
 
@@ -364,7 +364,7 @@ class _Walk:
 
     def _loop_named(self, loop_id: str) -> Loop:
         if loop_id not in self._around:
-            self._around[loop_id] = loop_named(self._workflow, loop_id)
+            self._around[loop_id] = find_loop(self._workflow, loop_id)
         return self._around[loop_id]
 
 
@@ -409,7 +409,7 @@ def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
     return False
 
 
-def loop_named(workflow: CompiledWorkflow, loop_id: str) -> Loop:
+def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
     """The loop of this id; the pinned workflow has it."""
     pending = list(workflow.steps)
     while pending:

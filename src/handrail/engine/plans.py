@@ -41,10 +41,10 @@ from handrail.engine.reasons import (
     Block,
     Proceed,
     Reason,
-    blockers_left_out,
-    fitting,
-    shown_blockers,
-    told_issues,
+    list_hidden_blockers,
+    select_blockers,
+    shorten_issues,
+    shorten_message,
 )
 
 # The events that several plans share: how nodes, edges and reported work are written down.
@@ -52,35 +52,35 @@ from handrail.engine.reasons import (
 OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
 
 
-def planned(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
+def plan_event(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
     return PlannedEvent(dedupe_key=dedupe_key, scope=scope, data=data)
 
 
-def edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) -> PlannedEvent:
+def plan_edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) -> PlannedEvent:
     created = EdgeCreated(edge_kind=kind, from_node_id=node.node_id, to_node_id=to_node_id, cause=cause)
-    return planned(f"edge_created:{node.node_id}->{to_node_id}", Scope(run_id=node.run_id), created)
+    return plan_event(f"edge_created:{node.node_id}->{to_node_id}", Scope(run_id=node.run_id), created)
 
 
-def work_events(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> list[PlannedEvent]:
+def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> list[PlannedEvent]:
     """Context, notes, then artifacts by digest; they belong to the node they lead to (EXEC lineage)."""
     node_id = scope.node_id
     assert node_id is not None, "work is recorded at a node"
     plan = []
     if work.context:
         delta = ContextSet(context=work.context, source="agent_delta")
-        plan.append(planned(f"context_set:{node_id}", scope, delta))
+        plan.append(plan_event(f"context_set:{node_id}", scope, delta))
     if work.notes:
         output_id = output_name(node_id, "recap")
-        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=kept_notes(work))
-        plan.append(planned(f"node_output_appended:{output_id}", scope, appended))
+        appended = NodeOutputAppended(output_id=output_id, channel="recap", notes=make_notes(work))
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, appended))
     for artifact in artifacts:
         output_id = output_name(node_id, artifact.digest.removeprefix("sha256:")[:16])
         kept = NodeOutputAppended(output_id=output_id, channel="artifact", artifact=artifact)
-        plan.append(planned(f"node_output_appended:{output_id}", scope, kept))
+        plan.append(plan_event(f"node_output_appended:{output_id}", scope, kept))
     return plan
 
 
-def observed_changes(
+def plan_observed_changes(
     history: History, node: Node, scope: Scope, seen: Mapping[ObservationKey, str]
 ) -> list[PlannedEvent]:
     """Branch and head at the new node, where they are not what they were at the one before it.
@@ -91,7 +91,7 @@ def observed_changes(
     if seen.get("repo_root_hash") != known.get("repo_root_hash"):
         return []
     return [
-        planned(
+        plan_event(
             f"observation_recorded:{scope.node_id}:{key}",
             scope,
             ObservationRecorded(key=key, value=seen[key]),
@@ -105,7 +105,7 @@ def output_name(node_id: NodeId, what: str) -> str:
     return f"out_{node_id.removeprefix('nod_')}_{what}"
 
 
-def trace_event(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
+def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
     """The decisions that led to a node; of a long trace the middle is left out and counted.
 
     What was passed by and how loops ended is kept before the conditions that were looked at.
@@ -119,20 +119,20 @@ def trace_event(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEven
     first = MOST_TRACE_ENTRIES // 2 if more else len(kept)
     kept = (*kept[:first], *kept[first + more :])
     appended = DecisionTraceAppended(entries=kept, omitted=len(entries) - len(kept))
-    return [planned(f"decision_trace_appended:{scope.node_id}", scope, appended)]
+    return [plan_event(f"decision_trace_appended:{scope.node_id}", scope, appended)]
 
 
-def preferences_event(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
-    return planned(f"preferences_changed:{scope.node_id}", scope, change)
+def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
+    return plan_event(f"preferences_changed:{scope.node_id}", scope, change)
 
 
-def carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
+def plan_carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
     """A baseline that a person set in between applies from the next node on."""
     change = change_since(history, node.node_id, f"prf_{scope.node_id}")
-    return [] if change is None else [preferences_event(scope, change)]
+    return [] if change is None else [plan_preferences(scope, change)]
 
 
-def kept_notes(work: WorkDone) -> NotesKept | NotesStored:
+def make_notes(work: WorkDone) -> NotesKept | NotesStored:
     if work.notes_ref is None:
         return NotesKept(text=work.notes)
     encoded = work.notes.encode()
@@ -175,13 +175,13 @@ def plan_advance(
     return [
         _answer(node, attempt_id, work, outcome),
         *_validations(node, attempt_id, accepted.verdict),
-        planned(f"node_created:{to_node_id}", scope, created),
-        edge(node, to_node_id, "acked_step", cause),
-        *carried_preferences(history, node, scope),
-        *observed_changes(history, node, scope, seen),
-        *work_events(scope, work, accepted.verdict.artifacts),
-        *disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
-        *trace_event(scope, (*noticed, *accepted.move.trace)),
+        plan_event(f"node_created:{to_node_id}", scope, created),
+        plan_edge(node, to_node_id, "acked_step", cause),
+        *plan_carried_preferences(history, node, scope),
+        *plan_observed_changes(history, node, scope, seen),
+        *plan_work(scope, work, accepted.verdict.artifacts),
+        *plan_disclosures(scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
+        *plan_trace(scope, (*noticed, *accepted.move.trace)),
     ]
 
 
@@ -200,20 +200,20 @@ def plan_blocked(
     examples = [reason.example for reason in block.reasons if reason.example is not None]
     outcome = Blocked(
         to_node_id=to_node_id,
-        blockers=shown_blockers(block.reasons),
+        blockers=select_blockers(block.reasons),
         retryable=all(reason.is_retryable for reason in block.reasons),
         example=examples[0] if examples else None,
-        issues=told_issues(verdict.issues),
-        left_out=blockers_left_out(block.reasons),
+        issues=shorten_issues(verdict.issues),
+        left_out=list_hidden_blockers(block.reasons),
     )
     created = NodeCreated(node_kind="blocked_attempt", parent_node_id=node.node_id, state=node.state)
     return [
         _answer(node, attempt_id, work, outcome),
         *_validations(node, attempt_id, verdict),
-        planned(f"node_created:{to_node_id}", scope, created),
-        edge(node, to_node_id, "blocked", "validation_blocked"),
-        *carried_preferences(history, node, scope),
-        *work_events(scope, work, [_unaccepted(artifact) for artifact in verdict.brought]),
+        plan_event(f"node_created:{to_node_id}", scope, created),
+        plan_edge(node, to_node_id, "blocked", "validation_blocked"),
+        *plan_carried_preferences(history, node, scope),
+        *plan_work(scope, work, [_unaccepted(artifact) for artifact in verdict.brought]),
         *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
     ]
 
@@ -221,30 +221,30 @@ def plan_blocked(
 def _answer(node: Node, attempt_id: AttemptId, work: WorkDone, outcome: Advanced | Blocked) -> PlannedEvent:
     recorded = AdvanceRecorded(attempt_id=attempt_id, input_digest=work.input_digest, outcome=outcome)
     scope = Scope(run_id=node.run_id, node_id=node.node_id)
-    return planned(f"advance_recorded:{node.node_id}:{attempt_id}", scope, recorded)
+    return plan_event(f"advance_recorded:{node.node_id}:{attempt_id}", scope, recorded)
 
 
 def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
     """At the node whose pending step was acknowledged, like the answer itself."""
     scope = Scope(run_id=node.run_id, node_id=node.node_id)
-    return validations(scope, f"{node.node_id}:{attempt_id}", attempt_id, verdict)
+    return plan_validations(scope, f"{node.node_id}:{attempt_id}", attempt_id, verdict)
 
 
-def validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
+def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
     """Every check that was made of a report."""
     facts = [
         ValidationPerformed(
             attempt_id=attempt_id,
             contract_ref=check.contract_ref,
             result=check.result,
-            issues=tuple(fitting(issue) for issue in check.issues),
+            issues=tuple(shorten_message(issue) for issue in check.issues),
         )
         for check in verdict.checks
     ]
     return _facts_of(scope, f"validation_performed:{name}", facts)
 
 
-def disclosures(
+def plan_disclosures(
     scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
 ) -> list[PlannedEvent]:
     """What was observed, left aside or missing on the way to a node, whichever call led there."""
@@ -253,7 +253,7 @@ def disclosures(
             gap_id="",
             severity=told.severity,
             reason="reported",
-            summary=fitting(told.summary),
+            summary=shorten_message(told.summary),
             resolves_gap_id=told.resolves_gap_id,
             evidence_refs=told.evidence_refs,
         )
@@ -263,7 +263,7 @@ def disclosures(
     assert node_id is not None, "what is disclosed belongs to a node"
     return [
         *_facts_of(scope, f"capability_observed:{node_id}", verdict.observed),
-        *gap_events(scope, node_id, [*gaps, *more]),
+        *plan_gaps(scope, node_id, [*gaps, *more]),
         *_facts_of(scope, f"divergence_recorded:{node_id}", verdict.divergences),
     ]
 
@@ -275,7 +275,7 @@ def gap_of(reason: Reason) -> GapRecorded:
     )
 
 
-def gap_events(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:
+def plan_gaps(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:
     """Gaps at a node; each is named by the node and its number, or by the name that it brings."""
     body = node_id.removeprefix("nod_")
     named = [
@@ -286,7 +286,7 @@ def gap_events(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> li
 
 
 def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEvent]:
-    return [planned(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
+    return [plan_event(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
 
 
 def _unaccepted(artifact: Artifact) -> Artifact:
@@ -304,9 +304,9 @@ def plan_session(
     """A session on its own; its goal stands in the first event, so that every replay can tell it."""
     created = SessionCreated(goal=goal, input_digest=input_digest, project=project)
     return [
-        planned(f"session_created:{session_id}", Scope(), created),
+        plan_event(f"session_created:{session_id}", Scope(), created),
         *(
-            planned(
+            plan_event(
                 f"observation_recorded:{session_id}:{key}", Scope(), ObservationRecorded(key=key, value=value)
             )
             for key, value in sorted(seen.items())
@@ -317,6 +317,6 @@ def plan_session(
 def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
     """Notes that belong to no node. The name of the output comes from the token, so a repeat meets it."""
     appended = NodeOutputAppended(
-        output_id=output_id, channel="recap", notes=kept_notes(work), input_digest=work.input_digest
+        output_id=output_id, channel="recap", notes=make_notes(work), input_digest=work.input_digest
     )
-    return [planned(f"node_output_appended:{output_id}", Scope(), appended)]
+    return [plan_event(f"node_output_appended:{output_id}", Scope(), appended)]

@@ -157,25 +157,27 @@ def blocker_of(reason: Reason) -> Blocker:
     )
 
 
-def shown_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
+def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
     """As many as EXEC lets a reply show."""
     return tuple(map(blocker_of, reasons[:MOST_BLOCKERS]))
 
 
-def blockers_left_out(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
+def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
     """The reasons beyond those, in short: of each code and place one first, so that no bound hides any."""
     firsts: list[Blocker] = []
     repeats: list[Blocker] = []
     seen: set[tuple[str, Pointer]] = set()
     for reason in reasons[MOST_BLOCKERS:]:
         code = BLOCKER_CODES[reason.name]
-        short = Blocker(code=code, pointer=reason.pointer, message=fitting(reason.message, LEFT_OUT_BYTES))
+        short = Blocker(
+            code=code, pointer=reason.pointer, message=shorten_message(reason.message, LEFT_OUT_BYTES)
+        )
         (repeats if (code, reason.pointer) in seen else firsts).append(short)
         seen.add((code, reason.pointer))
     return (*firsts, *repeats)[:MOST_LEFT_OUT]
 
 
-def told_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
+def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
     """Every fault as a reply tells it: the first in full, the others by their place, the last few counted."""
     full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_TOLD]
     pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
@@ -189,13 +191,13 @@ def issue_of(blocker: Blocker) -> Issue:
     return Issue(contract_ref=ref, message=blocker.message)
 
 
-def are_told(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
+def are_issues_covered(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
     """Whether the messages of the blockers alone say every fault; both as a reply shows them."""
     said = [blocker["message"] for blocker in blockers]
     return all("message" in issue and any(issue["message"] in one for one in said) for issue in issues)
 
 
-def fitting(text: str, limit: int = MESSAGE_BYTES) -> str:
+def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:
     """Text made of outside words, shortened between characters so that a blocker can hold it."""
     encoded = text.encode()
     if len(encoded) <= limit:

@@ -13,11 +13,11 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
 from handrail.contract.wording import quoted, shortened
-from handrail.engine.decide import is_of_ending
+from handrail.engine.decide import is_ending_gap
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
 from handrail.engine.judge.artifacts import Misnamed
-from handrail.engine.judge.asking import frame_to_retry, with_observations
+from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.reasons import Blocker, Issue
 from handrail.engine.standing import (
@@ -30,7 +30,7 @@ from handrail.engine.standing import (
     situation_of,
 )
 from handrail.workflows.compiled import Choice
-from handrail.workflows.prompt_sections import without_example
+from handrail.workflows.prompt_sections import drop_example
 
 WarningCode: TypeAlias = Literal[
     "REPLAY_INPUT_MISMATCH",
@@ -299,9 +299,9 @@ def reply_at(
     pending = _pending(standing, tokens, example)
     is_blocked = row.kind == "blocked" and blocked is not None
     if blocked is not None:
-        frame = frame_to_retry(standing.contracts, standing.frame, blocked)
+        frame = make_retry_frame(standing.contracts, standing.frame, blocked)
     else:
-        frame = with_observations(standing.frame, recap.blocked_by if recap is not None else [])
+        frame = add_observations(standing.frame, recap.blocked_by if recap is not None else [])
     return Reply(
         kind=row.kind,
         pending=pending,
@@ -330,7 +330,7 @@ def reply_at(
     )
 
 
-def begun_with_warnings(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
+def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
     """A reply as data, with its warnings before everything else where one of them must be told first."""
     if not any(warning.code in TOLD_FIRST for warning in warnings):
         return reply
@@ -361,7 +361,7 @@ def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None)
     return Pending(
         step_id=step_key(state),
         title=leaf.title,
-        prompt=standing.prompt if example is None else without_example(standing.prompt, example),
+        prompt=standing.prompt if example is None else drop_example(standing.prompt, example),
         require_confirmation=standing.needs_confirmation,
         choices=[
             PendingChoice(id=option.id, label=option.label, description=option.description, token=token)
@@ -450,7 +450,7 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     if gap.reason.startswith("user_only_dependency:"):
         message = f"The mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
-    if gap.reason == "reported" and not is_of_ending(gap):
+    if gap.reason == "reported" and not is_ending_gap(gap):
         message = (
             f"The gap {quoted(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
             "settles it."
@@ -498,7 +498,7 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _how_to_settle(gap: GapRecorded) -> str:
-    if is_of_ending(gap):  # which only a verification settles
+    if is_ending_gap(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'

@@ -11,25 +11,37 @@ import msgspec
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault, Payload
-from handrail.engine.arriving import PassedBy, in_mode, needs_confirmation, parts_passed_by, told_once
+from handrail.engine.arrival import (
+    PassedBy,
+    find_lasting_sections,
+    list_passed_parts,
+    needs_confirmation,
+    phrase_for_mode,
+)
+from handrail.engine.artifact_shapes import LOOP_CONTROL
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
-from handrail.engine.facts import facts_at, inside_loops, preferences_after, preferences_at, safest_highest
+from handrail.engine.facts import (
+    add_loop_values,
+    cap_preferences,
+    facts_at,
+    preferences_after,
+    preferences_at,
+)
 from handrail.engine.history import History, Node, Run, attached_to, path_to
-from handrail.engine.judge.artifacts import Misnamed, NearlyDeclared, misnamed_among, nearly_declared
-from handrail.engine.judge.asking import Ask, asked_at, frame_of
-from handrail.engine.judge.requirements import rule_words
+from handrail.engine.judge.artifacts import Misnamed, NearlyDeclared, find_mistyped_keys, list_misnamings
+from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
+from handrail.engine.judge.requirements import describe_rule
 from handrail.engine.navigate import (
     Complete,
     EvaluatedCondition,
     Running,
     SelectedStep,
     deciding_loop,
+    find_loop,
     leaf_at,
     leaves_of,
-    loop_named,
     open_loops,
 )
-from handrail.engine.reported import LOOP_CONTROL
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -48,7 +60,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, named_value
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
-from handrail.workflows.prompt_sections import with_loop_named
+from handrail.workflows.prompt_sections import name_loop
 
 # What an agent should do next in every situation a reply can tell of: one table.
 #
@@ -194,9 +206,9 @@ def prompt_at(
 ) -> str:
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
-    text = in_mode(step_text(workflow, leaf, facts), leaf, view.autonomy)
+    text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
-        text = with_loop_named(text, deciding_loop(workflow, node.state.loops))
+        text = name_loop(text, deciding_loop(workflow, node.state.loops))
     parts = [_rounds(workflow, node.state, facts), text, _note_rules(leaf), _asked(view.asks)]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
     occasion = view.occasion
@@ -257,21 +269,21 @@ class _Values:
         return any(start <= place < end for start, end in self._code)
 
 
-def filled(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
+def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
     """Every `{{name}}`, dotted members too, with its value, or with words where nobody gave one."""
     return _PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
 
 
-def step_text(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
+def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
             text = "\n\n".join([prompt, *_applying(workflow, fragments, facts)])
-            return filled(workflow, text, facts)
+            return fill_values(workflow, text, facts)
         case Choice(prompt=prompt):
-            return filled(workflow, prompt, facts)
+            return fill_values(workflow, prompt, facts)
         case Action(operation=operation, params=params, save_as=save_as):
-            shown = filled(workflow, msgspec.json.encode(params).decode(), facts)
+            shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case never:
@@ -300,7 +312,7 @@ def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
     """Where the run is in the loops around the step, outermost first."""
     lines = []
     for frame in state.loops:
-        loop, number = loop_named(workflow, frame.loop_id), frame.iteration + 1
+        loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1
         match loop.repeat:
             case ForEach(input=name):
                 items = named_value(facts.values, name)
@@ -331,7 +343,7 @@ def _note_rules(leaf: Leaf) -> str:
     if not isinstance(leaf, Step) or not leaf.rules:
         return ""
     return "\n".join(
-        ["The notes are accepted only if they:", *(f"- {rule_words(rule)}" for rule in leaf.rules)]
+        ["The notes are accepted only if they:", *(f"- {describe_rule(rule)}" for rule in leaf.rules)]
     )
 
 
@@ -356,8 +368,8 @@ def _told_at_first(
     leaf = leaf_at(workflow, state)
     if not isinstance(leaf, Step | Choice):
         return []
-    here = told_once(text)
-    told = told_once(in_mode(leaf.prompt, leaf, autonomy))
+    here = find_lasting_sections(text)
+    told = find_lasting_sections(phrase_for_mode(leaf.prompt, leaf, autonomy))
     return [section for heading, section in told.items() if heading not in here]
 
 
@@ -381,7 +393,7 @@ def _is_first_step(history: History, node: Node) -> bool:
 
 def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts) -> list[str]:
     known = [name for name in names if name in workflow.functions]
-    return [f"{name}: {filled(workflow, workflow.functions[name], facts)}" for name in known]
+    return [f"{name}: {fill_values(workflow, workflow.functions[name], facts)}" for name in known]
 
 
 def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:
@@ -450,16 +462,16 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
         node=node,
         preferences=preferences,
         has_new_preferences=attached.preferences is not None,
-        safest=safest_highest(workflow, preferences) if attached.preferences is not None else None,
+        safest=cap_preferences(workflow, preferences) if attached.preferences is not None else None,
         unavailable=tuple(
             seen
             for seen in attached.capabilities
             if seen.status == "unavailable" and not _is_told_by_blocker(workflow, node, seen)
         ),
         passed_over=tuple(gap for gap in attached.gaps if _is_told(gap)),
-        nearly_declared=nearly_declared(workflow.inputs, history.context.get(node.node_id, {})),
-        misnamed=misnamed_among(workflow, (held.artifact for held in attached.artifacts)),
-        skipped=parts_passed_by(workflow, attached.trace, known) if is_moved else (),
+        nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
+        misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
+        skipped=list_passed_parts(workflow, attached.trace, known) if is_moved else (),
         progress=progress_at(history, workflow, node),
     )
     match node.state:
@@ -467,8 +479,8 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
             return standing
         case Running() as state:
             leaf = leaf_at(workflow, state)
-            facts = inside_loops(workflow, state, known)
-            asks = asked_at(workflow, leaf.id, facts)
+            facts = add_loop_values(workflow, state, known)
+            asks = list_asks(workflow, leaf.id, facts)
             view = View(
                 autonomy=preferences.autonomy,
                 occasion=occasion,
@@ -482,7 +494,7 @@ def standing_at(history: History, workflow: CompiledWorkflow, node: Node, occasi
                 prompt=prompt_at(history, workflow, node, leaf, facts, view),
                 needs_confirmation=needs_confirmation(workflow, leaf, facts),
                 contracts=workflow.contracts,
-                frame=frame_of(workflow, leaf, loop_id, asks, preferences.autonomy),
+                frame=make_frame(workflow, leaf, loop_id, asks, preferences.autonomy),
             )
         case never:
             assert_never(never)

@@ -18,7 +18,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.engine.facts import Place, begun_at, is_same_place, opened_at, place_of
+from handrail.engine.facts import Place, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
 from handrail.ports.log import Loaded
 from handrail.projections.overview import imported_from, latest_run
@@ -132,7 +132,7 @@ def _older_requested(rt: Runtime, request_id: str, here: Place) -> Session | Non
     if found is None or found.history.imported is not None:
         return None
     runs = sorted(found.history.runs.values(), key=lambda run: run.index)
-    begun = begun_at(runs[0]) if runs else opened_at(found.history)
+    begun = run_place(runs[0]) if runs else session_place(found.history)
     is_elsewhere = begun != Place() and here != Place() and not is_same_place(begun, here)
     return None if is_elsewhere else found
 

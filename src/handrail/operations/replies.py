@@ -16,7 +16,7 @@ from handrail.engine.reply import (
     Reply,
     ReplyWarning,
     WorkflowRef,
-    begun_with_warnings,
+    put_warnings_first,
     reply_at,
     workflow_ref,
 )
@@ -119,7 +119,7 @@ def closing_at(history: History, node: Node) -> str:
     """At the end of a run what to tell the user; nothing before."""
     if not isinstance(node.state, Complete):
         return ""
-    from handrail.projections.whereabouts import closing_line
+    from handrail.projections.position import closing_line
 
     return closing_line(history, node.node_id)
 
@@ -130,7 +130,7 @@ def _shown_source(run: Run) -> WorkflowRef | None:
 
 
 def success_of(reply: Reply, ledger: LedgerRef) -> Success:
-    return Success(data=begun_with_warnings(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
+    return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings), ledger=ledger)
 
 
 def current_ledger(history: History, run_id: RunId) -> LedgerRef:

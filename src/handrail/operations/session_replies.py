@@ -12,8 +12,8 @@ from handrail.contract.outcome import Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, StateClaims, mint
 from handrail.contract.wording import shortened
 from handrail.engine.history import History, SessionNotes
-from handrail.engine.judge.asking import TO_FILL_IN
-from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, begun_with_warnings
+from handrail.engine.judge.report_frame import TO_FILL_IN
+from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, put_warnings_first
 from handrail.operations.handles import state_token
 from handrail.ports.process import Keys, Randomness
 from handrail.projections.overview import run_overview
@@ -159,4 +159,4 @@ def _runs(keys: Keys, history: History) -> list[RunPlace]:
 
 
 def _success(reply: SessionReply) -> Success:
-    return Success(data=begun_with_warnings(msgspec.to_builtins(reply), reply.warnings))
+    return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings))

@@ -18,7 +18,7 @@ from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quoted
-from handrail.engine.facts import begun_at, is_same_place, place_of
+from handrail.engine.facts import is_same_place, place_of, run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.workflow_catalog import compile_entry, problem_row
@@ -84,7 +84,7 @@ def source_warnings(
         seen = workspace.observations(place)
     except Fault:
         return ()
-    if run.source_kind == "project" and not is_same_place(begun_at(run), place_of(place, seen)):
+    if run.source_kind == "project" and not is_same_place(run_place(run), place_of(place, seen)):
         return ()  # the caller is in another project, where the file is not to be expected
     content = library.content_now(place, run.source_kind, run.source_ref)
     if content is None:
@@ -153,11 +153,11 @@ def _changed_contracts(catalog: Catalog, run: Run, pinned: CompiledWorkflow) -> 
 
 def _is_same(now: Contract | None, before: Contract) -> bool:
     """An example that was made up for a contract without one says nothing about its file."""
-    from handrail.workflows.contracts.check import example_of
+    from handrail.workflows.contracts.check import make_example
 
     if now is None:
         return False
-    return before == (now if now.example else msgspec.structs.replace(now, example=example_of(now)))
+    return before == (now if now.example else msgspec.structs.replace(now, example=make_example(now)))
 
 
 def _routines(catalog: Catalog, run: Run) -> Iterator[_Differing]:

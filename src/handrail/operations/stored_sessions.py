@@ -14,12 +14,12 @@ import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.engine.remembering import FOLD_VERSION
+from handrail.engine.history_cache import FOLD_VERSION
 from handrail.operations.replies import pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.overview import SessionFacts, session_facts
-from handrail.projections.resuming import Subject, subjects_of, words_in
+from handrail.projections.resume_candidates import Subject, subjects_of, words_in
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow

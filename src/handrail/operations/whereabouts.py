@@ -13,7 +13,7 @@ from handrail.engine.history import History, Recorded
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
 from handrail.operations.handles import SentAgain, state_token
 from handrail.ports.process import Keys
-from handrail.projections.whereabouts import Whereabouts, moved_on_from
+from handrail.projections.position import NewerPosition, find_newer_position
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.workflows.compiled import CompiledWorkflow
 
@@ -40,7 +40,7 @@ def with_place_left(
 
 
 def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
-    found = moved_on_from(history, workflow, node_id)
+    found = find_newer_position(history, workflow, node_id)
     if found is None:
         return None
     return CurrentPlace(
@@ -70,7 +70,7 @@ def input_mismatch(
     is_retry = recorded.blocked is not None and recorded.blocked.retryable
     node = history.nodes[recorded.to_node_id]
     call = _storing_call(keys, sent, node.tag if is_retry else sent.claims.node_tag, input_digest)
-    found = moved_on_from(history, workflow, node.node_id)
+    found = find_newer_position(history, workflow, node.node_id)
     if sent.tool == "checkpoint_workflow":
         aim = "keep it as one more checkpoint"
     elif is_retry and found is None:
@@ -116,7 +116,7 @@ def start_mismatch(
     keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
 ) -> ReplyWarning:
     """The same for a used request id, which is the caller's own: another run needs only another one."""
-    found = moved_on_from(history, workflow, answered_at)
+    found = find_newer_position(history, workflow, answered_at)
     message = (
         "Nothing of this call was stored: its requestId began a run with other content. For another run, "
         "call again with another requestId. What follows is how that run began."
@@ -129,7 +129,7 @@ def start_mismatch(
     )
 
 
-def _since(found: Whereabouts) -> str:
+def _since(found: NewerPosition) -> str:
     count = len(found.done_since) + found.omitted
     earlier = f"{found.omitted} earlier, " if found.omitted else ""
     steps = f"{count} step{'' if count == 1 else 's'}"
@@ -138,6 +138,6 @@ def _since(found: Whereabouts) -> str:
     return f"Since that reply the run went on by {steps} ({earlier}{', '.join(found.done_since)}); {now}."
 
 
-def _call_to(keys: Keys, history: History, found: Whereabouts) -> ToolCall:
+def _call_to(keys: Keys, history: History, found: NewerPosition) -> ToolCall:
     token = state_token(keys, history.session_id, found.tip)
     return ToolCall(tool="continue_workflow", params={"stateToken": token})

@@ -11,10 +11,10 @@ from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
 from handrail.contract.wording import quoted, shortened
-from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, long_notes_before
-from handrail.engine.history import History, Node, context_at, merged, node_at, steps_after
-from handrail.engine.judge.artifacts import InputProblem, problems_of_change
-from handrail.engine.judge.asking import unfilled
+from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, find_long_notes
+from handrail.engine.history import History, Node, context_at, merge_context, node_at, steps_after
+from handrail.engine.judge.artifacts import InputProblem, check_context_change
+from handrail.engine.judge.report_frame import find_marks
 from handrail.operations.handles import AttemptClaims, Handle, state_token_of
 from handrail.operations.replies import pinned_workflow
 from handrail.ports.log import Blob, EventReader
@@ -134,7 +134,7 @@ def _owner(reader: EventReader, field: str, claims: Claims) -> _Owner:
     node = None if history is None else node_at(history, claims.node_tag)
     if history is None or node is None:
         return _Owner(field=field, claims=claims, history=history)
-    from handrail.projections.whereabouts import title_at  # noqa: PLC0415 - only a refusal names the work
+    from handrail.projections.position import title_at  # noqa: PLC0415 - only a refusal names the work
 
     workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     return _Owner(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
@@ -223,7 +223,7 @@ def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
 
 def whole_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
-    ref = long_notes_before(history, node)
+    ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()
 
 
@@ -245,7 +245,7 @@ def check_merged(history: History, node: Node, delta: dict[str, Any]) -> None:
     if not delta:
         return
     held = context_at(history, node.node_id)
-    size = len(canonical_bytes(merged(held, delta)))
+    size = len(canonical_bytes(merge_context(held, delta)))
     if size > CONTEXT_LIMIT_BYTES and size > len(canonical_bytes(held)):
         raise _too_large("With what was sent before, the context would have", size)
 
@@ -264,9 +264,9 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
     Raises Fault VALIDATION_ERROR that names every place.
     """
     sent = [
-        *unfilled(notes, "output.notesMarkdown"),
-        *unfilled(artifacts, "output.artifacts"),
-        *unfilled(context, "context"),
+        *find_marks(notes, "output.notesMarkdown"),
+        *find_marks(artifacts, "output.artifacts"),
+        *find_marks(context, "context"),
     ]
     if sent:
         expected = "your own value; an optional one can be left out"
@@ -282,7 +282,7 @@ def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
 
     Raises Fault VALIDATION_ERROR with every problem.
     """
-    problems = problems_of_change(workflow.inputs, delta)
+    problems = check_context_change(workflow.inputs, delta)
     if problems:
         raise _refused([input_row(problem) for problem in problems])
 

@@ -24,7 +24,7 @@ from handrail.workflows.compiling.expand_templates import calls_routine
 from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import with_places
+from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
 
 
@@ -122,7 +122,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
         compilation = _with_flow(source, compilation, is_foreign=surroundings.is_foreign)
     if not compilation.problems:
         return compilation
-    return replace(compilation, problems=with_places(entry.content.decode(), compilation.problems))
+    return replace(compilation, problems=add_places(entry.content.decode(), compilation.problems))
 
 
 def _with_flow(source: SourceWorkflow, compilation: Compilation, *, is_foreign: bool) -> Compilation:

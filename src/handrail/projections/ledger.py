@@ -34,7 +34,7 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord
-from handrail.engine.history import merged
+from handrail.engine.history import merge_context
 from handrail.engine.navigate import ExitedLoop, Running, State, step_key
 
 MOST_LEDGER_WORK = 10_000_000
@@ -231,7 +231,7 @@ class _Walk:
         line = self._lines[node_id]
         match event.data:
             case ContextSet(context=delta):
-                line = msgspec.structs.replace(line, context=merged(line.context, delta))
+                line = msgspec.structs.replace(line, context=merge_context(line.context, delta))
             case NodeOutputAppended(artifact=artifact) if artifact is not None:
                 if self._points[node_id].kind != "blocked_attempt" and not artifact.is_refused:
                     held = {"kind": artifact.kind, "digest": artifact.digest}

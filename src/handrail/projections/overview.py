@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
-from handrail.engine.facts import begun_at, opened_at
+from handrail.engine.facts import run_place, session_place
 from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
@@ -67,7 +67,7 @@ def _last_indexes(history: History) -> dict[RunId, int]:
     return last
 
 
-def run_at_hand(history: History) -> RunId | None:
+def choose_run(history: History) -> RunId | None:
     """The run that a session is about: the latest that is not over, and only without one the latest of all.
 
     A finished run that was begun inside another one does not hide that one.
@@ -133,7 +133,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 def session_facts(history: History, health: str) -> SessionFacts:
     """The facts of a session with this health."""
-    run_id = run_at_hand(history)
+    run_id = choose_run(history)
     goal = history.observations.get("goal", "")
     if run_id is None:
         seen = history.observations
@@ -149,7 +149,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
         )
     run = run_overview(history, run_id)
     graphs = run_graphs(history)
-    ways = [seen_on_the_way(history, held, graph.preferred_tip) for held, graph in graphs.items()]
+    ways = [list_seen(history, held, graph.preferred_tip) for held, graph in graphs.items()]
     return SessionFacts(
         status=run.status,
         health=health,
@@ -172,11 +172,11 @@ def session_facts(history: History, health: str) -> SessionFacts:
 
 def session_project(history: History) -> str:
     """The name of the project of the run at hand, or of the one that a session without a run was begun in."""
-    run_id = run_at_hand(history)
-    return opened_at(history).name if run_id is None else begun_at(history.runs[run_id]).name
+    run_id = choose_run(history)
+    return session_place(history).name if run_id is None else run_place(history.runs[run_id]).name
 
 
-def seen_on_the_way(history: History, run_id: RunId, tip: NodeId) -> dict[str, tuple[str, ...]]:
+def list_seen(history: History, run_id: RunId, tip: NodeId) -> dict[str, tuple[str, ...]]:
     """Every value that was observed at the start of a run and on the way to a node, by its key."""
     found: dict[str, dict[str, None]] = {}
     for seen in (

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.ids import NodeId, RunId
+from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded, GapRecorded
 from handrail.engine.history import Attached, Closing, History, Node, attached_to, path_to, way_to
 from handrail.engine.navigate import Complete, ExitedLoop, Running, SkippedStep, step_key
-from handrail.engine.reported import CAPABILITY_OBSERVATION
 
 # What holds at a node beside its context: outputs, gaps, capabilities, skipped steps.
 #
@@ -49,7 +49,7 @@ def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifac
             newest.pop(artifact.kind, None)
             newest[artifact.kind] = CurrentArtifact(
                 kind=artifact.kind,
-                step_id=done_step(history, node),
+                step_id=completed_step(history, node),
                 node_id=node.node_id,
                 digest=artifact.digest,
                 is_validated=bool(artifact.contract_ref),
@@ -116,7 +116,7 @@ def loop_exits_at(history: History, node_id: NodeId) -> tuple[ExitedLoop, ...]:
     )
 
 
-def done_step(history: History, node: Node) -> str:
+def completed_step(history: History, node: Node) -> str:
     """The step whose acknowledgement led to a node; empty at the first one."""
     if node.parent is None:
         return ""

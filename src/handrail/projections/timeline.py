@@ -10,7 +10,7 @@ import msgspec
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload
 from handrail.engine.history import History
-from handrail.projections.run_graph import done_step
+from handrail.projections.run_graph import completed_step
 
 # Events as they are stored, one row each, with what their place in the log says.
 
@@ -96,7 +96,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             lane=node.run_id,
             what=node.kind,
             node_id=node.node_id,
-            step_id=done_step(history, node),
+            step_id=completed_step(history, node),
         )
         for node in sorted(history.nodes.values(), key=lambda node: node.index)[-most:]
     ]

@@ -20,7 +20,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     after: Any = None
 
 
-def differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:
+def list_differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:
     """Every place where two JSON values differ, in the order of the newer one, removed ones last."""
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _members(before, after, pointer)
@@ -37,7 +37,7 @@ def _members(before: dict[str, Any], after: dict[str, Any], pointer: str) -> Ite
     for name, value in after.items():
         place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
         if name in before:
-            yield from differences(before[name], value, place)
+            yield from list_differences(before[name], value, place)
         else:
             yield Difference(pointer=place, action="added", after=value)
     for name, value in before.items():

@@ -24,7 +24,7 @@ from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
-from handrail.engine.remembering import decode_history, encode_history
+from handrail.engine.history_cache import decode_history, encode_history
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
     Blob,

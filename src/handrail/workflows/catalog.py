@@ -14,7 +14,7 @@ from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Contract, InputSpec
 from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract, read_contract
 from handrail.workflows.limits import IdStatus, WorkflowKind, id_status
-from handrail.workflows.problem import Problem, replaced
+from handrail.workflows.problem import Problem, replace_value
 
 RESERVED_NAMESPACE = "wr."
 _SUFFIX_DIGITS = 6
@@ -109,7 +109,7 @@ def build_catalog(files: Iterable[FoundFile]) -> Catalog:
                 taken[entry.id] = f"{file.source_kind} {file.source_ref}"
             entries.append(entry)
     ids = frozenset(entry.id for entry in entries)
-    wanted = Counter(suggested_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
+    wanted = Counter(suggest_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
     shared = frozenset(better for better, count in wanted.items() if count > 1)
     contracts, defined, broken = _contracts(found)
     return Catalog(
@@ -141,7 +141,7 @@ def encode_summary(summary: Summary) -> bytes:
     return msgspec.json.encode(summary)
 
 
-def suggested_id(
+def suggest_id(
     workflow_id: str, source_kind: SourceKind, source_ref: str = "", taken: Collection[str] = ()
 ) -> str:
     """The namespaced id that a legacy one should get, from its source; a suffix keeps it from being taken."""
@@ -212,7 +212,7 @@ def _name_problem(entry: CatalogEntry, taken: dict[str, str]) -> Problem | None:
             message=f"{entry.id}: ids that begin with wr. are reserved for bundled workflows.",
             pointer="/id",
             fix=f"Name it {_own_id(entry)}.",
-            edit=replaced("/id", _own_id(entry)),
+            edit=replace_value("/id", _own_id(entry)),
         )
     if entry.id in taken:
         return _shadowed(entry.id, taken[entry.id])
@@ -234,7 +234,7 @@ def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset
         return entry
     is_spelled_so = entry.id == entry.id.replace("-", "_")
     taken = ids if is_spelled_so else ids | shared
-    better = suggested_id(entry.id, entry.source_kind, entry.source_ref, taken)
+    better = suggest_id(entry.id, entry.source_kind, entry.source_ref, taken)
     return msgspec.structs.replace(entry, suggested_id=better)
 
 

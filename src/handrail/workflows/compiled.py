@@ -355,7 +355,7 @@ def decode_compiled(content: bytes) -> CompiledWorkflow:
         ) from error
 
 
-def set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
+def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
     """What a choice sets and what an action saves."""
     for part in parts:
         match part:
@@ -365,7 +365,7 @@ def set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
             case Action(save_as=name):
                 yield name
             case Loop(body=body):
-                yield from set_inside(body)
+                yield from names_set_inside(body)
             case Step():
                 pass
             case never:

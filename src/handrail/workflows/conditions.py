@@ -301,14 +301,14 @@ GENERATED_PREFIX = "inline-"
 """How the id of a condition begins that the compiler named by its digest; it means nothing to a reader."""
 
 
-def condition_label(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
+def label_condition(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
     """What a reader sees of a condition: the author's id, or what it says where it has none."""
     if name.startswith(GENERATED_PREFIX) and name in conditions:
-        return condition_words(conditions[name])
+        return describe_condition(conditions[name])
     return name
 
 
-def condition_words(condition: Condition) -> str:
+def describe_condition(condition: Condition) -> str:
     """The whole condition on one line."""
     match condition:
         case AlwaysTrue():
@@ -339,7 +339,7 @@ def _compare_in_words(condition: Compare) -> str:
 
 def _grouped(condition: Condition) -> str:
     """In brackets where the words would otherwise run into their neighbours."""
-    words = condition_words(condition)
+    words = describe_condition(condition)
     return f"({words})" if isinstance(condition, And | Or) else words
 
 

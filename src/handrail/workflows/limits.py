@@ -103,7 +103,7 @@ def file_kind(path: str) -> FileKind:
     for it in vain. The project's settings are neither.
     """
     *folders, name = path.replace("\\", "/").split("/")
-    if misnaming(name) is not None:
+    if explain_misnaming(name) is not None:
         return "misnamed"
     if not name.endswith(_ENDING) or (*folders[-1:], name) == _SETTINGS:
         return ""
@@ -111,7 +111,7 @@ def file_kind(path: str) -> FileKind:
     return "contract" if folders[-1:] == [CONTRACT_FOLDER] or is_below else "workflow"
 
 
-def misnaming(path: str) -> tuple[str, str] | None:
+def explain_misnaming(path: str) -> tuple[str, str] | None:
     """Why a file is not found under its name, and what to do; None where the name is not the trouble."""
     name = path.replace("\\", "/").rpartition("/")[2]
     stem, dot, ending = name.rpartition(".")
@@ -132,7 +132,7 @@ def misnaming(path: str) -> tuple[str, str] | None:
 
 def kind_if_renamed(path: str) -> FileKind:
     """What a file would be under a name that is looked for."""
-    return file_kind(f"{path.rpartition('.')[0]}{_ENDING}" if misnaming(path) else path)
+    return file_kind(f"{path.rpartition('.')[0]}{_ENDING}" if explain_misnaming(path) else path)
 
 
 def is_looked_into(folder: str) -> bool:

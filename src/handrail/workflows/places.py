@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.contract.json.trouble import first_trouble
-from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewritten
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
 
 Place: TypeAlias = tuple[int, int]
 """Line and column."""
@@ -43,7 +43,7 @@ def locate_keys(text: str, pointers: Iterable[str]) -> dict[str, Place]:
     return {pointer: _place(text, _key_offset(root, pointer)) for pointer in asked}
 
 
-def with_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def add_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems with line and column, in the order of the text."""
     listed = list(problems)
     root = _scan(text, [problem.pointer for problem in listed])
@@ -55,7 +55,7 @@ def with_places(text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(placed, key=lambda problem: (problem.line, problem.column)))
 
 
-def place_of_depth(text: str, limit: int) -> Place:
+def locate_depth(text: str, limit: int) -> Place:
     """Where more than `limit` arrays and objects are inside each other for the first time."""
     depth = 0
     for match in _PART.finditer(text):
@@ -68,7 +68,7 @@ def place_of_depth(text: str, limit: int) -> Place:
     return 1, 1
 
 
-def repair_of(content: bytes) -> tuple[str, Edit]:
+def suggest_repair(content: bytes) -> tuple[str, Edit]:
     """How to make a text JSON that is none, in words and, where it is certain, as an edit."""
     try:
         text = content.decode()
@@ -80,7 +80,7 @@ def repair_of(content: bytes) -> tuple[str, Edit]:
     if trouble.text is None:
         return trouble.fix, NO_EDIT
     line, column = _place(text, trouble.position)
-    return trouble.fix, rewritten(line, column, trouble.length, trouble.text)
+    return trouble.fix, rewrite_text(line, column, trouble.length, trouble.text)
 
 
 def _place(text: str, offset: int) -> Place:

@@ -35,26 +35,26 @@ Edit: TypeAlias = tuple[EditOperation, ...]
 NO_EDIT: Edit = ()
 
 
-def replaced(pointer: str, value: Json) -> Edit:
+def replace_value(pointer: str, value: Json) -> Edit:
     return (EditOperation(op="replace", path=pointer, value=value),)
 
 
-def added(pointer: str, value: Json) -> Edit:
+def add_value(pointer: str, value: Json) -> Edit:
     return (EditOperation(op="add", path=pointer, value=value),)
 
 
-def removed(pointer: str) -> Edit:
+def remove_value(pointer: str) -> Edit:
     return (EditOperation(op="remove", path=pointer),)
 
 
-def renamed(pointer: str, key: str) -> Edit:
+def rename_key(pointer: str, key: str) -> Edit:
     """The member under another key of the same object."""
     holder = pointer.rpartition("/")[0]
     escaped = key.replace("~", "~0").replace("/", "~1")
     return (EditOperation(op="move", source=pointer, path=f"{holder}/{escaped}"),)
 
 
-def rewritten(line: int, column: int, length: int, text: str) -> Edit:
+def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
     return (EditOperation(op="rewrite", line=line, column=column, length=length, text=text),)
 
 

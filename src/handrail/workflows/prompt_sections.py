@@ -21,7 +21,7 @@ ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
 """What the first step announces for all of them."""
 
 
-def section(heading: str, body: str) -> str:
+def make_section(heading: str, body: str) -> str:
     """A section as prompts hold it; nothing where it says nothing."""
     return f"## {heading}\n{body}" if body else ""
 
@@ -31,34 +31,34 @@ def heading_of(text: str) -> str:
     return text.partition("\n")[0].removeprefix("## ")
 
 
-def shown_example(example: dict[str, Json]) -> str:
+def show_example(example: dict[str, Json]) -> str:
     """An example as prompts show it; nothing where there is none."""
     if not example:
         return ""
     return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
 
 
-def user_only_section(need: UserOnly) -> str:
+def make_user_section(need: UserOnly) -> str:
     """What only the user can give, and how to hand it in."""
     kind = f", {need.choice_kind}" if need.choice_kind else ""
     answer = (
         f"Give the answer as the context value {need.input}."
         if need.input
         else "Give the answer as an artifact:\n\n"
-        + shown_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
+        + show_example({"kind": "wr.user_input", "answer": USER_SAID, "givenBy": "user"})
     )
     body = f"Ask the user and wait for the answer; never answer for them ({need.reason}{kind}). {answer}"
-    return section("Only the user can give this", body)
+    return make_section("Only the user can give this", body)
 
 
-def with_loop_named(prompt: str, loop_id: str) -> str:
+def name_loop(prompt: str, loop_id: str) -> str:
     """The prompt of a loop decision where several loops are open: its loop id must be given there."""
     optional = f"- loopId: {MAY_BE_LEFT_OUT}"
     before, found, after = prompt.rpartition(optional)
     return f"{before}- loopId: {loop_id}, because several loops are open{after}" if found else prompt
 
 
-def without_example(prompt: str, example: dict[str, Json]) -> str:
+def drop_example(prompt: str, example: dict[str, Json]) -> str:
     """A prompt beside which the same example stands: it is told once."""
     kept: list[str] = []
     for part in prompt.split("\n\n"):
@@ -70,4 +70,4 @@ def without_example(prompt: str, example: dict[str, Json]) -> str:
 
 
 def _is_example(part: str, example: dict[str, Json]) -> bool:
-    return part.startswith("Example:\n```json\n") and part == shown_example(example)
+    return part.startswith("Example:\n```json\n") and part == show_example(example)

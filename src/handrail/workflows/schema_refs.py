@@ -13,15 +13,15 @@ MAX_DEPTH = 16
 """Levels that a schema may be nested, and references that may lead to one another."""
 
 
-def resolved(schema: Json, root: Schema) -> Json:
+def resolve_ref(schema: Json, root: Schema) -> Json:
     """The schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
     for _ in range(MAX_DEPTH):
         if not isinstance(schema, dict) or "$ref" not in schema:
             return schema
-        schema = definitions_in(root).get(str(schema["$ref"]).removeprefix(DEFINITIONS), {})
+        schema = list_definitions(root).get(str(schema["$ref"]).removeprefix(DEFINITIONS), {})
     return {}
 
 
-def definitions_in(root: Schema) -> Schema:
+def list_definitions(root: Schema) -> Schema:
     found = root.get("$defs")
     return found if isinstance(found, dict) else {}

@@ -26,7 +26,7 @@ _OF_THE_HOLDER = frozenset({"missing_key", "duplicate_id", "bad_value"})
 Judge = Callable[[bytes], Iterable[Problem]]
 
 
-def with_sound_edits(content: bytes, problems: Iterable[Problem], judge: Judge) -> tuple[Problem, ...]:
+def keep_sound_edits(content: bytes, problems: Iterable[Problem], judge: Judge) -> tuple[Problem, ...]:
     """The problems of a file, with those edits that can all be applied in this order.
 
     `judge` tells what is wrong with a file; it must not come back here.
@@ -86,7 +86,7 @@ def _holder(place: str) -> str:
 def _is_sound(document: Json, edits: list[Edit], known: set[tuple[str, str, str]], judge: Judge) -> bool:
     operations = [operation for edit in edits for operation in edit]
     try:
-        content = msgspec.json.encode(applied(document, operations))
+        content = msgspec.json.encode(apply_operations(document, operations))
     except (LookupError, ValueError, TypeError):
         return False
     errors = [one for one in judge(content) if one.severity == "error" and _key(one) not in known]
@@ -105,7 +105,7 @@ def _is_caused(error: Problem, operation: EditOperation) -> bool:
     return operation.op != "move" or error.code in _OF_THE_SHAPE
 
 
-def applied(document: Json, operations: Iterable[EditOperation]) -> Json:
+def apply_operations(document: Json, operations: Iterable[EditOperation]) -> Json:
     """The document after operations of a JSON Patch, each on what the one before left.
 
     Raises LookupError or ValueError where a place is not there.

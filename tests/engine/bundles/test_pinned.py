@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.engine.bundles.pinned import checked_workflows
+from handrail.engine.bundles.pinned import check_workflows
 from tests.engine.bundles.made import rich_bundle
 
 Workflow = dict[str, Any]
@@ -27,7 +27,7 @@ def part(workflow: Workflow, kind: str) -> dict[str, Any]:
 def test_what_we_compiled_is_taken() -> None:
     workflow = given()
 
-    assert checked_workflows({"h": workflow})["h"].id == workflow["id"]
+    assert check_workflows({"h": workflow})["h"].id == workflow["id"]
 
 
 CASES: list[tuple[Callable[[Workflow], object], str]] = [
@@ -59,7 +59,7 @@ def test_what_cannot_be_walked_is_refused(change: Callable[[Workflow], object], 
     change(workflow)
 
     with pytest.raises(Fault, match=expected) as refused:
-        checked_workflows({"h": workflow})
+        check_workflows({"h": workflow})
 
     assert refused.value.kind.code == "BUNDLE_INVALID_FORMAT"
 
@@ -72,11 +72,11 @@ def test_loops_inside_each_other_have_a_limit() -> None:
     workflow["steps"] = [inner]
 
     with pytest.raises(Fault, match="too deep"):
-        checked_workflows({"h": workflow})
+        check_workflows({"h": workflow})
 
 
 def test_a_workflow_of_a_later_compiler_is_named_as_such() -> None:
     with pytest.raises(Fault) as refused:
-        checked_workflows({"h": given() | {"v": 2}})
+        check_workflows({"h": given() | {"v": 2}})
 
     assert refused.value.kind.code == "BUNDLE_UNSUPPORTED_VERSION"

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 
-from handrail.engine.judge.artifacts import problems_at_start
-from handrail.engine.simulation.candidates import both_ways, built, flipped, input_paths, starts
+from handrail.engine.judge.artifacts import check_start_context
+from handrail.engine.simulation.candidates import (
+    build_context,
+    flip_condition,
+    input_paths,
+    list_starts,
+    try_both_ways,
+)
 from handrail.workflows.compiled import CompiledWorkflow, ForEach, InputSpec, Loop, Part
 from handrail.workflows.conditions import (
     MISSING,
@@ -59,7 +65,7 @@ def test_a_comparison_is_tried_both_ways(op: Operator, value: Any) -> None:
     atom = Compare(input="x", op=op, value=value)
 
     results = {
-        holds(atom, Facts(values={} if tried is MISSING else {"x": tried})) for tried in both_ways(atom)
+        holds(atom, Facts(values={} if tried is MISSING else {"x": tried})) for tried in try_both_ways(atom)
     }
 
     if op == "equals" and value is None:
@@ -106,10 +112,10 @@ def test_every_start_fits_the_declared_inputs() -> None:
         name=InputSpec(type="string", required=True),
     )
 
-    contexts, possible = starts(workflow, 2, 64)
+    contexts, possible = list_starts(workflow, 2, 64)
 
     assert len(contexts) == possible
-    assert all(problems_at_start(workflow.inputs, context) == [] for context in contexts)
+    assert all(check_start_context(workflow.inputs, context) == [] for context in contexts)
 
 
 def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None:
@@ -117,7 +123,7 @@ def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None
     conditions["rare"] = And(of=tuple(equals(f"v{number}", "yes") for number in range(6)))
     workflow = flow(conditions)
 
-    contexts, possible = starts(workflow, 2, 40)
+    contexts, possible = list_starts(workflow, 2, 40)
 
     assert possible > 40
     assert len(contexts) <= 40
@@ -128,7 +134,7 @@ def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None
 def test_the_same_workflow_gives_the_same_starts() -> None:
     workflow = flow({"a": equals("x", 1), "b": equals("y.z", "q")})
 
-    assert starts(workflow, 2, 64) == starts(workflow, 2, 64)
+    assert list_starts(workflow, 2, 64) == list_starts(workflow, 2, 64)
 
 
 def test_arrays_are_empty_short_long_and_hold_what_conditions_ask_of_items() -> None:
@@ -157,13 +163,16 @@ def test_items_of_nested_loops_are_arrays_themselves() -> None:
 
 
 def test_a_path_becomes_nested_objects() -> None:
-    assert built({"a.b.c": 1, "a.d": 2, "e": MISSING, "f": []}) == {"a": {"b": {"c": 1}, "d": 2}, "f": []}
+    assert build_context({"a.b.c": 1, "a.d": 2, "e": MISSING, "f": []}) == {
+        "a": {"b": {"c": 1}, "d": 2},
+        "f": [],
+    }
 
 
 def test_building_a_context_changes_no_value_it_was_given() -> None:
     base: dict[str, Any] = {"kept": 1}
 
-    built({"a": base, "a.b": 2})
+    build_context({"a": base, "a.b": 2})
 
     assert base == {"kept": 1}
 
@@ -172,8 +181,8 @@ def test_a_condition_can_be_turned_around_by_a_change_of_context() -> None:
     condition = equals("more", True)
     paths = input_paths(flow({"c": condition}), 2)
 
-    change = flipped(condition, paths, Facts(values={"more": True}))
+    change = flip_condition(condition, paths, Facts(values={"more": True}))
 
     assert change is not None
     assert not holds(condition, Facts(values={"more": True} | change))
-    assert flipped(LoopControl(), paths, Facts()) is None
+    assert flip_condition(LoopControl(), paths, Facts()) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from handrail.engine.judge.assess import assess, place_of
-from handrail.engine.judge.requirements import broken_rules
+from handrail.engine.judge.requirements import list_broken_rules
 from handrail.engine.navigate import LoopFrame, Running
 from handrail.engine.simulation.made_reports import invalid_reports, notes_for, valid_reports
 from handrail.workflows.compiled import (
@@ -142,7 +142,7 @@ def test_notes_can_be_made_up_for_most_rules(rules: tuple[Rule, ...]) -> None:
     notes = notes_for(rules)
 
     assert notes is not None
-    assert broken_rules(rules, notes) == []
+    assert list_broken_rules(rules, notes) == []
 
 
 def test_notes_that_cannot_be_made_up_are_admitted() -> None:

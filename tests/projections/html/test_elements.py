@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.contract.wording import visible
-from handrail.projections.html.elements import document, element, joined, style_sheet
+from handrail.projections.html.elements import document, element, join_html, style_sheet
 
 
 class Seen(html.parser.HTMLParser):
@@ -63,5 +63,5 @@ def test_a_style_sheet_cannot_end_itself() -> None:
 
 
 def test_things_stand_after_each_other_and_a_page_begins_with_its_type() -> None:
-    assert joined("a<", element("b", "c"), None).markup == "a&lt;<b>c</b>"
+    assert join_html("a<", element("b", "c"), None).markup == "a&lt;<b>c</b>"
     assert document(element("html")) == "<!doctype html>\n<html></html>\n"

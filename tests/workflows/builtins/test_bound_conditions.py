@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.workflows.builtins.routines import bound
+from handrail.workflows.builtins.routines import bind_condition
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,
@@ -58,7 +58,7 @@ REPORTED = Compare(artifact="wr.plan", field="goal", op="exists", value=True)
 def test_a_condition_is_decided_renamed_or_left_alone(
     condition: Condition, args: dict[str, Any], expected: Condition
 ) -> None:
-    assert bound(condition, args) == expected
+    assert bind_condition(condition, args) == expected
 
 
 values = st.sampled_from([None, True, 1, 2, "a", "b", ["a"]])
@@ -93,6 +93,6 @@ def test_a_bound_condition_holds_exactly_where_the_condition_would(
     meant = {"p": given_args["p"]} if "p" in given_args else {}
     meant |= {"q": given_args.get("q", context["x"]), "r": context["r"]}
 
-    result = holds(bound(condition, args), Facts(values=context))
+    result = holds(bind_condition(condition, args), Facts(values=context))
 
     assert result == holds(condition, Facts(values=meant))

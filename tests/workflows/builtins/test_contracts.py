@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
-from handrail.engine.reported import SHAPES, trouble_with
+from handrail.engine.artifact_shapes import SHAPES, explain_misfit
 from handrail.workflows.builtins.registry import all_contracts, find_contract
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.contracts.check import allowed_schema, unsatisfiable
+from handrail.workflows.contracts.check import check_contract_schema, explain_unsatisfiable
 
 every_contract = pytest.mark.parametrize("contract", all_contracts(), ids=lambda each: each.id)
 
@@ -80,8 +80,8 @@ def test_the_guidance_is_one_line_that_tells_what_to_do(contract: ContractSpec) 
 
 @every_contract
 def test_builtin_contracts_keep_the_rules_that_projects_must_keep(contract: ContractSpec) -> None:
-    assert allowed_schema(contract.schema) == []
-    assert unsatisfiable(contract.schema) is None
+    assert check_contract_schema(contract.schema) == []
+    assert explain_unsatisfiable(contract.schema) is None
 
 
 @every_contract
@@ -101,7 +101,7 @@ def test_what_the_engine_reads_itself_fits_its_contract(kind: str) -> None:
     contract = find_contract(kind.replace("wr.", "wr.contracts.", 1))
 
     assert contract is not None
-    assert trouble_with(kind, contract.example) == ""
+    assert explain_misfit(kind, contract.example) == ""
 
 
 EVIDENCE = {"source": "command", "ref": "just test", "result": "12 passed"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.builtins.placing import filled, in_words, input_named_by
+from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from handrail.workflows.builtins.placing import filled, in_words, input_named_by
     ],
 )
 def test_a_value_may_stand_for_an_input(value: Any, expected: str) -> None:
-    assert input_named_by(value) == expected
+    assert parse_placeholder(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_value_may_stand_for_an_input(value: Any, expected: str) -> None:
 def test_known_names_are_replaced_once_and_unknown_ones_stay(
     text: str, values: dict[str, Any], expected: str
 ) -> None:
-    assert filled(text, values) == expected
+    assert fill_names(text, values) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_known_names_are_replaced_once_and_unknown_ones_stay(
     ],
 )
 def test_a_value_in_words(value: Any, expected: str) -> None:
-    assert in_words(value) == expected
+    assert phrase_value(value) == expected

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from handrail.workflows.builtins.placing import default_prefix, joined_id, placed
+from handrail.workflows.builtins.placement import default_prefix, join_ids, place_parts
 from handrail.workflows.builtins.specs import TemplateContext
 from handrail.workflows.model import (
     ConditionRef,
@@ -80,14 +80,14 @@ def pointers(parts: tuple[SourcePart, ...]) -> set[str]:
     ],
 )
 def test_parts_take_the_name_of_the_call(parts: tuple[SourcePart, ...], expected: list[object]) -> None:
-    moved = placed(parts, CONTEXT)
+    moved = place_parts(parts, CONTEXT)
 
     assert outline(moved) == expected
     assert pointers(moved) == {"/steps/2"}
 
 
 def test_a_call_without_a_title_leaves_the_titles_alone() -> None:
-    moved = placed((step("a"), step("b")), TemplateContext(prefix="call"))
+    moved = place_parts((step("a"), step("b")), TemplateContext(prefix="call"))
 
     assert outline(moved) == [("call-a", "A"), ("call-b", "B")]
 
@@ -95,7 +95,7 @@ def test_a_call_without_a_title_leaves_the_titles_alone() -> None:
 def test_a_joined_title_keeps_its_limit() -> None:
     context = TemplateContext(prefix="call", title="t" * 199)
 
-    moved = placed((step("a"), step("b")), context)
+    moved = place_parts((step("a"), step("b")), context)
 
     assert [len(part.title) for part in moved] == [200, 200]
 
@@ -104,7 +104,7 @@ def test_the_condition_of_a_part_stays() -> None:
     own = ConditionRef(condition_id="is_large", pointer="p")
     part = SourceStep(id="a", title="A", prompt="Do it.", when=own, pointer="")
 
-    (moved,) = placed((part,), CONTEXT)
+    (moved,) = place_parts((part,), CONTEXT)
 
     assert moved.when == own
 
@@ -113,7 +113,7 @@ def test_gates_are_shown_at_the_call() -> None:
     gate = SourceGate(assessment_id="ready", pointer="elsewhere")
     part = SourceStep(id="a", title="A", prompt="Do it.", gates=(gate,), pointer="elsewhere")
 
-    (moved,) = placed((part,), CONTEXT)
+    (moved,) = place_parts((part,), CONTEXT)
 
     assert isinstance(moved, SourceStep)
     assert [each.pointer for each in moved.gates] == ["/steps/2"]
@@ -147,21 +147,21 @@ def test_the_confirmation_of_the_call_is_asked_for_once_at_the_last_step(
 ) -> None:
     context = TemplateContext(prefix="call", require_confirmation=True)
 
-    assert asked(placed(parts, context)) == expected
+    assert asked(place_parts(parts, context)) == expected
 
 
 def test_a_step_that_always_asks_keeps_asking() -> None:
     always = SourceStep(id="a", title="A", prompt="Do it.", require_confirmation=True, pointer="")
     sometimes = ConditionRef(condition_id="is_large", pointer="p")
 
-    (moved,) = placed((always,), TemplateContext(prefix="call", require_confirmation=sometimes))
+    (moved,) = place_parts((always,), TemplateContext(prefix="call", require_confirmation=sometimes))
 
     assert isinstance(moved, SourceStep)
     assert moved.require_confirmation is True
 
 
 def test_a_long_id_ends_in_a_digest_and_stays_different() -> None:
-    first, second = joined_id("p" * 60, "same-first"), joined_id("p" * 60, "same-second")
+    first, second = join_ids("p" * 60, "same-first"), join_ids("p" * 60, "same-second")
 
     assert first != second
     for name in (first, second):

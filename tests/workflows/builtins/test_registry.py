@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.workflows.builtins import registry
-from handrail.workflows.builtins.described import example_document
+from handrail.workflows.builtins.description import example_document
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,

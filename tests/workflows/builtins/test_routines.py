@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.described import example_document
+from handrail.workflows.builtins.description import example_document
 from handrail.workflows.builtins.routines import (
-    foreign_routine_template,
-    routine_template,
+    make_foreign_template,
+    make_routine_template,
     routine_template_id,
 )
 from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
@@ -71,7 +71,7 @@ def expand(spec: TemplateSpec, **args: Any) -> tuple[SourcePart, ...]:
 
 
 def first_step(workflow: SourceWorkflow, **args: Any) -> SourceStep:
-    part = expand(routine_template(workflow), **args)[0]
+    part = expand(make_routine_template(workflow), **args)[0]
     assert isinstance(part, SourceStep)
     return part
 
@@ -93,7 +93,7 @@ def test_a_routine_is_called_by_its_name(workflow_id: str, expected: str) -> Non
 def test_the_template_of_a_routine_takes_its_inputs() -> None:
     workflow = routine(step("a"))
 
-    spec = routine_template(workflow)
+    spec = make_routine_template(workflow)
 
     assert spec.id == "wr.templates.routine.look_around"
     assert (spec.title, spec.summary) == ("Look around", "Look before you act.")
@@ -148,7 +148,7 @@ def test_an_argument_is_put_in_once_even_inside_a_loop() -> None:
     body = [step("inner", "Read {{subject}}.")]
     workflow = routine({"type": "loop", "loopId": "l", "count": 2, "maxIterations": 2, "body": body})
 
-    (loop,) = expand(routine_template(workflow), subject="{{depth}} of it")
+    (loop,) = expand(make_routine_template(workflow), subject="{{depth}} of it")
 
     assert isinstance(loop, SourceLoop)
     inner = loop.body[0]
@@ -167,7 +167,7 @@ def test_an_argument_is_put_in_once_even_inside_a_loop() -> None:
     ],
 )
 def test_a_condition_follows_its_argument(when: Any, args: dict[str, Any], expected: str) -> None:
-    parts = expand(routine_template(routine(step("a", when=when), step("b"))), **args)
+    parts = expand(make_routine_template(routine(step("a", when=when), step("b"))), **args)
 
     if expected == "dropped":
         assert [part.id for part in parts if isinstance(part, SourceStep)] == ["look"]
@@ -202,7 +202,7 @@ def test_a_loop_over_an_argument_goes_through_the_input_that_it_names() -> None:
     loop = {"type": "loop", "loopId": "each", "maxIterations": 9, "body": body}
     workflow = routine({**loop, "forEach": {"input": "files", "as": "file"}})
 
-    spec = routine_template(workflow)
+    spec = make_routine_template(workflow)
     (found,) = expand(spec, files="{{changed}}")
 
     assert spec.names_inputs == ("files",)
@@ -217,7 +217,7 @@ def test_a_loop_whose_parts_are_all_dropped_is_dropped() -> None:
     body = [step("inner", when="is_deep")]
     loop = {"type": "loop", "loopId": "l", "count": 2, "maxIterations": 2, "body": body}
 
-    parts = expand(routine_template(routine(loop, step("a"))), depth="quick")
+    parts = expand(make_routine_template(routine(loop, step("a"))), depth="quick")
 
     assert [type(part) for part in parts] == [SourceStep]
 
@@ -225,7 +225,7 @@ def test_a_loop_whose_parts_are_all_dropped_is_dropped() -> None:
 def test_a_while_loop_keeps_a_condition_that_always_holds() -> None:
     loop = {"type": "loop", "loopId": "l", "while": "is_deep", "maxIterations": 2, "body": [step("inner")]}
 
-    (found,) = expand(routine_template(routine(loop)), depth="deep")
+    (found,) = expand(make_routine_template(routine(loop)), depth="deep")
 
     assert isinstance(found, SourceLoop)
     assert "AlwaysTrue" in repr(found.repeat)
@@ -238,7 +238,7 @@ def test_a_value_that_the_routine_sets_itself_is_not_fixed_by_its_argument() -> 
     ]
     choice = {"type": "choice", "id": "c", "title": "How far?", "prompt": "Choose.", "options": options}
 
-    parts = expand(routine_template(routine(choice, step("a", "Go {{depth}}.", when="is_deep"))))
+    parts = expand(make_routine_template(routine(choice, step("a", "Go {{depth}}.", when="is_deep"))))
 
     asked, done = parts
     assert isinstance(asked, SourceChoice)
@@ -256,7 +256,7 @@ def test_arguments_of_inner_calls_keep_their_type() -> None:
         "args": {"subject": "{{subject}} again", "checks": "{{files}}"},
     }
 
-    (found,) = expand(routine_template(routine(inner)), files=["just test"])
+    (found,) = expand(make_routine_template(routine(inner)), files=["just test"])
 
     assert isinstance(found, SourceTemplateCall)
     assert found.args == {"subject": "the log again", "checks": ["just test"]}
@@ -286,7 +286,7 @@ def test_the_stance_of_the_routine_goes_with_its_steps() -> None:
         functions={"weigh": "Weigh {{subject}}."},
     )
 
-    first, second = expand(routine_template(workflow))
+    first, second = expand(make_routine_template(workflow))
 
     assert isinstance(first, SourceStep)
     assert isinstance(second, SourceStep)
@@ -311,7 +311,7 @@ def test_what_the_steps_rely_on_comes_along() -> None:
         references=[{"id": "spec", "title": "Spec", "source": "./spec.md"}],
     )
 
-    brings = routine_template(workflow).brings
+    brings = make_routine_template(workflow).brings
 
     assert [each.id for each in brings.assessments] == ["ready"]
     assert [each.id for each in brings.references] == ["spec"]
@@ -321,7 +321,7 @@ def test_what_the_steps_rely_on_comes_along() -> None:
 
 def test_the_example_of_a_routine_compiles() -> None:
     workflow = routine(step("a", "Look at {{subject}}."), step("b", when="is_deep"))
-    content = json.dumps(example_document(routine_template(workflow))).encode()
+    content = json.dumps(example_document(make_routine_template(workflow))).encode()
 
     reading = read_workflow(content)
     assert reading.workflow is not None, reading.problems
@@ -346,7 +346,7 @@ def test_a_routine_from_elsewhere_has_its_arguments_in_single_braces() -> None:
         conditions=[],
     )
 
-    spec = foreign_routine_template(workflow)
+    spec = make_foreign_template(workflow)
     first, loop = spec.expand({"deliverableName": "plan.md"}, TemplateContext(prefix="look"))
 
     assert set(spec.args) == {"subject", "deliverableName"}

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Json
-from handrail.workflows.checking.dangling import dangling_names
+from handrail.workflows.checking.dangling import find_dangling_names
 
 CONTRACTS = ("wr.contracts.plan", "project.contracts.own")
 TEMPLATES = ("wr.templates.verification_pass",)
 
 
 def found(document: Json) -> list[tuple[str, str]]:
-    problems = dangling_names(document, CONTRACTS, TEMPLATES)
+    problems = find_dangling_names(document, CONTRACTS, TEMPLATES)
     assert all(problem.code == "unknown_id" and problem.fix for problem in problems)
     return [(problem.pointer, problem.message) for problem in problems]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.checking.linter import soft_phrase
+from handrail.workflows.checking.linter import find_soft_phrase
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.limits import MAX_PROMPT_BYTES
@@ -36,7 +36,7 @@ from tests.workflows.compiling.written import choice, loop, step
     ],
 )
 def test_a_soft_phrase_counts_where_its_sentence_has_no_floor(text: str, expected: str) -> None:
-    assert soft_phrase(text) == expected
+    assert find_soft_phrase(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from handrail.workflows.compiled import InputSpec, Option, Provenance, Reference, Step, While
-from handrail.workflows.compiling.condition_table import plain_form
+from handrail.workflows.compiling.condition_table import to_plain_json
 from handrail.workflows.conditions import And, Compare, LoopControl
 
 
@@ -59,10 +59,10 @@ def read_again(text: str) -> Any:
     ],
 )
 def test_what_equals_its_default_is_left_out(value: msgspec.Struct, expected: dict[str, Any]) -> None:
-    assert plain_form(value) == expected
+    assert to_plain_json(value) == expected
 
 
 def test_the_form_is_read_back_to_the_same_value() -> None:
     step = Step(id="a", title="A", prompt="P", when="c", provenance=Provenance(kind="template", origin="t"))
 
-    assert msgspec.convert(plain_form(step), Step) == step
+    assert msgspec.convert(to_plain_json(step), Step) == step

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.workflows.conditions import Condition, Facts, holds
-from handrail.workflows.dialect.condition_forms import in_words
+from handrail.workflows.dialect.condition_forms import describe_native_condition
 from tests.workflows.dialect.foreign_documents import about, only_step, step, told, translated
 
 ABSENT = object()
@@ -216,4 +216,4 @@ def test_a_problem_inside_a_condition_has_its_place_in_the_original() -> None:
     ],
 )
 def test_a_condition_can_be_said_in_words(condition: dict[str, Any], expected: str) -> None:
-    assert in_words(condition) == expected
+    assert describe_native_condition(condition) == expected

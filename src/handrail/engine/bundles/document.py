@@ -105,7 +105,7 @@ class Bundle(Part, frozen=True, kw_only=True):
     session: BundleSession
 
 
-def snapshot(workflow_hash: str, state: State) -> dict[str, Json]:
+def make_snapshot(workflow_hash: str, state: State) -> dict[str, Json]:
     """A position that can be resumed anywhere: nothing in it belongs to a session."""
     return {"v": SNAPSHOT_VERSION, "workflowHash": workflow_hash, "state": msgspec.to_builtins(state)}
 

@@ -19,13 +19,13 @@ MOST_FOLDED = 20_000_000
 _TEXTS = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
 
 
-def widest_of(text: str | bytes) -> int:
+def estimate_width(text: str | bytes) -> int:
     """What the width cannot exceed, at little cost: characters inside of texts are counted as well."""
     if isinstance(text, bytes):
         return text.count(b",") + text.count(b"[") + text.count(b"{")
     return text.count(",") + text.count("[") + text.count("{")
 
 
-def width_of(text: str) -> int:
+def measure_width(text: str) -> int:
     """The width itself; notes may hold any number of commas."""
-    return widest_of(re.sub(_TEXTS, "", text, flags=re.DOTALL))
+    return estimate_width(re.sub(_TEXTS, "", text, flags=re.DOTALL))

@@ -147,7 +147,10 @@ def walk_bundle(text: str) -> WalkedBundle:
     """
     if len(text) > limits.MOST_BYTES:
         raise too_large("bytes", len(text), limits.MOST_BYTES)
-    if limits.widest_of(text) > limits.MOST_VALUES and (width := limits.width_of(text)) > limits.MOST_VALUES:
+    if (
+        limits.estimate_width(text) > limits.MOST_VALUES
+        and (width := limits.measure_width(text)) > limits.MOST_VALUES
+    ):
         raise too_large("values", width, limits.MOST_VALUES)
     walk = _Walk()
     try:

@@ -29,12 +29,16 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.compiling.shelf import contract_trouble
-from handrail.workflows.contracts.heavy_parts import contract_places, heavy_contracts, heavy_parts
-from handrail.workflows.contracts.patterns import pattern_trouble
+from handrail.workflows.compiling.shelf import find_contract_problems
+from handrail.workflows.contracts.heavy_parts import (
+    count_contract_places,
+    find_heavy_contracts,
+    find_heavy_parts,
+)
+from handrail.workflows.contracts.patterns import explain_refusal
 
 
-def checked_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
+def check_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
     """The workflows by hash.
 
     Raises Fault BUNDLE_UNSUPPORTED_VERSION, BUNDLE_INVALID_FORMAT or BUNDLE_TOO_LARGE.
@@ -43,7 +47,7 @@ def checked_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]
     places = 0
     for workflow_hash in sorted(pinned):
         workflow = _decoded(workflow_hash, pinned[workflow_hash])
-        places += contract_places(workflow)
+        places += count_contract_places(workflow)
         if places > MOST_CONTRACT_PLACES:
             raise too_large("places in the schemas of its contracts", places, MOST_CONTRACT_PLACES)
         _check(workflow_hash, workflow)
@@ -71,11 +75,11 @@ def _check(workflow_hash: str, workflow: CompiledWorkflow) -> None:
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
     """Each question is asked only while those before it had no answer: the first one ends the check."""
-    for heavy in heavy_contracts(workflow):
+    for heavy in find_heavy_contracts(workflow):
         yield heavy.message
     yield from _broken_contracts(workflow)
     yield from _misplaced(workflow)
-    for heavy in heavy_parts(workflow):
+    for heavy in find_heavy_parts(workflow):
         yield heavy.message
     yield from _slow_rules(workflow.steps)
 
@@ -106,7 +110,7 @@ def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
     for contract_id, contract in sorted(workflow.contracts.items()):
         if len(contract.guidance) > limits.MAX_DESCRIPTION_CHARACTERS:
             yield f"the guidance of the contract {quoted(contract_id)} is too long"
-        for problem in contract_trouble(contract)[:1]:
+        for problem in find_contract_problems(contract)[:1]:
             yield f"the contract {quoted(contract_id)} is broken. {problem.message}"
 
 
@@ -153,7 +157,7 @@ def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
             case AllOf(of=inner) | AnyOf(of=inner):
                 waiting += inner
             case PatternRule(pattern=pattern):
-                if pattern_trouble(pattern):
+                if explain_refusal(pattern):
                     yield "a rule has a pattern that is refused"
             case _:
                 pass

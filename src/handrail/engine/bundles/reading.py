@@ -16,7 +16,7 @@ from handrail.contract.wording import quoted
 from handrail.engine.bundles.document import BundleSession, name_of
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
-from handrail.engine.bundles.pinned import checked_workflows
+from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.trouble import (
     altered,
     malformed,
@@ -68,7 +68,7 @@ def read_bundle(text: str) -> ReadBundle:
     records = _chained(walked)
     events = [_event(record) for record in records]
     contents = _contents(bundle.session)
-    workflows = checked_workflows(bundle.session.pinned_workflows)
+    workflows = check_workflows(bundle.session.pinned_workflows)
     check_events(records, events, workflows)
     _check_pins(walked, events, contents)
     session_id = SessionId(bundle.session.session_id)

@@ -27,11 +27,11 @@ from handrail.engine.bundles.document import (
     Producer,
     Salvage,
     entry_of,
+    make_snapshot,
     name_of,
-    snapshot,
 )
 from handrail.engine.bundles.lineage import check_events
-from handrail.engine.bundles.pinned import checked_workflows
+from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.trouble import malformed, not_taken, too_large_to_leave
 from handrail.engine.events import (
     EventBody,
@@ -176,7 +176,7 @@ class _Gathered:
                     self._look_into(flow, content, limit)
             case NodeCreated(state=state) if pins[0] not in self.snapshots:
                 assert event.scope.run_id is not None, "a node belongs to a run"
-                self.snapshots[pins[0]] = snapshot(self._hashes[event.scope.run_id], state)
+                self.snapshots[pins[0]] = make_snapshot(self._hashes[event.scope.run_id], state)
             case NodeOutputAppended(notes=NotesStored(ref=ref)) if ref not in self._texts:
                 if self._contents(ref) is not None:
                     self._texts[ref] = entry_of(f"session/artifacts/{ref}", self._kept(ref))
@@ -216,7 +216,7 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
             return (workflow_hash,)
         case NodeCreated(state=state):
             assert run_id is not None, "a node belongs to a run"
-            return (digest(snapshot(hashes[run_id], state)),)
+            return (digest(make_snapshot(hashes[run_id], state)),)
         case NodeOutputAppended(notes=NotesStored(ref=ref)):
             return (ref,)
         case _:
@@ -230,7 +230,7 @@ def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], g
     if gathered.restated:
         raise not_taken(malformed("An event is stored in a form that we do not write.", gathered.restated))
     try:
-        check_events(records, events, checked_workflows(gathered.workflows))
+        check_events(records, events, check_workflows(gathered.workflows))
     except Fault as fault:
         raise not_taken(fault) from fault
 
@@ -239,12 +239,12 @@ def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
     size = widest = 0
     for chunk in chunks():
         size += len(chunk)
-        widest += limits.widest_of(chunk)
+        widest += limits.estimate_width(chunk)
     if size > limits.MOST_BYTES:
         raise too_large_to_leave("bytes", size, limits.MOST_BYTES)
     if widest <= limits.MOST_VALUES:
         return
-    width = sum(limits.width_of(chunk.decode()) for chunk in chunks())
+    width = sum(limits.measure_width(chunk.decode()) for chunk in chunks())
     if width > limits.MOST_VALUES:
         raise too_large_to_leave("values", width, limits.MOST_VALUES)
 

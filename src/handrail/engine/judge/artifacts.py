@@ -10,11 +10,7 @@ import msgspec
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.suggest import edits, nearest
-from handrail.engine.events import Artifact
-from handrail.engine.judge.asking import TO_FILL_IN, gate_of, misfits
-from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
-from handrail.engine.reasons import Issue, fitting
-from handrail.engine.reported import (
+from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
     GAP,
@@ -25,11 +21,15 @@ from handrail.engine.reported import (
     Judgement,
     LoopDecision,
     ReportedGap,
-    contradictions,
-    needed_members,
+    explain_misfit,
+    find_contradictions,
+    list_required_members,
     read_as,
-    trouble_with,
 )
+from handrail.engine.events import Artifact
+from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of
+from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
+from handrail.engine.reasons import Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
 
 # Declared inputs against given context: every problem at once, and the context that would do.
@@ -46,25 +46,25 @@ class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
     expected: str
 
 
-def is_no_answer(value: Any) -> bool:
+def is_blank_answer(value: Any) -> bool:
     """Whether a value says nothing, where something has to be said: blank text, an empty list or object."""
     return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
 
 
-def problems_at_start(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+def check_start_context(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     """What a start lacks or gets wrong. Keys that nobody declared pass."""
     missing = [
-        InputProblem(key=name, problem="missing", expected=described(spec))
+        InputProblem(key=name, problem="missing", expected=describe_input(spec))
         for name, spec in inputs.items()
         if _must_be_sent(spec) and context.get(name) is None
     ]
     return missing + _blank(inputs, context) + _wrong(inputs, context)
 
 
-def problems_of_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
+def check_context_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
     """What a later change of context gets wrong; null deletes, but not what the workflow requires."""
     deleted = [
-        InputProblem(key=name, problem="cannot be deleted", expected=described(spec))
+        InputProblem(key=name, problem="cannot be deleted", expected=describe_input(spec))
         for name, spec in inputs.items()
         if name in delta and delta[name] is None and _must_be_sent(spec)
     ]
@@ -78,9 +78,9 @@ def _must_be_sent(spec: InputSpec) -> bool:
 def _blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     """Required text that says nothing. An empty list or object can be what there is."""
     return [
-        InputProblem(key=name, problem="empty", expected=described(spec))
+        InputProblem(key=name, problem="empty", expected=describe_input(spec))
         for name, spec in inputs.items()
-        if _must_be_sent(spec) and isinstance(context.get(name), str) and is_no_answer(context[name])
+        if _must_be_sent(spec) and isinstance(context.get(name), str) and is_blank_answer(context[name])
         if not spec.enum and spec.type in ("string", "any")
     ]
 
@@ -92,7 +92,9 @@ class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
     declared: str
 
 
-def nearly_declared(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> tuple[NearlyDeclared, ...]:
+def find_mistyped_keys(
+    inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
+) -> tuple[NearlyDeclared, ...]:
     """Keys that look mistyped. One that comes together with the declared key means something else."""
     found = []
     for key, value in delta.items():
@@ -111,7 +113,9 @@ def _is_nearly(key: str, name: str) -> bool:
     return abs(len(given) - len(known)) <= allowed and edits(given, known) <= allowed
 
 
-def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]) -> dict[str, Any]:
+def correct_context(
+    inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]
+) -> dict[str, Any]:
     """The context with a fitting value for each of these keys, or the mark where nobody knows one."""
     fixed = dict(context)
     for name in inputs:
@@ -120,7 +124,7 @@ def corrected(inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys:
     return fixed
 
 
-def described(spec: InputSpec) -> str:
+def describe_input(spec: InputSpec) -> str:
     """What an input must be, in words."""
     if spec.enum:
         what = "one of " + ", ".join(_shown(value) for value in spec.enum)
@@ -129,7 +133,7 @@ def described(spec: InputSpec) -> str:
     return f"{what}: {spec.description}" if spec.description else what
 
 
-def fits(kind: InputType, value: Any) -> bool:
+def has_declared_type(kind: InputType, value: Any) -> bool:
     """Whether a JSON value has a declared type."""
     match kind:
         case "any":
@@ -160,13 +164,13 @@ def _wrong(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[
         value = context.get(name)
         if value is None:
             continue
-        if not fits(spec.type, value):
+        if not has_declared_type(spec.type, value):
             problem = f"not of type {spec.type}"
         elif spec.enum and not any(_same(value, allowed) for allowed in spec.enum):
             problem = "not an allowed value"
         else:
             continue
-        problems.append(InputProblem(key=name, problem=problem, expected=described(spec)))
+        problems.append(InputProblem(key=name, problem=problem, expected=describe_input(spec)))
     return problems
 
 
@@ -196,7 +200,7 @@ def _converted(kind: InputType, given: str) -> Any:
         value = msgspec.json.decode(given.strip().encode())
     except msgspec.DecodeError:
         return None
-    return value if fits(kind, value) else None
+    return value if has_declared_type(kind, value) else None
 
 
 def _shown(value: Any) -> str:
@@ -236,7 +240,7 @@ def full_kind(kind: str) -> str:
     return OTHER_NAMES.get(kind, kind)
 
 
-def contract_for(workflow: CompiledWorkflow, kind: str, asked: str = "") -> KindContract | None:
+def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -> KindContract | None:
     """The contract of a kind: the one that the step asks for, else one of the workflow, else a builtin."""
     own = workflow.contracts.get(asked)
     if own is not None and own.artifact_kind == kind:
@@ -247,23 +251,23 @@ def contract_for(workflow: CompiledWorkflow, kind: str, asked: str = "") -> Kind
     return _builtin(kind) if kind.startswith(OURS) else None
 
 
-def misnamed(workflow: CompiledWorkflow, kind: str) -> Misnamed | None:
+def find_misnaming(workflow: CompiledWorkflow, kind: str) -> Misnamed | None:
     """What is wrong with a kind that is nearly a known one; None when it is known, or somebody's own."""
-    if contract_for(workflow, full_kind(kind)) is not None:
+    if find_kind_contract(workflow, full_kind(kind)) is not None:
         return None
     known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
-    meant = meant_by(kind, known)
+    meant = guess_kind(kind, known)
     return Misnamed(kind=kind, suggestion=meant) if meant or kind.lower().startswith(OURS) else None
 
 
-def misnamed_among(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[Misnamed, ...]:
+def list_misnamings(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[Misnamed, ...]:
     """The misspelt kinds of recorded artifacts, each once; what was found valid has the right one."""
     kinds = {artifact.kind for artifact in artifacts if not artifact.contract_ref}
-    found = [misnamed(workflow, kind) for kind in sorted(kinds)]
+    found = [find_misnaming(workflow, kind) for kind in sorted(kinds)]
     return tuple(held for held in found if held is not None)
 
 
-def meant_by(kind: str, known: Iterable[str]) -> str:
+def guess_kind(kind: str, known: Iterable[str]) -> str:
     """The known kind that this one is a misspelling of; empty when it is a name of its own.
 
     Case, separators, a plural and one wrong letter in five are misspellings. Another namespace is none: a
@@ -352,7 +356,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
         return not self.issues and self.misnamed is None
 
 
-def judged_report(
+def judge_report(
     place: Place, brought: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]] = ()
 ) -> list[Judged]:
     """The artifacts of a report, each once, by digest.
@@ -379,7 +383,7 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
     return kind, named
 
 
-def unchecked(bodies: Iterable[dict[str, Any]]) -> list[Judged]:
+def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[Judged]:
     """Artifacts that are only kept: progress, which nobody holds against a contract yet."""
     return [
         Judged(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
@@ -400,15 +404,15 @@ def _unique(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]
 def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
     kind = str(body["kind"])
     asked = place.step.contract if place.step is not None else ""
-    held = contract_for(place.workflow, kind, asked)
+    held = find_kind_contract(place.workflow, kind, asked)
     if held is None:
         artifact = Artifact(kind=kind, digest=name, body=body)
-        return Judged(artifact=artifact, misnamed=misnamed(place.workflow, kind))
+        return Judged(artifact=artifact, misnamed=find_misnaming(place.workflow, kind))
     issues = _violations(held.ref, held.contract.schema, body)
     is_whole = not issues
     if issues and kind in SHAPES and held.ref != asked:
         # Nobody asked for it here, so a fact that can be understood is taken; it counts for no contract.
-        schema = held.contract.schema | {"required": list(needed_members(kind))}
+        schema = held.contract.schema | {"required": list(list_required_members(kind))}
         issues = _violations(held.ref, schema, body)
     issues = issues or _unfitting(place, held.ref, kind, body)
     accepted = held.ref if is_whole and not issues else ""
@@ -421,19 +425,23 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
 
 
 def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[Issue]:
-    from handrail.workflows.contracts.check import violations
+    from handrail.workflows.contracts.check import find_violations
 
     return [
-        Issue(contract_ref=ref, pointer=found.pointer or "/", message=fitting(found.message, ISSUE_BYTES))
-        for found in violations(schema, body)
+        Issue(
+            contract_ref=ref,
+            pointer=found.pointer or "/",
+            message=shorten_message(found.message, ISSUE_BYTES),
+        )
+        for found in find_violations(schema, body)
     ]
 
 
 def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
     """What no schema can say: whether an artifact of the right form fits the place where it came."""
-    trouble = trouble_with(kind, body)
+    trouble = explain_misfit(kind, body)
     if trouble:
-        return [Issue(contract_ref=ref, pointer="/", message=fitting(trouble, ISSUE_BYTES))]
+        return [Issue(contract_ref=ref, pointer="/", message=shorten_message(trouble, ISSUE_BYTES))]
     found: list[tuple[str, str]] = []
     if kind == LOOP_CONTROL:
         found = _wrong_loop(place, body)
@@ -442,13 +450,13 @@ def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[
     elif kind == ASSESSMENT:
         judgement = read_as(Judgement, body)
         gate = gate_of(place.step, judgement.assessment_id) if judgement is not None else None
-        found = misfits(gate, judgement) if gate is not None and judgement is not None else []
+        found = find_misfits(gate, judgement) if gate is not None and judgement is not None else []
     elif kind == USER_INPUT:
-        found = [("/answer", "is empty")] if is_no_answer(body.get("answer")) else []
+        found = [("/answer", "is empty")] if is_blank_answer(body.get("answer")) else []
     else:
-        found = contradictions(kind, body)
+        found = find_contradictions(kind, body)
     return [
-        Issue(contract_ref=ref, pointer=pointer, message=fitting(message, ISSUE_BYTES))
+        Issue(contract_ref=ref, pointer=pointer, message=shorten_message(message, ISSUE_BYTES))
         for pointer, message in found
     ]
 
@@ -460,7 +468,7 @@ def _wrong_loop(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
         return []
     known = ", ".join(around) or "no loop"
     if decided.loop_id:
-        named = fitting(decided.loop_id, 64)
+        named = shorten_message(decided.loop_id, 64)
         return [("/loopId", f"{named} is not a loop around this step; around it: {known}")]
     if len(open_loops(place.workflow, place.frames)) > 1:
         return [("/loopId", f"several loops are open, so the decision must name its own: {known}")]
@@ -491,6 +499,6 @@ def _contradicted(held: Judged) -> Judged:
         return held
     member = VERDICTS[held.artifact.kind]
     said = f"the report says this twice, and differently{f', of {held.about}' if held.about else ''}"
-    issue = Issue(contract_ref=held.ref, pointer=f"/{member}", message=fitting(said, ISSUE_BYTES))
+    issue = Issue(contract_ref=held.ref, pointer=f"/{member}", message=shorten_message(said, ISSUE_BYTES))
     artifact = msgspec.structs.replace(held.artifact, contract_ref="")
     return msgspec.structs.replace(held, artifact=artifact, issues=(issue,))

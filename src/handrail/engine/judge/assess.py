@@ -9,7 +9,18 @@ import msgspec
 
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
-from handrail.engine.arriving import arrival, unasked_confirmation
+from handrail.engine.arrival import assess_arrival, find_unasked_confirmation
+from handrail.engine.artifact_shapes import (
+    CAPABILITY_OBSERVATION,
+    GAP,
+    VERIFICATION_REPORT,
+    WORKFLOW_DIVERGENCE,
+    Divergence,
+    Observation,
+    ReportedGap,
+    ReportedShape,
+    read_as,
+)
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -17,16 +28,16 @@ from handrail.engine.events import (
     DivergenceRecorded,
     GapRecorded,
 )
-from handrail.engine.facts import NOTHING_KEPT, Kept, inside_loops, with_report
-from handrail.engine.judge.artifacts import Judged, Place, full_kind, judged_report, unchecked
+from handrail.engine.facts import NOTHING_KEPT, Kept, add_loop_values, apply_report
+from handrail.engine.judge.artifacts import Judged, Place, full_kind, judge_report, keep_unchecked
 from handrail.engine.judge.requirements import (
     INVALID,
     MISSING,
     MOST_ISSUES,
     SHOWN_ISSUES,
     Check,
-    broken_rules,
-    findings_of,
+    find_reasons,
+    list_broken_rules,
 )
 from handrail.engine.navigate import Move, Running, deciding_loop, next_move
 from handrail.engine.reasons import (
@@ -39,18 +50,7 @@ from handrail.engine.reasons import (
     WorkflowStep,
     blocker_of,
     consequence,
-    fitting,
-)
-from handrail.engine.reported import (
-    CAPABILITY_OBSERVATION,
-    GAP,
-    VERIFICATION_REPORT,
-    WORKFLOW_DIVERGENCE,
-    Divergence,
-    Observation,
-    ReportedGap,
-    ReportedShape,
-    read_as,
+    shorten_message,
 )
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
@@ -98,8 +98,8 @@ def assess(
 
     `kept` is what blocked attempts right before brought.
     """
-    judged = judged_report(place, brought, kept)
-    found = findings_of(place, facts, judged)
+    judged = judge_report(place, brought, kept)
+    found = find_reasons(place, facts, judged)
     told = _told(place, judged)
     note_reasons, note_checks, note_issues = _notes(place.step, notes)
     return msgspec.structs.replace(
@@ -118,11 +118,11 @@ def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
     others: list[dict[str, Any]] = []
     for body in brought:
         (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
-    counted = judged_report(place, facts)
-    judged = sorted([*counted, *unchecked(others)], key=lambda found: found.artifact.digest)
+    counted = judge_report(place, facts)
+    judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     unasked = msgspec.structs.replace(place, step=None)
     told = _told(place, judged)
-    return msgspec.structs.replace(told, checks=findings_of(unasked, Facts(), counted).checks)
+    return msgspec.structs.replace(told, checks=find_reasons(unasked, Facts(), counted).checks)
 
 
 def _told(place: Place, judged: list[Judged]) -> Verdict:
@@ -138,7 +138,7 @@ def _told(place: Place, judged: list[Judged]) -> Verdict:
         divergences=tuple(
             DivergenceRecorded(
                 reason=told.reason,
-                summary=fitting(told.summary),
+                summary=shorten_message(told.summary),
                 related_step_id=told.related_step_id or place.leaf_id,
             )
             for told in _all_of(good, WORKFLOW_DIVERGENCE, Divergence)
@@ -157,17 +157,17 @@ def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], li
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
     lacking = [NO_NOTES] if step.notes_required and not notes.strip() else []
-    said = lacking + broken_rules(step.rules, notes)
+    said = lacking + list_broken_rules(step.rules, notes)
     if not said:
         return [], [Check(result="valid")], []
     reason = Reason(
         name=INVALID if notes else MISSING,
         pointer=WorkflowStep(step_id=step.id),
-        message=fitting("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
+        message=shorten_message("The notes are not enough yet: " + "; ".join(said[:SHOWN_ISSUES])),
         fix="Write output.notesMarkdown so that every rule holds and make the call in nextCall again.",
     )
     check = Check(result="invalid" if notes else "missing", issues=tuple(said[:MOST_ISSUES]))
-    return [reason], [check], [Issue(pointer=NOTES, message=fitting(message)) for message in said]
+    return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
 
 
 def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
@@ -177,7 +177,7 @@ def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[Capab
             capability=seen.capability,
             status=seen.status,
             provenance=_provenance(step, seen),
-            summary=fitting(seen.summary),
+            summary=shorten_message(seen.summary),
         )
         for seen in _all_of(artifacts, CAPABILITY_OBSERVATION, Observation)
     )
@@ -252,7 +252,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The change of context, with what a chosen option sets."""
 
 
-def answer_to(
+def answer_report(
     workflow: CompiledWorkflow,
     state: Running,
     leaf: Leaf,
@@ -276,7 +276,7 @@ def answer_to(
     verdict = assess(place, facts, notes or kept.notes, artifacts, kept.artifacts)
     reasons = verdict.reasons
     if shown is not None and autonomy == "guided":
-        after = with_report(workflow, facts, state, {}, verdict.artifacts)
+        after = apply_report(workflow, facts, state, {}, verdict.artifacts)
         reasons = (*reasons, *_unasked(workflow, state, leaf, shown, after))
     outcome = consequence(reasons, autonomy)
     match leaf:
@@ -302,8 +302,8 @@ def _unasked(
     workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: Shown, after: Facts
 ) -> list[Reason]:
     """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""
-    before, after = (inside_loops(workflow, state, facts) for facts in (shown.facts, after))
-    found = unasked_confirmation(workflow, leaf, before, after)
+    before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
+    found = find_unasked_confirmation(workflow, leaf, before, after)
     return [reason for reason in found if blocker_of(reason) not in shown.blockers]
 
 
@@ -324,7 +324,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """What the way itself discloses, in every mode."""
 
 
-def way_after(
+def find_way(
     workflow: CompiledWorkflow,
     state: Running,
     verdict: Verdict,
@@ -339,7 +339,7 @@ def way_after(
     loop_id = deciding_loop(workflow, state.loops)
     undecided = loop_id if verdict.is_undecided else ""
     move = next_move(workflow, state, facts, undecided, effort)
-    met = arrival(workflow, move, facts)
+    met = assess_arrival(workflow, move, facts)
     return Way(move=move, outcome=consequence(met.reasons, autonomy), gaps=met.gaps)
 
 

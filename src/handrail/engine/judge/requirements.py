@@ -19,8 +19,16 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.effort import Effort
-from handrail.engine.judge.artifacts import Judged, Place, contract_for, is_no_answer
-from handrail.engine.judge.asking import assessment_example, demanded, listed_levels
+from handrail.engine.artifact_shapes import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    LOOP_CONTROL,
+    USER_INPUT,
+    Judgement,
+    read_as,
+)
+from handrail.engine.judge.artifacts import Judged, Place, find_kind_contract, is_blank_answer
+from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
     FIX_BYTES,
@@ -31,15 +39,7 @@ from handrail.engine.reasons import (
     Reason,
     ReasonName,
     WorkflowStep,
-    fitting,
-)
-from handrail.engine.reported import (
-    ASSESSMENT,
-    CAPABILITY_OBSERVATION,
-    LOOP_CONTROL,
-    USER_INPUT,
-    Judgement,
-    read_as,
+    shorten_message,
 )
 from handrail.workflows.compiled import (
     AllOf,
@@ -75,7 +75,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 # The rules a step sets for its notes, and which of them some notes break.
 
 
-def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
+def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
     """What each broken rule says, in the author's order.
 
     Raises Fault WORK_LIMIT_EXCEEDED where the patterns are too much for notes of this length.
@@ -88,13 +88,13 @@ def broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
     return [message for rule in rules for message in _broken(rule, notes, effort)]
 
 
-def rule_words(rule: Rule) -> str:
+def describe_rule(rule: Rule) -> str:
     """What a rule demands, as the end of the sentence "The notes are accepted only if they"."""
     match rule:
         case AllOf(of=parts):
-            return "; and ".join(rule_words(part) for part in parts)
+            return "; and ".join(describe_rule(part) for part in parts)
         case AnyOf(of=parts):
-            return " or ".join(rule_words(part) for part in parts)
+            return " or ".join(describe_rule(part) for part in parts)
         case ContainsRule(value=value, message=message):
             return _with_message(f"contain {_in_json(value)}", message)
         case PatternRule(pattern=pattern, flags=flags, message=message):
@@ -140,10 +140,10 @@ def _broken(rule: Rule, notes: str, effort: Effort) -> list[str]:
 
 
 def _is_matched(pattern: str, flags: str, notes: str, effort: Effort) -> bool:
-    from handrail.workflows.contracts.patterns import is_found, match_work  # noqa: PLC0415 - few rules hold a pattern
+    from handrail.workflows.contracts.patterns import estimate_work, is_match  # noqa: PLC0415 - few rules hold a pattern
 
-    effort.spend(match_work(pattern, len(notes)))
-    return is_found(pattern, flags, notes)
+    effort.spend(estimate_work(pattern, len(notes)))
+    return is_match(pattern, flags, notes)
 
 
 def _is_document_of(schema: dict[str, object], notes: str) -> bool:
@@ -151,9 +151,9 @@ def _is_document_of(schema: dict[str, object], notes: str) -> bool:
         document = msgspec.json.decode(notes.encode())
     except msgspec.DecodeError:
         return False
-    from handrail.workflows.contracts.check import violations  # noqa: PLC0415 - few rules hold a schema
+    from handrail.workflows.contracts.check import find_violations  # noqa: PLC0415 - few rules hold a schema
 
-    return not violations(schema, document)
+    return not find_violations(schema, document)
 
 
 SHOWN_ISSUES = 3
@@ -219,14 +219,14 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """A decision about a loop was due and did not come."""
 
 
-def due_at(place: Place) -> tuple[Due, ...]:
+def list_due(place: Place) -> tuple[Due, ...]:
     """Everything that the step of a place asks for."""
     step = place.step
     if step is None:
         return ()
     gates: list[Due] = []
     for gate in step.gates:
-        held = contract_for(place.workflow, ASSESSMENT)
+        held = find_kind_contract(place.workflow, ASSESSMENT)
         assert held is not None, "the builtin contract of an assessment exists"
         gates.append(AssessmentDue(ref=held.ref, gate=gate))
     asked = [_contract_due(place, step)] if step.contract else []
@@ -236,7 +236,7 @@ def due_at(place: Place) -> tuple[Due, ...]:
 
 def asked_kinds(place: Place) -> frozenset[str]:
     """The kinds of artifacts that answer what the step of a place asks for."""
-    return frozenset(map(_kind_for, due_at(place)))
+    return frozenset(map(_kind_for, list_due(place)))
 
 
 def _kind_for(due: Due) -> str:
@@ -282,13 +282,13 @@ def is_answered_by(due: Due, found: Judged) -> bool:
             assert_never(never)
 
 
-def findings_of(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
+def find_reasons(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
     """Every requirement against the report, then what else came, each checked and recorded once."""
     reasons: list[Reason] = []
     checks: list[Check] = []
     seen: set[str] = set()
     is_undecided = False
-    for due in due_at(place):
+    for due in list_due(place):
         aimed = [found for found in judged if _is_aimed(due, found) and found.artifact.digest not in seen]
         seen |= {found.artifact.digest for found in aimed}
         is_answered = any(is_answered_by(due, found) for found in judged)
@@ -303,7 +303,7 @@ def findings_of(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
     for ref, group in sorted(beside.items()):
         issues = _issues(group)
         if issues:
-            held = contract_for(place.workflow, group[0].artifact.kind)
+            held = find_kind_contract(place.workflow, group[0].artifact.kind)
             reasons.append(_invalid(place, group[0], None if held is None else held.contract, issues))
         if issues or all(found.artifact.contract_ref for found in group):
             checks.append(_check(ref, "invalid" if issues else "valid", issues))
@@ -329,7 +329,7 @@ def _verdict(
             return _gate_verdict(ref, gate, aimed, issues, _came_instead(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
             is_given = is_answered or (
-                bool(needed.input) and not is_no_answer(facts.values.get(needed.input))
+                bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
             )
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
@@ -359,7 +359,7 @@ def _is_for(gate: Gate, found: Judged) -> bool:
 
 def _demand(gate: Gate, found: Judged) -> tuple[str, str] | None:
     judgement = read_as(Judgement, found.artifact.body)
-    return None if judgement is None else demanded(gate, judgement)
+    return None if judgement is None else find_demand(gate, judgement)
 
 
 def _issues(group: Iterable[Judged]) -> tuple[Issue, ...]:
@@ -377,9 +377,9 @@ def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=ref),
-        message=fitting(what + _came_instead(kind, judged)),
+        message=shorten_message(what + _came_instead(kind, judged)),
         fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
-        example=fitted_example(place, contract),
+        example=fit_example(place, contract),
         capability=due.capability if isinstance(due, ObservationDue) else "",
     )
 
@@ -398,15 +398,17 @@ def _came_instead(kind: str, judged: list[Judged]) -> str:
     """What was probably meant for the requirement and does not count for it."""
     for found in judged:
         if found.misnamed is not None and found.misnamed.suggestion == kind:
-            return f" An artifact of kind {fitting(found.misnamed.kind, 60)} did: did you mean {kind}?"
+            return (
+                f" An artifact of kind {shorten_message(found.misnamed.kind, 60)} did: did you mean {kind}?"
+            )
     others = sorted({found.about for found in judged if found.artifact.kind == kind and found.about})
-    return f" What came is about {fitting(', '.join(others), 120)}." if others else ""
+    return f" What came is about {shorten_message(', '.join(others), 120)}." if others else ""
 
 
 def _invalid(place: Place, came: Judged, contract: Contract | None, issues: tuple[Issue, ...]) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
     ref = came.ref
-    before = f"The artifact {fitting(came.artifact.kind, 60)} does not fit and was not kept: "
+    before = f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and was not kept: "
     is_due = place.step is not None and place.step.contract == ref
     advice = "Correct what is named" if is_due else "Correct what is named, or leave the artifact out,"
     return Reason(
@@ -414,7 +416,7 @@ def _invalid(place: Place, came: Judged, contract: Contract | None, issues: tupl
         pointer=OutputContract(contract_ref=ref),
         message=before + _said([f"{issue.pointer}: {issue.message}" for issue in issues], before),
         fix=_fix(f"{advice} and make the call in nextCall again.", contract),
-        example=None if contract is None else fitted_example(place, contract),
+        example=None if contract is None else fit_example(place, contract),
     )
 
 
@@ -425,21 +427,21 @@ def _said(faults: list[str], before: str) -> str:
     left = MESSAGE_BYTES - len((before + more).encode()) - 2 * len(shown)
     cut: dict[str, str] = {}
     for place, fault in enumerate(shown):  # what a short one leaves is for the longer ones
-        cut[fault] = fitting(fault, left // (len(shown) - place))
+        cut[fault] = shorten_message(fault, left // (len(shown) - place))
         left -= len(cut[fault].encode())
     return "; ".join(cut[fault] for fault in faults[:SHOWN_ISSUES]) + more
 
 
 def _fix(advice: str, contract: Contract | None) -> str:
     guidance = contract.guidance if contract is not None else ""
-    return fitting(f"{advice} {guidance}".strip(), FIX_BYTES)
+    return shorten_message(f"{advice} {guidance}".strip(), FIX_BYTES)
 
 
-def fitted_example(place: Place, contract: Contract) -> dict[str, Any] | None:
+def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
     """An artifact that the contract accepts, about the loop or capability at hand; None if none is known."""
-    from handrail.workflows.contracts.check import example_of  # noqa: PLC0415 - only a refusal shows one
+    from handrail.workflows.contracts.check import make_example  # noqa: PLC0415 - only a refusal shows one
 
-    example = example_of(contract)
+    example = make_example(contract)
     if not example:
         return None
     example = {"kind": contract.artifact_kind} | example
@@ -447,9 +449,9 @@ def fitted_example(place: Place, contract: Contract) -> dict[str, Any] | None:
     if contract.artifact_kind == LOOP_CONTROL and loop_id:
         return example | {"loopId": loop_id}
     if contract.artifact_kind == CAPABILITY_OBSERVATION and place.step is not None and place.step.capability:
-        from handrail.workflows.builtins.capabilities import observation_of  # noqa: PLC0415 - the same
+        from handrail.workflows.builtins.capabilities import make_observation  # noqa: PLC0415 - the same
 
-        return observation_of(example, place.step.capability)
+        return make_observation(example, place.step.capability)
     return example
 
 
@@ -459,19 +461,19 @@ def _gate_verdict(
     named = gate.assessment_id
     if not aimed:
         message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"
-        fix = f"Judge each dimension and add the artifact: {listed_levels(gate)}."
+        fix = f"Judge each dimension and add the artifact: {list_levels(gate)}."
         return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
     if issues:
-        before = f"The assessment {fitting(named, 60)} does not fit and was not kept: "
+        before = f"The assessment {shorten_message(named, 60)} does not fit and was not kept: "
         message = before + _said([issue.message for issue in issues], before)
-        fix = f"Give every dimension one of its levels: {listed_levels(gate)}."
+        fix = f"Give every dimension one of its levels: {list_levels(gate)}."
         return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)
     demands = [found for held in aimed if (found := _demand(gate, held)) is not None]
     if demands:
         name, level = demands[0]
         message = f"{name} is {level} in the assessment {named}: that needs a follow-up first."
         fix = f"{gate.followups[level]} Then assess again and make the call in nextCall."
-        issue = Issue(contract_ref=ref, pointer=f"/dimensions/{name}", message=fitting(message))
+        issue = Issue(contract_ref=ref, pointer=f"/dimensions/{name}", message=shorten_message(message))
         return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", (issue,))
     return None, _check(ref, "valid")
 
@@ -480,8 +482,8 @@ def _gate_reason(ref: str, gate: Gate, name: ReasonName, message: str, fix: str)
     return Reason(
         name=name,
         pointer=OutputContract(contract_ref=ref),
-        message=fitting(message),
-        fix=fitting(fix, FIX_BYTES),
+        message=shorten_message(message),
+        fix=shorten_message(fix, FIX_BYTES),
         example=assessment_example(gate),
     )
 
@@ -494,7 +496,7 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
     return Reason(
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=due.step_id),
-        message=fitting(f"{what} What came does not fit: {wrong}" if wrong else what),
+        message=shorten_message(f"{what} What came does not fit: {wrong}" if wrong else what),
         fix=f"Ask the user, then send the answer as {in_context}an artifact like the example.",
         example={"kind": USER_INPUT, "answer": USER_SAID, "givenBy": "user"},
     )

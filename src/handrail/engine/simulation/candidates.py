@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, assert_never
 from msgspec import UNSET
 
 from handrail.contract.effort import Effort
-from handrail.engine.judge.artifacts import fits
+from handrail.engine.judge.artifacts import has_declared_type
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     ForEach,
@@ -81,14 +81,14 @@ def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort | No
         if head not in inner and atom.input not in {repeat.input for repeat in each}:
             tried = paths.setdefault(atom.input, [])
             spec = workflow.inputs.get(atom.input, InputSpec(implicit=True))
-            _add(tried, _allowed(spec, [*_declared(spec, effort), *both_ways(atom)]), effort)
+            _add(tried, _allowed(spec, [*_declared(spec, effort), *try_both_ways(atom)]), effort)
     for repeat in each:
         if repeat.input.partition(".")[0] not in inner:
             paths[repeat.input] = _arrays(repeat, each, atoms, iterations, effort)
     return {path: tried for path, tried in paths.items() if tried}
 
 
-def starts(
+def list_starts(
     workflow: CompiledWorkflow, iterations: int, most: int, effort: Effort | None = None
 ) -> tuple[list[dict[str, Any]], int]:
     """The contexts to begin with, and how many combinations there are.
@@ -114,14 +114,14 @@ def starts(
         chosen += [base | {path: value} for path, tried in paths.items() for value in tried[1:]]
     contexts: list[dict[str, Any]] = []
     for assignment in chosen:
-        context = built(assignment)
+        context = build_context(assignment)
         effort.spend(1 + len(contexts) // 64)
         if context not in contexts:
             contexts.append(context)
     return contexts[:most], possible
 
 
-def built(assignment: Mapping[str, Any]) -> dict[str, Any]:
+def build_context(assignment: Mapping[str, Any]) -> dict[str, Any]:
     """The context that these paths describe; what is MISSING is left out."""
     context: dict[str, Any] = {}
     for path, value in sorted(assignment.items()):
@@ -137,20 +137,20 @@ def built(assignment: Mapping[str, Any]) -> dict[str, Any]:
     return context
 
 
-def flipped(
+def flip_condition(
     condition: Condition, paths: Paths, facts: Facts, effort: Effort | None = None
 ) -> dict[str, Any] | None:
     """A change of context that turns a condition around, or None when no tried value does."""
     now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):
-        changed = built(assignment)
+        changed = build_context(assignment)
         tried = Facts(values={**facts.values, **changed}, artifacts=facts.artifacts)
         if holds(condition, tried, "", effort) != now:
             return changed
     return None
 
 
-def both_ways(atom: Compare) -> list[Any]:
+def try_both_ways(atom: Compare) -> list[Any]:
     """Values with which a comparison holds and with which it does not."""
     value = atom.value
     match atom.op:
@@ -187,7 +187,7 @@ def _both(condition: Condition, paths: Paths, effort: Effort) -> Iterator[dict[s
     """One assignment with which a condition holds and one with which it does not, where they exist."""
     wanted = {True, False}
     for assignment in _assignments(condition, paths):
-        result = holds(condition, Facts(values=built(assignment)), "", effort)
+        result = holds(condition, Facts(values=build_context(assignment)), "", effort)
         if result in wanted:
             wanted.discard(result)
             yield assignment
@@ -221,7 +221,7 @@ def _allowed(spec: InputSpec, values: Iterable[Any]) -> list[Any]:
         for value in values
         if value is not MISSING
         and value is not None
-        and fits(spec.type, value)
+        and has_declared_type(spec.type, value)
         and (not spec.enum or value in spec.enum)
     ]
     return [*kept, MISSING] if is_optional else kept
@@ -248,7 +248,7 @@ def _items(
     for atom in atoms:
         head, _, rest = atom.input.partition(".")
         if head == item:
-            held = [value for value in both_ways(atom) if value is not MISSING]
+            held = [value for value in try_both_ways(atom) if value is not MISSING]
             _add(paths.setdefault(rest, []), held, effort)
     for inner in each:
         head, _, rest = inner.input.partition(".")
@@ -260,7 +260,7 @@ def _items(
     if "" in paths:
         return paths[""][:MOST_ITEMS]
     combined = islice(product(*paths.values()), MOST_ITEMS)
-    return [built(dict(zip(paths, values, strict=True))) for values in combined]
+    return [build_context(dict(zip(paths, values, strict=True))) for values in combined]
 
 
 def _add(tried: list[Any], values: Iterable[Any], effort: Effort) -> None:

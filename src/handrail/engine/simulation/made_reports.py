@@ -10,20 +10,20 @@ from typing import Any, assert_never, get_args
 import msgspec
 
 from handrail.contract.outcome import Fault
-from handrail.engine.events import Capability
-from handrail.engine.judge.asking import assessment_example
-from handrail.engine.judge.assess import place_of
-from handrail.engine.judge.requirements import broken_rules, fitted_example
-from handrail.engine.navigate import Running
-from handrail.engine.reported import (
+from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
     DECISION,
     LOOP_CONTROL,
     USER_INPUT,
-    contradictions,
+    find_contradictions,
 )
-from handrail.engine.simulation.candidates import both_ways, used_conditions
+from handrail.engine.events import Capability
+from handrail.engine.judge.assess import place_of
+from handrail.engine.judge.report_frame import assessment_example
+from handrail.engine.judge.requirements import fit_example, list_broken_rules
+from handrail.engine.navigate import Running
+from handrail.engine.simulation.candidates import try_both_ways, used_conditions
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
@@ -37,8 +37,8 @@ from handrail.workflows.compiled import (
     Step,
 )
 from handrail.workflows.conditions import MISSING, comparisons
-from handrail.workflows.contracts.check import invalid_variants, violations
-from handrail.workflows.contracts.samples import sample_of
+from handrail.workflows.contracts.check import find_violations, make_invalid_variants
+from handrail.workflows.contracts.samples import make_sample
 
 MOST_VARIANTS = 24
 """Valid artifacts of one step that differ in what conditions look at."""
@@ -71,7 +71,7 @@ def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, note
         MadeReport(label=label, notes=notes, artifacts=artifacts)
         for label, artifacts in islice(_spoiled(workflow, step, whole), MOST_INVALID)
     ]
-    if step.notes_required or broken_rules(step.rules, ""):
+    if step.notes_required or list_broken_rules(step.rules, ""):
         made.append(msgspec.structs.replace(whole, label="no notes", notes=""))
     return made
 
@@ -83,14 +83,14 @@ def notes_for(rules: tuple[Rule, ...]) -> str | None:
     notes = " ".join(piece for rule in rules for piece in _pieces(rule))
     least = max((held.minimum for rule in rules for held in _lengths(rule)), default=0)
     notes = notes.ljust(least, ".")
-    if not broken_rules(rules, notes):
+    if not list_broken_rules(rules, notes):
         return notes
     try:
-        document = next((sample_of(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
+        document = next((make_sample(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
     except Fault:  # the smallest one is too large to be made up
         return None
     written = "" if document is None else msgspec.json.encode(document).decode()
-    return written if written and not broken_rules(rules, written) else None
+    return written if written and not list_broken_rules(rules, written) else None
 
 
 def _delivered(
@@ -101,7 +101,7 @@ def _delivered(
         yield "notes", ()
         return
     contract = workflow.contracts[step.contract]
-    example = fitted_example(place_of(workflow, state, step), contract)
+    example = fit_example(place_of(workflow, state, step), contract)
     assert example is not None, "the walk assumes a report where none can be made"
     if contract.artifact_kind == LOOP_CONTROL:
         yield "stop", (example | {"decision": "stop"},)
@@ -118,9 +118,9 @@ def _delivered(
         for atom in comparisons(held):
             if atom.artifact != contract.artifact_kind:
                 continue
-            for value in both_ways(atom):
+            for value in try_both_ways(atom):
                 varied = _with_member(example, atom.field, value)
-                if varied is not None and not violations(contract.schema, varied):
+                if varied is not None and not find_violations(contract.schema, varied):
                     varied = _with_own_option(contract.artifact_kind, varied)
                     shown = msgspec.json.encode(None if value is MISSING else value).decode()
                     yield f"{atom.field}={shown}", (varied,)
@@ -128,7 +128,7 @@ def _delivered(
 
 def _with_own_option(kind: str, varied: dict[str, Any]) -> dict[str, Any]:
     """A decision chooses among its own options: the first of them is the chosen one."""
-    if kind != DECISION or not contradictions(kind, varied):
+    if kind != DECISION or not find_contradictions(kind, varied):
         return varied
     first, *others = varied["options"]
     return varied | {"options": [first | {"id": varied["chosen"]}, *others]}
@@ -166,7 +166,7 @@ def _spoiled(
         if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
             another = next(name for name in get_args(Capability) if name != step.capability)
             yield "another capability", (*rest, delivered | {"capability": another})
-        for number, variant in enumerate(invalid_variants(contract), 1):
+        for number, variant in enumerate(make_invalid_variants(contract), 1):
             yield f"spoiled artifact {number}", (*rest, {"kind": contract.artifact_kind} | variant)
     for gate in step.gates:
         others = tuple(held for held in whole.artifacts if held.get("assessmentId") != gate.assessment_id)

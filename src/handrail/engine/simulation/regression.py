@@ -13,15 +13,15 @@ from handrail.engine.events import Preferences
 from handrail.engine.facts import (
     NOTHING_KEPT,
     Kept,
-    carried_to,
+    apply_report,
+    carry_facts,
     first_facts,
-    kept_after,
     preferences_at,
-    with_report,
+    update_kept,
 )
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
 from handrail.engine.judge.artifacts import subject_of
-from handrail.engine.judge.assess import Shown, answer_to, place_of, way_after
+from handrail.engine.judge.assess import Shown, answer_report, find_way, place_of
 from handrail.engine.navigate import Move, Running, State, first_move, leaf_at, step_key
 from handrail.engine.reasons import Block, Blocker, blocker_of
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
@@ -113,11 +113,11 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
         places.append(_said(step_key(state), move is None))
         if move is None:
             subject = partial(subject_of, place_of(workflow, state, leaf))
-            kept = kept_after(kept, report.notes, report.artifacts, subject)
+            kept = update_kept(kept, report.notes, report.artifacts, subject)
             told += blockers
         else:
             kept, told = NOTHING_KEPT, ()
-            facts = carried_to(facts, state, move.state) if isinstance(move.state, Running) else facts
+            facts = carry_facts(facts, state, move.state) if isinstance(move.state, Running) else facts
             state = move.state
     return [*places, _place(state)]
 
@@ -133,12 +133,12 @@ def _answered(
 ) -> tuple[Move | None, Facts, tuple[Blocker, ...]]:
     """Where the report leads, or None when it is blocked, what holds afterwards, and what blocked it."""
     facts = shown.facts
-    answer = answer_to(
+    answer = answer_report(
         workflow,
         state,
         leaf,
         case.preferences.autonomy,
-        with_report(workflow, facts, state, report.context, ()),
+        apply_report(workflow, facts, state, report.context, ()),
         notes=report.notes,
         artifacts=report.artifacts,
         context=report.context,
@@ -148,9 +148,9 @@ def _answered(
     )
     if isinstance(answer.outcome, Block):
         blockers = tuple(map(blocker_of, answer.outcome.reasons))
-        return None, with_report(workflow, facts, state, answer.context, ()), blockers
-    after = with_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
-    way = way_after(workflow, state, answer.verdict, case.preferences.autonomy, after)
+        return None, apply_report(workflow, facts, state, answer.context, ()), blockers
+    after = apply_report(workflow, facts, state, answer.context, answer.verdict.artifacts)
+    way = find_way(workflow, state, answer.verdict, case.preferences.autonomy, after)
     return (None if isinstance(way.outcome, Block) else way.move), after, ()
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.contract.ids import Autonomy
-from handrail.engine.simulation.candidates import input_paths, loops_in, simulation_effort, starts
+from handrail.engine.simulation.candidates import input_paths, list_starts, loops_in, simulation_effort
 from handrail.engine.simulation.report import (
     ALL_MODES,
     Coverage,
@@ -19,7 +19,7 @@ from handrail.engine.simulation.report import (
     PromptSize,
     Report,
 )
-from handrail.engine.simulation.walking import Walks, clipped
+from handrail.engine.simulation.walk import Walks, clip_loops
 from handrail.workflows.checking.reachability import Domains, never_holds
 from handrail.workflows.compiled import (
     Action,
@@ -33,7 +33,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.condition_table import parts_of
-from handrail.workflows.conditions import And, Compare, Condition, LoopControl, condition_label
+from handrail.workflows.conditions import And, Compare, Condition, LoopControl, label_condition
 
 # Steps that no walk came to: dead where that is proven, untried where only the limits were met.
 
@@ -59,12 +59,12 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True):
     untried: tuple[DeadStep, ...]
 
 
-def unreached(workflow: CompiledWorkflow, walked: Walked) -> Unreached:
+def list_unreached(workflow: CompiledWorkflow, walked: Walked) -> Unreached:
     """Every step, choice and action that no walk reached, with the reason."""
     judge = _Judge(workflow, walked)
     dead: list[DeadStep] = []
     untried: list[DeadStep] = []
-    for part, around in leaves(workflow.steps):
+    for part, around in list_leaves(workflow.steps):
         if part.id in walked.reached:
             continue
         reason = judge.why(part, around)
@@ -75,11 +75,13 @@ def unreached(workflow: CompiledWorkflow, walked: Walked) -> Unreached:
     return Unreached(dead=tuple(dead), untried=tuple(untried))
 
 
-def leaves(parts: tuple[Part, ...], around: tuple[Loop, ...] = ()) -> Iterator[tuple[Part, tuple[Loop, ...]]]:
+def list_leaves(
+    parts: tuple[Part, ...], around: tuple[Loop, ...] = ()
+) -> Iterator[tuple[Part, tuple[Loop, ...]]]:
     """Every step, choice and action with the loops around it, outermost first."""
     for part in parts:
         if isinstance(part, Loop):
-            yield from leaves(part.body, (*around, part))
+            yield from list_leaves(part.body, (*around, part))
         else:
             yield part, around
 
@@ -105,7 +107,7 @@ class _Judge:
         for outer in (*around, part):
             if outer.when and outer.when not in self._walked.held:
                 whose = "its condition" if outer is part else f"the condition of the loop {outer.id}"
-                return f"{whose} {condition_label(self._workflow.conditions, outer.when)} never held"
+                return f"{whose} {label_condition(self._workflow.conditions, outer.when)} never held"
             if isinstance(outer, Loop) and outer.id not in self._walked.entered:
                 return f"the loop {outer.id} never ran"
         return "no walk leads there"
@@ -161,21 +163,21 @@ def simulate(
 
     Raises Fault WORK_LIMIT_EXCEEDED when already the values to begin with are too many.
     """
-    *_, report = simulated(workflow, limits, modes)
+    *_, report = simulate_modes(workflow, limits, modes)
     assert isinstance(report, Report), "the report comes last"
     return report
 
 
-def simulated(
+def simulate_modes(
     workflow: CompiledWorkflow, limits: Limits = DEFAULT_LIMITS, modes: tuple[Autonomy, ...] = ALL_MODES
 ) -> Iterator[ModeWalked | Report]:
     """The same, mode by mode: each as soon as it is walked, then the report on all of them."""
-    short = clipped(workflow, limits.max_loop_iterations)
+    short = clip_loops(workflow, limits.max_loop_iterations)
     effort = simulation_effort()
     paths = input_paths(short, limits.max_loop_iterations, effort)
-    contexts, possible = starts(short, limits.max_loop_iterations, limits.max_starts, effort)
+    contexts, possible = list_starts(short, limits.max_loop_iterations, limits.max_starts, effort)
     walks = {mode: Walks(short, mode, limits, paths, effort) for mode in modes}
-    total = sum(1 for _ in leaves(workflow.steps))
+    total = sum(1 for _ in list_leaves(workflow.steps))
     for mode, taken in walks.items():
         for context in contexts:
             taken.take(context)
@@ -199,7 +201,7 @@ class _Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tried) -> Report:
-    steps = [part.id for part, _ in leaves(workflow.steps)]
+    steps = [part.id for part, _ in list_leaves(workflow.steps)]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
     texts = {
         step_id: max((taken.texts.get(step_id, "") for taken in walks.values()), key=len)
@@ -207,7 +209,7 @@ def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tr
         if step_id in reached
     }
     is_truncated = any(taken.truncated for taken in walks.values())
-    missed = unreached(
+    missed = list_unreached(
         workflow,
         Walked(
             reached=frozenset(reached),

@@ -9,7 +9,13 @@ from handrail.contract.ids import SourceKind
 from handrail.contract.wording import make_readable, quoted
 from handrail.host.private_files import leads_out, opened_plainly, why_unreadable
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, is_looked_into, kind_if_renamed, misnaming
+from handrail.workflows.limits import (
+    MAX_SOURCE_BYTES,
+    explain_misnaming,
+    file_kind,
+    is_looked_into,
+    kind_if_renamed,
+)
 
 _Holds: TypeAlias = Literal["workflow", "contract"]
 
@@ -94,7 +100,7 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, r
 
     if os.path.islink(path) and leads_out(path, root):
         return led_out(source_kind, source_ref, held)
-    if (told := misnaming(source_ref)) is not None:
+    if (told := explain_misnaming(source_ref)) is not None:
         return unusable(*told)
     content = content_of(path)
     why = "" if content else why_unreadable(path)

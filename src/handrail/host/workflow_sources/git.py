@@ -13,7 +13,7 @@ from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, trouble
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, misnaming
+from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind
 
 SECONDS = 20
 _PLAIN_FILES = ("100644", "100755")
@@ -44,7 +44,7 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
 
 
 def _found(source_ref: str, content: bytes) -> WorkflowFile:
-    if (told := misnaming(source_ref)) is not None:
+    if (told := explain_misnaming(source_ref)) is not None:
         return trouble("git", source_ref, *told)
     return WorkflowFile(source_kind="git", source_ref=source_ref, content=content)
 

@@ -25,7 +25,7 @@ from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
 from handrail.operations.stored_sessions import sessions_with_run
-from handrail.projections.overview import run_at_hand
+from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -129,7 +129,7 @@ def _named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
 
 
 def _at_hand(session: Session) -> RunId:
-    run_id = run_at_hand(session.history)
+    run_id = choose_run(session.history)
     if run_id is None:
         raise Fault(
             SESSION_NOT_FOUND,

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.workflow import StateClaims
-from handrail.engine.facts import begun_at, is_same_place, place_of
+from handrail.engine.facts import is_same_place, place_of, run_place
 from handrail.engine.history import History, Run, closing_of, is_session_point
 from handrail.engine.reply import ClosedPlace, reply_at
 from handrail.engine.standing import standing_at
@@ -91,7 +91,7 @@ class _Place(NamedTuple):
 
 def _place(reading: Reading, request: ContinueRun, run: Run) -> _Place:
     """The directory where the run is at home, if the call comes from there; else its name."""
-    begun = begun_at(run)
+    begun = run_place(run)
     try:
         project = reading.workspace.project("" if request.project is UNSET else request.project)
         here = place_of(project, reading.workspace.observations(project))

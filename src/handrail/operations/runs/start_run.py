@@ -34,20 +34,20 @@ from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quoted
-from handrail.engine.decide import StartFacts, decide_start, lists_missing_at_start
+from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     MOST_TAGS,
     Place,
-    begun_at,
     change_at_start,
+    encode_project,
     is_same_place,
-    kept_project,
     place_of,
+    run_place,
 )
 from handrail.engine.history import History, Recorded, Run, closing_of
-from handrail.engine.judge.artifacts import InputProblem, corrected, problems_at_start
-from handrail.engine.judge.asking import TO_FILL_IN
+from handrail.engine.judge.artifacts import InputProblem, check_start_context, correct_context
+from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
 from handrail.operations.finding import find_requested
 from handrail.operations.handles import require_shown, state_token
@@ -69,7 +69,7 @@ from handrail.runtime.sessions import (
     wait_for_writer,
 )
 from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
-from handrail.workflows.catalog import CatalogEntry, suggested_id
+from handrail.workflows.catalog import CatalogEntry, suggest_id
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.limits import id_status
 
@@ -135,7 +135,7 @@ def _readable(reader: EventReader, session_id: SessionId) -> Session | None:
 def _is_untouched(history: History, run: Run, here: Place) -> bool:
     """In the same project, and its first step neither finished nor tried."""
     is_new = run.first_node is not None and not history.children.get(run.first_node)
-    return is_new and closing_of(history, run.run_id) is None and is_same_place(begun_at(run), here)
+    return is_new and closing_of(history, run.run_id) is None and is_same_place(run_place(run), here)
 
 
 def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
@@ -156,7 +156,7 @@ def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
 def _legacy_id(run: Run) -> tuple[ReplyWarning, ...]:
     if id_status(run.workflow_id) == "namespaced":
         return ()
-    better = suggested_id(run.workflow_id, run.source_kind)
+    better = suggest_id(run.workflow_id, run.source_kind)
     message = (
         f"The id {run.workflow_id} has no namespace; rename it to {better}, or to what list_workflows "
         "suggests where that is taken."
@@ -377,7 +377,7 @@ def _begin(
     _check_inputs(pinned, asked)
     facts = msgspec.structs.replace(
         _facts(rt, session.history.session_id, run_id, asked, entry, pinned, seen),
-        project=kept_project(project),
+        project=encode_project(project),
     )
     _check_lists(facts, session, asked)
     blob = Blob(ref=BlobRef(pinned.workflow_hash), content=pinned.content)
@@ -440,9 +440,9 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
     Raises Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
-    problems = problems_at_start(inputs, asked.context)
+    problems = check_start_context(inputs, asked.context)
     if problems:
-        raise _misfit(asked, problems, corrected(inputs, asked.context, {one.key for one in problems}))
+        raise _misfit(asked, problems, correct_context(inputs, asked.context, {one.key for one in problems}))
 
 
 def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
@@ -453,7 +453,7 @@ def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
     begun_with = change_at_start(session.history, facts.preferences, "", facts.defaults).effective
     if begun_with.autonomy == "full_auto_never_stop":
         return
-    names = lists_missing_at_start(facts)
+    names = name_missing_lists(facts)
     problems = [InputProblem(key=name, problem="missing", expected="a list") for name in names]
     if problems:
         raise _misfit(asked, problems, asked.context | dict.fromkeys(names, TO_FILL_IN))

@@ -1,7 +1,7 @@
 """`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
 
-The ranking is `projections/resuming.py`; this file bounds what is read for it. A session id reads one
-session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
+The ranking is `projections/resume_candidates.py`; this file bounds what is read for it. A session id reads
+one session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success
 from handrail.contract.wording import counted
-from handrail.engine.facts import Place, begun_at, is_same_place, place_of
+from handrail.engine.facts import Place, is_same_place, place_of, run_place
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
 from handrail.operations.handles import session_token, state_token
@@ -28,18 +28,18 @@ from handrail.operations.stored_sessions import Sessions, stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts, imported_from
-from handrail.projections.resuming import (
+from handrail.projections.position import title_at
+from handrail.projections.resume_candidates import (
     MOST_FOUND,
     Found,
     Subject,
     Wanted,
-    latest,
+    list_latest,
     may_be_found,
-    ranked,
+    rank_subjects,
     words_of,
 )
 from handrail.projections.run_graph import preferred_tip
-from handrail.projections.whereabouts import title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import read_session, require_healthy
@@ -111,12 +111,12 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
 
 def _resumed(rt: Runtime, project: str, wanted: Wanted, *, with_index: bool) -> Success:
     with _looking(rt, wanted, with_index=with_index) as looked:
-        found = ranked(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
+        found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
         scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
         if not is_matched and not is_session_id(wanted.query):
             scope = f"nothing matches in {scope}"
         if not is_matched and wanted.query and not _is_exact(wanted.query):
-            found = latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
+            found = list_latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
             scope += "; the latest sessions instead" if found else ""
         candidates = _candidates(rt, found[:MOST_FOUND], project, with_index=with_index)
         items = tuple(map(msgspec.to_builtins, candidates))
@@ -152,7 +152,7 @@ def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) ->
             and is_same_place(subject.place, here)
         ]
         return WorkHere(
-            candidates=tuple(_candidates(rt, latest(mine, here), project, with_index=with_index)),
+            candidates=tuple(_candidates(rt, list_latest(mine, here), project, with_index=with_index)),
             damaged=tuple(name for name in looked.unsound if _is_of(rt, name, here))[:MOST_FOUND],
         )
 
@@ -164,7 +164,7 @@ def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
     except Fault:
         return False
     runs = () if session is None else session.history.runs.values()
-    return any(is_same_place(begun_at(run), here) for run in runs)
+    return any(is_same_place(run_place(run), here) for run in runs)
 
 
 def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> Wanted:

@@ -21,9 +21,9 @@ from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Fault, NextCall, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
-from handrail.engine.facts import changed, preferences_after
+from handrail.engine.facts import apply_delta, preferences_after
 from handrail.engine.history import History
-from handrail.engine.plans import planned
+from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session
 from handrail.operations.sessions.show_preferences import (
     PRESETS,
@@ -140,7 +140,7 @@ def _set_in_session(
 
 def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
     """Whether every run works so already: one that went back to an older step keeps that step's own."""
-    after = changed(baseline_of(history), wanted)
+    after = apply_delta(baseline_of(history), wanted)
     tips = (graph.preferred_tip for graph in run_graphs(history).values())
     return all(preferences_after(history, tip) == after for tip in tips)
 
@@ -156,7 +156,7 @@ def _version(history: History) -> str:
 
 
 def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: str) -> Plan:
-    after = changed(before, wanted)
+    after = apply_delta(before, wanted)
     in_session = (
         "the session from the next call on that continues, retries or saves where its work stands (an older "
         "step that is gone back to keeps its own)"
@@ -209,9 +209,9 @@ def _events(history: History, wanted: PreferencesDelta, _: int) -> list[PlannedE
         source="user",
         operation="preferences.set",
         delta=wanted,
-        effective=changed(baseline_of(history), wanted),
+        effective=apply_delta(baseline_of(history), wanted),
     )
-    return [planned(f"preferences_changed:{name}", Scope(), change)]
+    return [plan_event(f"preferences_changed:{name}", Scope(), change)]
 
 
 OPERATION = Operation(

@@ -33,9 +33,9 @@ from handrail.projections.run_graph import (
     RunGraph,
     capabilities_at,
     closing_at,
+    completed_step,
     current_artifacts,
     divergences_at,
-    done_step,
     draw_run,
     gaps_at,
     loop_exits_at,
@@ -311,7 +311,7 @@ def _step_note_row(history: History, node: Node) -> StepNoteRow:
     notes = history.notes[node.node_id]
     return StepNoteRow(
         id=node.node_id,
-        step_id=done_step(history, node),
+        step_id=completed_step(history, node),
         at=node.at,
         text=notes.text[:NOTE_CHARACTERS],
         is_cut=_is_cut(notes),

@@ -12,7 +12,7 @@ from handrail.contract.ids import session_id_of
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.engine.facts import kept_project
+from handrail.engine.facts import encode_project
 from handrail.engine.plans import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
@@ -90,7 +90,7 @@ def _named(rt: Runtime, request: StartSession) -> Session:
 def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project: str) -> Session:
     session_id = session.history.session_id
     seen = rt.workspace.observations(project)
-    plan = plan_session(session_id, goal, input_digest, seen, kept_project(project))
+    plan = plan_session(session_id, goal, input_digest, seen, encode_project(project))
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=False) as (current, witness):
             if current.history.head:

@@ -18,18 +18,24 @@ from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
 from handrail.workflows.builtins.routines import routine_template_id
-from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggested_id
-from handrail.workflows.checking.dangling import dangling_names
+from handrail.workflows.catalog import RESERVED_NAMESPACE, BrokenContract, Catalog, CatalogEntry, suggest_id
+from handrail.workflows.checking.dangling import find_dangling_names
 from handrail.workflows.checking.linter import check
 from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract, read_checked_contract
 from handrail.workflows.dialect.detection import is_foreign
-from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES, id_status, kind_if_renamed, misnaming
+from handrail.workflows.limits import (
+    MAX_JSON_DEPTH,
+    MAX_SOURCE_BYTES,
+    explain_misnaming,
+    id_status,
+    kind_if_renamed,
+)
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import with_places
-from handrail.workflows.problem import Problem, replaced
-from handrail.workflows.sound_edits import with_sound_edits
+from handrail.workflows.places import add_places
+from handrail.workflows.problem import Problem, replace_value
+from handrail.workflows.sound_edits import keep_sound_edits
 
 MOST_PROBLEMS = 20
 """Of one workflow, in an error about it; `workflow.validate` gives them all."""
@@ -132,7 +138,7 @@ def _with_name(catalog: Catalog, document: WorkflowText, read: ReadContract) -> 
     ]
     if read.contract is None or not told:
         return read
-    return ReadContract(id=read.id, problems=with_places(document.text, told))
+    return ReadContract(id=read.id, problems=add_places(document.text, told))
 
 
 def _with_beside(
@@ -142,7 +148,7 @@ def _with_beside(
     sound = {
         read.id: read.contract
         for document, read in contracts.items()
-        if read.contract is not None and misnaming(document.source) is None
+        if read.contract is not None and explain_misnaming(document.source) is None
     }
     broken = [
         BrokenContract(
@@ -184,7 +190,7 @@ def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
             *_ending_advice(name),
             *(() if source is None else _name_advice(catalog, content, name, source)),
         ),
-        is_usable=source is not None and misnaming(name) is None,
+        is_usable=source is not None and explain_misnaming(name) is None,
     )
 
 
@@ -195,7 +201,7 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         edited = msgspec.structs.replace(entry, content=content, problems=(), is_usable=True)
         return _looked_at(catalog, edited, target).problems
 
-    problems = with_sound_edits(entry.content, examined.problems, judge)
+    problems = keep_sound_edits(entry.content, examined.problems, judge)
     return msgspec.structs.replace(examined, problems=problems)
 
 
@@ -230,7 +236,7 @@ def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
     if not isinstance(document, dict) or is_foreign(document):
         return ()
     routines = [one.id for one in catalog.entries if one.kind == "routine"]
-    return dangling_names(
+    return find_dangling_names(
         document,
         contracts=[*(contract.id for contract in all_contracts()), *catalog.contracts],
         templates=[*(template.id for template in all_templates()), *map(routine_template_id, routines)],
@@ -250,13 +256,13 @@ def _in_order(content: bytes, problems: Iterable[Problem]) -> tuple[Problem, ...
     once = list({(one.code, one.pointer, one.message, one.severity): one for one in problems}.values())
     placed = [problem for problem in once if problem.line]
     unplaced = [problem for problem in once if not problem.line]
-    found = (*placed, *with_places(content.decode(), unplaced)) if unplaced else tuple(placed)
+    found = (*placed, *add_places(content.decode(), unplaced)) if unplaced else tuple(placed)
     return tuple(sorted(found, key=lambda problem: (problem.line, problem.column)))
 
 
 def _ending_advice(name: str) -> Iterable[Problem]:
     """A file can be right in everything but its name, and then no list shows it."""
-    if (told := misnaming(name)) is not None:
+    if (told := explain_misnaming(name)) is not None:
         yield Problem(code="bad_source", message=told[0], pointer="", fix=told[1])
 
 
@@ -286,14 +292,14 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, source: SourceWork
     elif id_status(source.id) == "legacy":
         ids = [entry.id for entry in catalog.entries]
         listed = [entry.suggested_id for entry in own if entry.suggested_id]
-        better = listed[0] if listed else suggested_id(source.id, "project", name, ids)
+        better = listed[0] if listed else suggest_id(source.id, "project", name, ids)
         yield Problem(
             code="legacy_id",
             message=f"{source.id}: an id without a namespace is deprecated; it still runs.",
             pointer="/id",
             fix=f"Name it {better}.",
             severity="warning",
-            edit=replaced("/id", better),
+            edit=replace_value("/id", better),
         )
 
 

@@ -18,7 +18,7 @@ from handrail.operations.replies import pinned_workflow
 from handrail.operations.source_drift import pin
 from handrail.operations.workflow_catalog import catalog_of, find_workflow
 from handrail.operations.workflows.workflow_inputs import InputOutline, steering_outlines
-from handrail.projections.workflow_diff import Difference, differences
+from handrail.projections.workflow_diff import Difference, list_differences
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.compiled import (
@@ -33,7 +33,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiled import Part as CompiledPart
-from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, condition_label
+from handrail.workflows.conditions import GENERATED_PREFIX, Condition, ConditionId, label_condition
 
 Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff"]
 
@@ -167,7 +167,7 @@ def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")
     before = msgspec.to_builtins(_readable(pinned_workflow(rt.log, run.workflow_hash)))
-    found = list(differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
+    found = list(list_differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
     return WorkflowDiff(
         run_id=run.run_id,
         pinned_hash=run.workflow_hash,
@@ -221,10 +221,10 @@ def _readable(workflow: CompiledWorkflow) -> CompiledWorkflow:
 
 
 def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition]) -> CompiledPart:
-    said = msgspec.structs.replace(part, when=condition_label(conditions, part.when))
+    said = msgspec.structs.replace(part, when=label_condition(conditions, part.when))
     match said:
         case Loop(repeat=While(condition=name) as repeat) | Loop(repeat=Until(condition=name) as repeat):
-            worded = msgspec.structs.replace(repeat, condition=condition_label(conditions, name))
+            worded = msgspec.structs.replace(repeat, condition=label_condition(conditions, name))
             body = tuple(_with_words(one, conditions) for one in said.body)
             return msgspec.structs.replace(said, repeat=worded, body=body)
         case Loop(body=body):
@@ -232,9 +232,9 @@ def _with_words(part: CompiledPart, conditions: Mapping[ConditionId, Condition])
         case Step(require_confirmation=asked, fragments=fragments):
             return msgspec.structs.replace(
                 said,
-                require_confirmation=condition_label(conditions, asked) if isinstance(asked, str) else asked,
+                require_confirmation=label_condition(conditions, asked) if isinstance(asked, str) else asked,
                 fragments=tuple(
-                    msgspec.structs.replace(one, when=condition_label(conditions, one.when))
+                    msgspec.structs.replace(one, when=label_condition(conditions, one.when))
                     for one in fragments
                 ),
             )

@@ -13,7 +13,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_builtins
-from handrail.workflows.builtins.routines import routine_template
+from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,
@@ -93,7 +93,7 @@ def _routines(rt: Runtime, project: str | UnsetType) -> list[TemplateSpec]:
     """The routines of the library, which workflows call like templates."""
     entries = [entry for entry in catalog_of(rt, project_of(rt, project)).entries if entry.kind == "routine"]
     sources = [read_workflow(entry.content).workflow for entry in entries if entry.is_usable]
-    return [routine_template(source) for source in sources if source is not None]
+    return [make_routine_template(source) for source in sources if source is not None]
 
 
 def _order(row: BuiltinRow) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
-from handrail.workflows.catalog import RESERVED_NAMESPACE, suggested_id
+from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
 from handrail.workflows.starters import Starter, starter_document
 
 _ID = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
@@ -151,7 +151,7 @@ def _check_id(workflow_id: str) -> None:
             details={"workflow_id": workflow_id[:128]},
         )
     if _LEGACY.fullmatch(workflow_id):
-        better = suggested_id(workflow_id, "project")
+        better = suggest_id(workflow_id, "project")
         raise Fault(
             WORKFLOW_ID_LEGACY,
             f"{quoted(workflow_id)} has no namespace; a new workflow needs one, such as {better}.",

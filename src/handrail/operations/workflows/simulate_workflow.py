@@ -16,7 +16,7 @@ from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.wording import counted, quoted
 from handrail.engine.simulation.regression import RegressionCase, record, replay
 from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
-from handrail.engine.simulation.simulate import simulated
+from handrail.engine.simulation.simulate import simulate_modes
 from handrail.operations.finding import find_run
 from handrail.operations.workflows.examined_workflows import WorkflowChoice, chosen_workflow
 from handrail.projections.run_graph import preferred_tip
@@ -162,7 +162,7 @@ def _walks(rt: Runtime, pinned: Pinned, request: SimulateWorkflow) -> Iterator[M
         limits = msgspec.structs.replace(limits, max_paths=request.max_paths)
     if request.max_starts is not UNSET:
         limits = msgspec.structs.replace(limits, max_starts=request.max_starts)
-    for count, walked in enumerate(simulated(pinned.workflow, limits, modes), 1):
+    for count, walked in enumerate(simulate_modes(pinned.workflow, limits, modes), 1):
         rt.progress.tell(min(count, len(modes)), len(modes), "modes walked")
         yield walked
 

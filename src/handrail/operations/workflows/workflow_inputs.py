@@ -9,7 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from handrail.contract.outcome import Payload
-from handrail.engine.judge.asking import ask_for, steering_values
+from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.workflows.compiled import CompiledWorkflow, InputSpec
 
 BY_THE_START = "start"
@@ -46,7 +46,7 @@ def steering_outlines(workflow: CompiledWorkflow) -> list[InputOutline]:
         asked = [step_id or BY_THE_START for step_id in held.asked_at][:MOST_ASKING]
         shown[name] = replace(
             shown.get(name, _outline(name, spec)),
-            allowed="" if spec.enum else ask_for(workflow, held).allowed,
+            allowed="" if spec.enum else make_ask(workflow, held).allowed,
             asked_at=asked,
         )
     return list(shown.values())

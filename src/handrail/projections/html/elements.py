@@ -40,10 +40,10 @@ def element(tag: str, /, *children: Child, **attributes: str | int | bool | None
     if tag in VOID:
         assert not children, f"{tag} has no content"
         return Html(markup=f"<{opening}/>" if tag in _DRAWN else f"<{opening}>")
-    return Html(markup=f"<{opening}>{joined(*children).markup}</{tag}>")
+    return Html(markup=f"<{opening}>{join_html(*children).markup}</{tag}>")
 
 
-def joined(*children: Child) -> Html:
+def join_html(*children: Child) -> Html:
     """Several things after each other."""
     return Html(markup="".join(_markup(child) for child in children))
 

@@ -11,20 +11,20 @@ from handrail.projections.report.phrases import (
     STATUS_WORDS,
     artifact_lines,
     banners,
-    branch_words,
-    delivery_words,
+    describe_branch,
+    describe_delivery,
+    describe_empty_session,
+    describe_moment,
+    describe_omission,
+    describe_outputs,
+    describe_preferences,
+    describe_run,
+    describe_trace,
     is_quick,
-    kind_words,
-    left_out_words,
     moment_time,
-    nothing_started,
-    outputs_words,
-    preferences_words,
     provenance,
-    standing,
     status_of,
     title_of,
-    trace_words,
 )
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 from handrail.projections.run_graph import draw_run
@@ -46,7 +46,7 @@ def markdown_report(story: Story, *, exported_at: str, producer: str) -> str:
     for run in story.runs:
         lines += _run(story, run)
     if not story.runs:
-        lines += [nothing_started(story), "", *_provenance(story, None)]
+        lines += [describe_empty_session(story), "", *_provenance(story, None)]
     lines += ["---", "", f"Written by {_inline(producer)}, as of {moment_time(exported_at)}."]
     return "\n".join(lines) + "\n"
 
@@ -64,7 +64,7 @@ def _session_notes(story: Story) -> Iterator[str]:
 
 
 def _run(story: Story, run: RunStory) -> Iterator[str]:
-    yield from (f"## {_inline(run.name)}", "", _inline(standing(run)), "")
+    yield from (f"## {_inline(run.name)}", "", _inline(describe_run(run)), "")
     if run.open_gaps:
         yield from ("### Open gaps", "")
         yield from (f"- **{gap.severity}**: {_inline(gap.summary)}" for gap in run.open_gaps)
@@ -79,13 +79,13 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
     if run.artifacts:
         yield from ("### Current outputs", "")
         for held in run.artifacts:
-            words = outputs_words(is_validated=held.is_validated)
+            words = describe_outputs(is_validated=held.is_validated)
             yield from (f"{_inline(held.kind)}, from {_inline(held.step_id)}, {words}:", "")
             yield from _artifact(held.body)
     yield from (
         "### Preferences and capabilities",
         "",
-        f"- Preferences: {preferences_words(run.preferences)}",
+        f"- Preferences: {describe_preferences(run.preferences)}",
     )
     yield from (f"- {seen.capability}: {seen.status} ({seen.provenance})" for seen in run.capabilities)
     yield ""
@@ -93,7 +93,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
 
 
 def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
-    yield from (f"#### {number}. {_inline(kind_words(moment))}", "")
+    yield from (f"#### {number}. {_inline(describe_moment(moment))}", "")
     yield from (f"`{moment.node_id}`, {moment_time(moment.at, is_quick=is_quick(run))}", "")
     facts = [f"Chosen: {_inline(moment.option_id)}"] if moment.option_id else []
     facts += ["This is a fork."] if moment.is_fork else []
@@ -101,8 +101,8 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     facts += [f"Gap ({gap.severity}): {_inline(gap.summary)}" for gap in moment.gaps]
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:
-        facts.append(f"Preferences from here: {preferences_words(moment.preferences)}")
-    facts += [_inline(trace_words(entry)) for entry in moment.trace]
+        facts.append(f"Preferences from here: {describe_preferences(moment.preferences)}")
+    facts += [_inline(describe_trace(entry)) for entry in moment.trace]
     yield from (f"- {fact}" for fact in facts)
     if facts:
         yield ""
@@ -111,19 +111,19 @@ def _moment(moment: Moment, number: int, run: RunStory) -> Iterator[str]:
     if moment.is_cut:
         yield from ("The rest of these notes is no longer in the store.", "")
     for artifact in moment.artifacts:
-        words, is_shown = delivery_words(artifact, moment, run)
+        words, is_shown = describe_delivery(artifact, moment, run)
         yield from (_inline(words), "", *(_artifact(artifact.body) if is_shown else ()))
     if moment.branches_omitted:
-        yield from (left_out_words(moment), "")
+        yield from (describe_omission(moment), "")
     for branch in moment.branches:
         yield from _branch(branch)
 
 
 def _branch(branch: Branch) -> Iterator[str]:
-    yield from (f"{branch_words(branch)}:", "")
+    yield from (f"{describe_branch(branch)}:", "")
     for moment in branch.moments:
         words = _inline(_SPACES.sub(" ", moment.notes[:200]))
-        yield f"- {_inline(kind_words(moment))}{': ' + words if words else ''}"
+        yield f"- {_inline(describe_moment(moment))}{': ' + words if words else ''}"
     yield ""
 
 

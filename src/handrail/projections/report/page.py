@@ -9,26 +9,34 @@ from collections.abc import Iterable
 from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.engine.events import Artifact
-from handrail.projections.html.elements import Child, Html, document, element, joined, notes_html, style_sheet
+from handrail.projections.html.elements import (
+    Child,
+    Html,
+    document,
+    element,
+    join_html,
+    notes_html,
+    style_sheet,
+)
 from handrail.projections.html.rail import draw_rail, lay_out
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
     artifact_lines,
     banners,
-    branch_words,
-    delivery_words,
+    describe_branch,
+    describe_delivery,
+    describe_empty_session,
+    describe_moment,
+    describe_omission,
+    describe_outputs,
+    describe_preferences,
+    describe_run,
+    describe_trace,
     is_quick,
-    kind_words,
-    left_out_words,
     moment_time,
-    nothing_started,
-    outputs_words,
-    preferences_words,
     provenance,
-    standing,
     status_of,
     title_of,
-    trace_words,
 )
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
@@ -165,7 +173,7 @@ def _pill(status: str) -> Html:
 def _nothing(story: Story) -> Html:
     return element(
         "section",
-        element("p", nothing_started(story)),
+        element("p", describe_empty_session(story)),
         _provenance(story, None),
     )
 
@@ -200,7 +208,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         element(
             "p",
             *(_pill(run.status), " ") if len(story.runs) > 1 else (),
-            standing(run),
+            describe_run(run),
         ),
         _open_gaps(run),
         _folded("Map of the run", _map(run), is_open=len(run.graph.tips) > 1),
@@ -210,7 +218,7 @@ def _run(story: Story, run: RunStory, room: Effort) -> Html:
         _outputs(run),
         element("h3", "In force at the tip"),
         _facts(
-            [("Preferences", preferences_words(run.preferences))]
+            [("Preferences", describe_preferences(run.preferences))]
             + [(seen.capability, f"{seen.status} ({seen.provenance})") for seen in run.capabilities]
         ),
         _provenance(story, run),
@@ -224,7 +232,7 @@ def _open_gaps(run: RunStory) -> Child:
         element("li", element("strong", gap.severity), f": {gap.summary}", class_="gap")
         for gap in run.open_gaps
     ]
-    return joined(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
+    return join_html(element("h3", "Open gaps"), element("ul", *rows, class_="facts"))
 
 
 def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterable[Html]:
@@ -232,7 +240,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterab
         is_last = moment.node_id == run.graph.preferred_tip
         yield element(
             "li",
-            element("h4", kind_words(moment)),
+            element("h4", describe_moment(moment)),
             element(
                 "p",
                 moment_time(moment.at, is_quick=is_quick(run)),
@@ -245,7 +253,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterab
             _cut() if moment.is_cut else None,
             *(_delivered(artifact, moment, run) for artifact in moment.artifacts),
             _trace(moment),
-            element("p", left_out_words(moment), class_="small") if moment.branches_omitted else None,
+            element("p", describe_omission(moment), class_="small") if moment.branches_omitted else None,
             *(_branch(branch, run, room) for branch in moment.branches),
             class_=f"moment {moment.kind}{' last' if is_last else ''}",
             id=moment.node_id,
@@ -254,7 +262,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterab
 
 def _delivered(artifact: Artifact, moment: Moment, run: RunStory) -> Html:
     """An artifact that still holds stands once, among the outputs; one that was replaced stands here."""
-    words, is_shown = delivery_words(artifact, moment, run)
+    words, is_shown = describe_delivery(artifact, moment, run)
     if is_shown:
         return _folded(words.removesuffix(":"), _artifact(artifact.body))
     return element("p", words, class_="small")
@@ -298,12 +306,12 @@ def _told(moment: Moment) -> Child:
     ]
     rows += [element("li", f"Capability {seen.capability}: {seen.status}") for seen in moment.capabilities]
     if moment.preferences is not None:
-        rows.append(element("li", f"Preferences from here: {preferences_words(moment.preferences)}"))
+        rows.append(element("li", f"Preferences from here: {describe_preferences(moment.preferences)}"))
     return element("ul", *rows, class_="facts") if rows else None
 
 
 def _trace(moment: Moment) -> Child:
-    lines = [element("li", trace_words(entry)) for entry in moment.trace]
+    lines = [element("li", describe_trace(entry)) for entry in moment.trace]
     lines += [
         element("li", f"Checked against {one.contract_ref or 'the rules of the step'}: {one.result}.")
         for one in moment.validations
@@ -315,7 +323,7 @@ def _branch(branch: Branch, run: RunStory, room: Effort) -> Html:
     told = [
         element(
             "div",
-            element("h4", kind_words(moment)),
+            element("h4", describe_moment(moment)),
             element(
                 "p",
                 moment_time(moment.at, is_quick=is_quick(run)),
@@ -328,13 +336,13 @@ def _branch(branch: Branch, run: RunStory, room: Effort) -> Html:
         )
         for moment in branch.moments
     ]
-    return _folded(branch_words(branch), element("div", *told, class_="aside-way"))
+    return _folded(describe_branch(branch), element("div", *told, class_="aside-way"))
 
 
 def _map(run: RunStory) -> Html:
     rail = lay_out(run.graph)
     words = "Circle: step. Square: checkpoint. Triangle: blocked attempt. Dashed: left aside. Filled: now."
-    return joined(
+    return join_html(
         element("figure", draw_rail(rail, lambda node_id: run.labels[node_id]), class_="map"),
         element("p", words, class_="small"),
         element("p", f"{rail.omitted} earlier nodes are left out.", class_="small") if rail.omitted else None,
@@ -346,13 +354,13 @@ def _outputs(run: RunStory) -> Child:
         return None
     rows = [
         _folded(
-            f"{held.kind}, from {held.step_id}, {outputs_words(is_validated=held.is_validated)}",
+            f"{held.kind}, from {held.step_id}, {describe_outputs(is_validated=held.is_validated)}",
             _artifact(held.body),
             is_open=True,
         )
         for held in run.artifacts
     ]
-    return joined(element("h3", "Current outputs"), *rows)
+    return join_html(element("h3", "Current outputs"), *rows)
 
 
 def _provenance(story: Story, run: RunStory | None) -> Html:

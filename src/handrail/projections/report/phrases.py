@@ -62,14 +62,14 @@ def status_of(story: Story) -> str:
     return "notes_only" if story.notes else "empty"
 
 
-def nothing_started(story: Story) -> str:
+def describe_empty_session(story: Story) -> str:
     """What stands where the runs would stand."""
     if status_of(story) == "unreadable":
         return "Nothing of this session can be proven, so nothing is told."
     return "No run was started in this session." if story.notes else "Nothing was started in this session."
 
 
-def standing(run: RunStory) -> str:
+def describe_run(run: RunStory) -> str:
     """Where a run stands, in one sentence."""
     match run.status:
         case "in_progress":
@@ -82,12 +82,12 @@ def standing(run: RunStory) -> str:
             left = "1 open gap is" if len(run.open_gaps) == 1 else f"{len(run.open_gaps)} open gaps are"
             return f"Every step was passed; {left} left to follow up."
         case "closed":
-            return closed_words(run)
+            return describe_closing(run)
         case never:
             assert_never(never)
 
 
-def closed_words(run: RunStory) -> str:
+def describe_closing(run: RunStory) -> str:
     """That nobody goes on with a run, and why."""
     if run.closing is None:
         return "Closed."
@@ -95,7 +95,7 @@ def closed_words(run: RunStory) -> str:
     return f"Closed on {moment_time(run.closing.at)}, {CLOSE_WORDS[run.closing.reason]}.{note}"
 
 
-def left_out_words(moment: Moment) -> str:
+def describe_omission(moment: Moment) -> str:
     return f"{moment.branches_omitted} earlier branches from here are left out."
 
 
@@ -171,12 +171,12 @@ def _scalar(value: Any) -> str:
     return str(value)
 
 
-def outputs_words(*, is_validated: bool) -> str:
+def describe_outputs(*, is_validated: bool) -> str:
     """A shape says nothing about truth."""
     return "fits its contract" if is_validated else "no contract asks for it"
 
 
-def delivery_words(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
+def describe_delivery(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[str, bool]:
     """What became of an artifact that came at a moment, and whether it is shown there."""
     if artifact.is_refused:
         return f"{artifact.kind} did not fit and was not kept.", False
@@ -191,12 +191,12 @@ def delivery_words(artifact: Artifact, moment: Moment, run: RunStory) -> tuple[s
     return f"Delivered {artifact.kind}:", True
 
 
-def kind_words(moment: Moment) -> str:
+def describe_moment(moment: Moment) -> str:
     words = _KINDS[moment.kind]
     return f"{words}: {moment.title}" if words else moment.title
 
 
-def branch_words(branch: Branch) -> str:
+def describe_branch(branch: Branch) -> str:
     """What was left beside the preferred way."""
     count = len(branch.moments)
     if all(moment.kind == "checkpoint" for moment in branch.moments):
@@ -231,7 +231,7 @@ def banners(story: Story) -> list[tuple[str, str]]:
     return found
 
 
-def trace_words(entry: TraceEntry) -> str:
+def describe_trace(entry: TraceEntry) -> str:
     match entry:
         case SelectedStep():
             return f"Went to {step_key(Running(step_id=entry.step_id, loops=entry.loops))}."
@@ -249,7 +249,7 @@ def trace_words(entry: TraceEntry) -> str:
             assert_never(never)
 
 
-def preferences_words(preferences: Preferences) -> str:
+def describe_preferences(preferences: Preferences) -> str:
     return f"{preferences.autonomy}, {preferences.risk_policy}"
 
 

@@ -20,7 +20,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.conditions import condition_words
+from handrail.workflows.conditions import describe_condition
 
 # A compiled workflow as a graph: what may follow what, under which condition, inside which loop.
 #
@@ -113,7 +113,7 @@ class _Drawn(msgspec.Struct, frozen=True, kw_only=True):
 
 def workflow_graph(workflow: CompiledWorkflow) -> WorkflowGraph:
     """The graph of a compiled workflow; the same workflow gives the same graph."""
-    builder = _Builder({name: condition_words(held) for name, held in workflow.conditions.items()})
+    builder = _Builder({name: describe_condition(held) for name, held in workflow.conditions.items()})
     start = builder.leaf(GraphNode(id=":start", kind="start", title="Start"), ())
     body = builder.parts(workflow.steps, start.exits, "")
     end = builder.leaf(GraphNode(id=":end", kind="end", title="Complete"), body.exits)

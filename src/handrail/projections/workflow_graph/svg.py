@@ -47,7 +47,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
         styled = [(line, self.style) for line in self.lines] + [(line, "small") for line in self.small]
         paper = self._paper(middle, top) if on_paper else ""
         return paper + "".join(
-            f'<text{_class(style)} x="{middle}" y="{top + _LINE * number + 12}">{escaped(line)}</text>'
+            f'<text{_class(style)} x="{middle}" y="{top + _LINE * number + 12}">{escape_xml(line)}</text>'
             for number, (line, style) in enumerate(styled)
         )
 
@@ -58,7 +58,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def wrapped(text: str, place: str) -> tuple[str, ...]:
+def wrap_text(text: str, place: str) -> tuple[str, ...]:
     """At most a few lines that fit the place; what does not fit ends in an ellipsis."""
     width = _CHARACTERS[place]
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
@@ -67,7 +67,7 @@ def wrapped(text: str, place: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def escaped(text: str) -> str:
+def escape_xml(text: str) -> str:
     """XML text; what XML cannot hold becomes U+FFFD."""
     held = "".join(
         character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
@@ -115,7 +115,7 @@ def draw_svg(graph: WorkflowGraph) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img">',
-        f"<title>{escaped(f'{graph.workflow_id}: {graph.name}')}</title>",
+        f"<title>{escape_xml(f'{graph.workflow_id}: {graph.name}')}</title>",
         f"<style>{_STYLE}</style>",
         _MARKER,
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
@@ -208,7 +208,7 @@ class _Drawing:
         self._enter()
         top = self.y
         heading = Words(
-            lines=wrapped("\n".join((item.box.label, *item.box.notes)), "heading"), style="heading"
+            lines=wrap_text("\n".join((item.box.label, *item.box.notes)), "heading"), style="heading"
         )
         self.y += heading.height + 2 * _PADDING
         entry_y = self.y
@@ -230,7 +230,7 @@ class _Drawing:
 
     def _enter(self) -> None:
         """The arrow into the next item, the words on it, and the ways that join it."""
-        words = Words(lines=wrapped(self._label, "small"), style="small")
+        words = Words(lines=wrap_text(self._label, "small"), style="small")
         start = self.y
         self.y += _GAP + words.height + (_GAP // 2 if self._arrivals else 0)
         self.ways.append(f'<path class="way" d="M{self.middle} {start}V{self.y}" marker-end="url(#arrow)"/>')
@@ -278,7 +278,7 @@ class _Drawing:
         self._shape(node, f'<polygon class="choice" points="{points}"/>', words, height)
 
     def _shape(self, node: GraphNode, shape: str, words: Words, height: int) -> None:
-        told = escaped("\n".join(filter(None, (node.title, node.id, *node.notes))))
+        told = escape_xml("\n".join(filter(None, (node.title, node.id, *node.notes))))
         text = words.drawn(self.middle, self.y + (height - words.height) // 2)
         self.shapes.append(f"<g><title>{told}</title>{shape}{text}</g>")
         self.y += height
@@ -286,10 +286,10 @@ class _Drawing:
 
 def _words(node: GraphNode, place: str) -> Words:
     """The title, then the id and the notes in small print."""
-    title = wrapped(node.title or node.id, place)
+    title = wrap_text(node.title or node.id, place)
     below = [
         line
         for note in (*((node.id,) if node.title else ()), *node.notes)
-        for line in wrapped(note, f"small {place}")
+        for line in wrap_text(note, f"small {place}")
     ]
     return Words(lines=title, small=tuple(below))

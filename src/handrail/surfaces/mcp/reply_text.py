@@ -12,8 +12,8 @@ import msgspec
 
 from handrail.contract.fence import fenced, one_line, visible
 from handrail.contract.outcome import Json
-from handrail.engine.judge.asking import TO_FILL_IN
-from handrail.engine.reasons import are_told
+from handrail.engine.judge.report_frame import TO_FILL_IN
+from handrail.engine.reasons import are_issues_covered
 from handrail.engine.reply import TOLD_FIRST
 
 _BEFORE_CALL = {
@@ -109,7 +109,7 @@ def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Every fault, where the blockers alone cannot tell them all; the last ones only by their place."""
-    if are_told(issues, blockers):
+    if are_issues_covered(issues, blockers):
         return
     yield "Every fault:"
     for issue in issues:

@@ -18,7 +18,7 @@ from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
 from handrail.operations.finding import find_run
 from handrail.operations.replies import pinned_workflow
-from handrail.projections.overview import run_at_hand
+from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import DEFAULT_ASK, perform
@@ -79,7 +79,7 @@ def _standing(shown: dict[str, Any]) -> Iterator[str]:
 
 def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
     session = read_session(runtime.log, session_id)
-    run_id = None if session is None else run_at_hand(session.history)
+    run_id = None if session is None else choose_run(session.history)
     if session is None or run_id is None:
         return
     history = session.history

@@ -15,7 +15,7 @@ from handrail.contract.envelopes.mcp_and_http import to_mcp_error
 from handrail.contract.fence import fenced, one_line
 from handrail.contract.outcome import Failure, Json, Outcome, Success
 from handrail.contract.wording import counted_work
-from handrail.engine.judge.asking import TO_FILL_IN
+from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
 from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call

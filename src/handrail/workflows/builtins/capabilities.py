@@ -47,7 +47,7 @@ the attempt was refused, and name the tool or the message. Do nothing else in th
 CAPABILITIES: tuple[CapabilitySpec, ...] = (_DELEGATION, _WEB_BROWSING)
 
 
-def observation_of(example: dict[str, Json], capability: str) -> dict[str, Json]:
+def make_observation(example: dict[str, Json], capability: str) -> dict[str, Json]:
     """The example of an observation, about this capability: what trying it would have shown."""
     seen = {spec.id: spec.seen for spec in CAPABILITIES}
     return example | {"capability": capability, "summary": seen.get(capability, example.get("summary", ""))}

@@ -24,7 +24,7 @@ _CAPABILITIES = {spec.id: spec for spec in CAPABILITIES}
 
 
 def find_template(template_id: str) -> TemplateSpec | None:
-    """Routines are not here: the compiler makes their templates with `routine_template`."""
+    """Routines are not here: the compiler makes their templates with `make_routine_template`."""
     return _TEMPLATES.get(template_id)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.placing import filled, in_words, input_named_by, placed
+from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
 from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
 from handrail.workflows.compiled import InputSpec, UserOnly
 from handrail.workflows.conditions import (
@@ -50,7 +50,7 @@ from handrail.workflows.model import (
 # Conditions of a routine once its arguments are known: decided, renamed or left alone.
 
 
-def bound(condition: Condition, args: Mapping[str, Any]) -> Condition:
+def bind_condition(condition: Condition, args: Mapping[str, Any]) -> Condition:
     """The condition in terms of the calling workflow.
 
     A comparison with an argument that is a value is decided now. One with an argument that is `{{name}}`
@@ -60,11 +60,11 @@ def bound(condition: Condition, args: Mapping[str, Any]) -> Condition:
         case Compare():
             return _bound_comparison(condition, args)
         case And(of=parts):
-            return _all([bound(part, args) for part in parts])
+            return _all([bind_condition(part, args) for part in parts])
         case Or(of=parts):
-            return _either([bound(part, args) for part in parts])
+            return _either([bind_condition(part, args) for part in parts])
         case Not(of=part):
-            return _opposite(bound(part, args))
+            return _opposite(bind_condition(part, args))
         case AlwaysTrue() | AlwaysFalse() | LoopControl():
             return condition
         case never:
@@ -75,7 +75,7 @@ def _bound_comparison(condition: Compare, args: Mapping[str, Any]) -> Condition:
     head, _, rest = condition.input.partition(".")
     if head not in args:
         return condition
-    renamed = input_named_by(args[head])
+    renamed = parse_placeholder(args[head])
     if renamed:
         return replace(condition, input=f"{renamed}.{rest}" if rest else renamed)
     return AlwaysTrue() if holds(condition, Facts(values={head: args[head]})) else AlwaysFalse()
@@ -115,19 +115,19 @@ Rewrite: TypeAlias = Callable[[Any], Any]
 """Of a JSON value: the same with other texts in it. A text that is read stays a text."""
 
 
-def rewritten_whole(part: SourcePart, rewrite: Rewrite) -> SourcePart:
+def rewrite_tree(part: SourcePart, rewrite: Rewrite) -> SourcePart:
     """A part and everything inside it."""
-    moved = rewritten(part, rewrite)
+    moved = rewrite_texts(part, rewrite)
     if isinstance(moved, SourceLoop):
-        return replace(moved, body=tuple(rewritten_whole(inner, rewrite) for inner in moved.body))
+        return replace(moved, body=tuple(rewrite_tree(inner, rewrite) for inner in moved.body))
     return moved
 
 
-def rewritten(part: SourcePart, rewrite: Rewrite) -> SourcePart:
+def rewrite_texts(part: SourcePart, rewrite: Rewrite) -> SourcePart:
     """Every text that an agent or a person reads, rewritten; ids, conditions and loop bodies stay."""
 
     def text(value: str) -> str:
-        return in_words(rewrite(value))
+        return phrase_value(rewrite(value))
 
     match part:
         case SourceStep():
@@ -172,14 +172,14 @@ def _blocks(blocks: PromptBlocks, text: Callable[[str], str]) -> PromptBlocks:
     )
 
 
-def texts_in(value: Any, rewrite: Callable[[str], Any]) -> Any:
+def rewrite_json(value: Any, rewrite: Callable[[str], Any]) -> Any:
     """A JSON value with the texts inside it rewritten."""
     if isinstance(value, str):
         return rewrite(value)
     if isinstance(value, list):
-        return [texts_in(each, rewrite) for each in value]
+        return [rewrite_json(each, rewrite) for each in value]
     if isinstance(value, dict):
-        return {name: texts_in(each, rewrite) for name, each in value.items()}
+        return {name: rewrite_json(each, rewrite) for name, each in value.items()}
     return value
 
 
@@ -198,13 +198,13 @@ def routine_template_id(workflow_id: str) -> str:
     return f"{namespace or 'wr'}.templates.routine.{_ROUTINE.sub('', name)}"
 
 
-def routine_template(routine: SourceWorkflow) -> TemplateSpec:
+def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
     """The template that a routine stands for; its declared inputs are the arguments."""
 
     def expand(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
         binding = _Binding(routine, args)
         parts = tuple(done for part in _with_stance(routine) for done in binding.part(part))
-        return placed(parts, context)
+        return place_parts(parts, context)
 
     return TemplateSpec(
         id=routine_template_id(routine.id),
@@ -226,7 +226,7 @@ def routine_template(routine: SourceWorkflow) -> TemplateSpec:
     )
 
 
-def foreign_routine_template(routine: SourceWorkflow) -> TemplateSpec:
+def make_foreign_template(routine: SourceWorkflow) -> TemplateSpec:
     """The same for a file from elsewhere, where arguments stand in single braces and are not declared."""
     found: dict[str, InputSpec] = {}
 
@@ -236,12 +236,12 @@ def foreign_routine_template(routine: SourceWorkflow) -> TemplateSpec:
         return _SINGLE_BRACES.sub(r"{{\1}}", text)
 
     def noted_inside(value: Any) -> Any:
-        return texts_in(value, noted)
+        return rewrite_json(value, noted)
 
-    steps = tuple(rewritten_whole(part, noted_inside) for part in routine.steps)
+    steps = tuple(rewrite_tree(part, noted_inside) for part in routine.steps)
     guidance = tuple(noted(text) for text in routine.guidance)
     functions = {name: noted(text) for name, text in routine.functions.items()}
-    return routine_template(
+    return make_routine_template(
         replace(
             routine,
             steps=steps,
@@ -312,7 +312,7 @@ class _Binding:
         when = self._when(part.when)
         if _never(when):
             return ()
-        moved = rewritten(replace(part, when=when), self._filled)
+        moved = rewrite_texts(replace(part, when=when), self._filled)
         match moved:
             case SourceStep():
                 return (self._step(moved),)
@@ -328,13 +328,13 @@ class _Binding:
 
     def _filled(self, value: Any) -> Any:
         """A value that is one `{{name}}` becomes the argument, whatever its type."""
-        return texts_in(value, self._filled_text)
+        return rewrite_json(value, self._filled_text)
 
     def _filled_text(self, text: str) -> Any:
-        name = input_named_by(text)
-        if name in self._args and not input_named_by(self._args[name]):
+        name = parse_placeholder(text)
+        if name in self._args and not parse_placeholder(self._args[name]):
             return self._args[name]
-        return filled(text, self._args)
+        return fill_names(text, self._args)
 
     def _when(self, when: When | None) -> When | None:
         """The condition, inline and bound; None when it always holds. An unknown id stays to be reported."""
@@ -344,9 +344,9 @@ class _Binding:
             case ConditionRef(condition_id=name, pointer=pointer):
                 if name not in self._conditions:
                     return when
-                condition = bound(self._conditions[name], self._args)
+                condition = bind_condition(self._conditions[name], self._args)
             case InlineCondition(pointer=pointer):
-                condition = bound(when.condition, self._args)
+                condition = bind_condition(when.condition, self._args)
             case never:
                 assert_never(never)
         if isinstance(condition, AlwaysTrue):
@@ -383,7 +383,7 @@ class _Binding:
         """Answered by an argument, asked of the input that the argument names, or as it was."""
         if needed is None or needed.input not in self._args:
             return needed
-        renamed = input_named_by(self._args[needed.input])
+        renamed = parse_placeholder(self._args[needed.input])
         return replace(needed, input=renamed) if renamed else None
 
     def _repeat(self, repeat: SourceRepeat) -> SourceRepeat:
@@ -391,7 +391,7 @@ class _Binding:
             case RepeatWhile(condition=condition) | RepeatUntil(condition=condition):
                 return replace(repeat, condition=self._kept(condition))
             case RepeatForEach(input=name):
-                return replace(repeat, input=input_named_by(self._args.get(name)) or name)
+                return replace(repeat, input=parse_placeholder(self._args.get(name)) or name)
             case RepeatCount():
                 return repeat
             case never:

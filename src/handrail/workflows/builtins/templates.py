@@ -6,7 +6,7 @@ from typing import Any
 
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.builtins.contracts import PREFIX as CONTRACTS_PREFIX
-from handrail.workflows.builtins.placing import in_words, placed
+from handrail.workflows.builtins.placement import phrase_value, place_parts
 from handrail.workflows.builtins.refs import PREFIX as REFS_PREFIX
 from handrail.workflows.builtins.specs import TemplateContext, TemplateSpec
 from handrail.workflows.compiled import InputSpec
@@ -29,13 +29,13 @@ def _capability_probe(args: dict[str, Any], context: TemplateContext) -> tuple[S
         notes_optional=True,
         pointer="",
     )
-    return placed((step,), context)
+    return place_parts((step,), context)
 
 
 def _verification_pass(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
     subject = args["subject"]
     checks = tuple(
-        f"Run this check and keep its exit code: {check}" for check in map(in_words, args["checks"])
+        f"Run this check and keep its exit code: {check}" for check in map(phrase_value, args["checks"])
     )
     blocks = PromptBlocks(
         goal=(f"Find out whether {subject} does what was asked, by evidence produced now.",),
@@ -75,7 +75,7 @@ def _verification_pass(args: dict[str, Any], context: TemplateContext) -> tuple[
         contract_ref=CONTRACTS_PREFIX + "verification_report",
         pointer="",
     )
-    return placed((step,), context)
+    return place_parts((step,), context)
 
 
 _DELEGATE = (
@@ -105,7 +105,7 @@ def _parallel_review(args: dict[str, Any], context: TemplateContext) -> tuple[So
             ),
             procedure=(
                 *(_ALONE if is_alone else _DELEGATE),
-                *(f"Perspective: {perspective}" for perspective in map(in_words, args["perspectives"])),
+                *(f"Perspective: {perspective}" for perspective in map(phrase_value, args["perspectives"])),
                 "A finding has a place (file and line, or section), the trouble, the input or situation "
                 "that shows "
                 "it, and what was done to see it.",
@@ -143,7 +143,7 @@ def _parallel_review(args: dict[str, Any], context: TemplateContext) -> tuple[So
         contract_ref=CONTRACTS_PREFIX + "review_findings",
         pointer="",
     )
-    return placed((look, conclude), context)
+    return place_parts((look, conclude), context)
 
 
 def _handoff_summary(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
@@ -177,7 +177,7 @@ def _handoff_summary(args: dict[str, Any], context: TemplateContext) -> tuple[So
         contract_ref=CONTRACTS_PREFIX + "handoff",
         pointer="",
     )
-    return placed((step,), context)
+    return place_parts((step,), context)
 
 
 TEMPLATES: tuple[TemplateSpec, ...] = (

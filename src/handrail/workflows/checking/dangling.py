@@ -20,7 +20,9 @@ _BLOCKS = ("goal", "constraints", "procedure", "outputRequired", "verify")
 _CONDITION_KEYS = ("when", "while", "until", "requireConfirmation")
 
 
-def dangling_names(document: Json, contracts: Iterable[str], templates: Iterable[str]) -> tuple[Problem, ...]:
+def find_dangling_names(
+    document: Json, contracts: Iterable[str], templates: Iterable[str]
+) -> tuple[Problem, ...]:
     """Every condition, contract, template, function, assessment, feature and ref that does not exist."""
     if not isinstance(document, dict):
         return ()

@@ -11,13 +11,13 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.workflows.checking.pattern_forms import (
-    delimited_in,
+    drop_delimiters,
+    explain_slashes,
+    find_delimited,
     never_matches,
-    plain_form_of,
-    slashes_count,
 )
 from handrail.workflows.checking.rendered_texts import check_rendered
-from handrail.workflows.checking.usage import impossible_rules
+from handrail.workflows.checking.usage import find_impossible_rules
 from handrail.workflows.checking.value_checks import check_comparison
 from handrail.workflows.compiled import (
     Action,
@@ -42,11 +42,11 @@ from handrail.workflows.conditions import (
     Or,
     holds,
 )
-from handrail.workflows.contracts.check import violations
+from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, Problem, renamed, replaced
-from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
-from handrail.workflows.schema_refs import Schema, resolved
+from handrail.workflows.problem import NO_EDIT, Problem, rename_key, replace_value
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.schema_refs import Schema, resolve_ref
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
@@ -118,21 +118,20 @@ class _Flow:
         for place, gate in enumerate(step.gates):
             self._gate(gate, f"{pointer}/gates/{place}")
             if gate.assessment_id in asked:
-                message = (
-                    f"No report passes: the step asks twice for the assessment {shown(gate.assessment_id)}."
-                )
+                named = quote_name(gate.assessment_id)
+                message = f"No report passes: the step asks twice for the assessment {named}."
                 fix = "Keep one of the two, with the followups of both."
                 self.found.report("impassable_gate", f"{pointer}/gates/{place}", message, fix)
             asked.add(gate.assessment_id)
         contract = self._workflow.contracts.get(step.contract)
-        for _, pattern in delimited_in(contract.schema) if contract is not None else ():
-            message = f"{step.contract}: {slashes_count(pattern)}"
+        for _, pattern in find_delimited(contract.schema) if contract is not None else ():
+            message = f"{step.contract}: {explain_slashes(pattern)}"
             tell = self.found.report if never_matches(pattern) else self.found.warn
-            tell("bad_pattern", f"{pointer}/output/contractRef", message, plain_form_of(pattern))
-        for reason in impossible_rules(step):
+            tell("bad_pattern", f"{pointer}/output/contractRef", message, drop_delimiters(pattern))
+        for reason in find_impossible_rules(step):
             message = f"Nothing passes the validation of {step.id}: {reason}"
             fix = "Change the rule so that notes can pass it."
-            self.found.report("unsatisfiable_contract", child(pointer, "validation"), message, fix)
+            self.found.report("unsatisfiable_contract", join_pointer(pointer, "validation"), message, fix)
 
     def _gate(self, gate: Gate, pointer: str) -> None:
         """Some assessment must pass it: a level of each dimension, in a form that its contract takes."""
@@ -141,7 +140,7 @@ class _Flow:
             free = [level for level in levels if level not in gate.followups]
             passing[dimension] = free[0] if free else ""
             if levels and not free:
-                message = f"No level of {shown(dimension)} passes: each demands a follow-up first."
+                message = f"No level of {quote_name(dimension)} passes: each demands a follow-up first."
                 fix = "Take the level with which the run may go on out of followups."
                 self.found.report("impassable_gate", f"{pointer}/followups", message, fix)
                 return
@@ -151,7 +150,7 @@ class _Flow:
             "dimensions": passing,
             "rationale": "What each level rests on.",
         }
-        for wrong in violations(self._schemas.get(_ASSESSMENT, {}), report)[:1]:
+        for wrong in find_violations(self._schemas.get(_ASSESSMENT, {}), report)[:1]:
             message = f"No report can pass it: {wrong.pointer} of an assessment does not fit. {wrong.message}"
             fix = "Give its levels shorter names."
             self.found.report("impassable_gate", pointer, message, fix)
@@ -162,11 +161,11 @@ class _Flow:
             self._parameters(action, pointer)
         if not known or action.operation in known:
             return
-        near, sure = meant(action.operation, known), surely_meant(action.operation, known)
+        near, sure = guess_name(action.operation, known), guess_surely(action.operation, known)
         fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(known))}."
         place = f"{pointer}/operation"
-        message = f"There is no operation {shown(action.operation)}."
-        self.found.report("unknown_id", place, message, fix, replaced(place, sure) if sure else NO_EDIT)
+        message = f"There is no operation {quote_name(action.operation)}."
+        self.found.report("unknown_id", place, message, fix, replace_value(place, sure) if sure else NO_EDIT)
 
     def _parameters(self, action: Action, pointer: str) -> None:
         """An operation refuses a call with a parameter that it does not know."""
@@ -174,11 +173,13 @@ class _Flow:
             return
         known = self._given.parameters(action.operation)
         for name in sorted(set(action.params) - known):
-            place, free = child(f"{pointer}/params", name), known - set(action.params)
-            near, sure = meant(name, free), surely_meant(name, free)
+            place, free = join_pointer(f"{pointer}/params", name), known - set(action.params)
+            near, sure = guess_name(name, free), guess_surely(name, free)
             fix = f"Did you mean {near}?" if near else f"Use {_listed(known)}."
-            message = f"{action.operation} does not take {shown(name)}."
-            self.found.report("bad_argument", place, message, fix, renamed(place, sure) if sure else NO_EDIT)
+            message = f"{action.operation} does not take {quote_name(name)}."
+            self.found.report(
+                "bad_argument", place, message, fix, rename_key(place, sure) if sure else NO_EDIT
+            )
 
     def _loop(self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str]) -> None:
         body = frozenset(kind for part in loop.body for kind in self._delivered(part))
@@ -200,7 +201,7 @@ class _Flow:
             case ForEach(input=name) if loop.provenance.kind == "template":
                 spec = self._workflow.inputs.get(name)
                 if spec is not None and not spec.implicit and spec.type not in ("array", "any"):
-                    message = f"A loop goes through {shown(name)}, which is declared as {spec.type}."
+                    message = f"A loop goes through {quote_name(name)}, which is declared as {spec.type}."
                     self.found.report("not_a_list", pointer, message, f'Declare {name} with "type": "array".')
             case _:
                 pass
@@ -240,10 +241,10 @@ class _Flow:
         elif kind not in _ANY_TIME:
             named = self._workflow.contracts.get(kind)
             of_contract = "" if named is None else named.artifact_kind
-            near, sure = of_contract or meant(kind, there), of_contract or surely_meant(kind, there)
+            near, sure = of_contract or guess_name(kind, there), of_contract or guess_surely(kind, there)
             fix = f"Did you mean {near}?" if near else "Let a step before this one deliver it."
-            edit = replaced(f"{pointer}/artifact", sure) if sure else NO_EDIT
-            message = f"No step delivers an artifact of the kind {shown(kind)}."
+            edit = replace_value(f"{pointer}/artifact", sure) if sure else NO_EDIT
+            message = f"No step delivers an artifact of the kind {quote_name(kind)}."
             self.found.report("read_too_early", f"{pointer}/artifact", message, fix, edit)
 
     def _reads_field(self, compare: Compare, pointer: str) -> None:
@@ -251,7 +252,7 @@ class _Flow:
         schema: Any = root
         before = ""
         for part in compare.field.split(".") if compare.field and root is not None else ():
-            schema = resolved(schema, root or {})
+            schema = resolve_ref(schema, root or {})
             kinds = _kinds(schema)
             if kinds and "object" not in kinds:
                 self._no_members(compare, pointer, before.removesuffix("."), kinds)
@@ -263,7 +264,7 @@ class _Flow:
                 return
             schema = schema["properties"][part]
             before = f"{before}{part}."
-        spec = _spec_of(resolved(schema, root or {})) if compare.field else {}
+        spec = _spec_of(resolve_ref(schema, root or {})) if compare.field else {}
         if spec:
             check_comparison(self.found, spec, msgspec.to_builtins(compare), pointer)
 
@@ -281,19 +282,19 @@ class _Flow:
     def _no_field(self, compare: Compare, pointer: str, part: str, before: str, schema: Schema) -> None:
         """An open schema lets an artifact have more members than it names, so that one may be there."""
         known = list(schema["properties"])
-        near, sure = meant(part, known), surely_meant(part, known)
+        near, sure = guess_name(part, known), guess_surely(part, known)
         rest = compare.field[len(before) + len(part) :]
         fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(known)}."
-        edit = replaced(f"{pointer}/field", f"{before}{sure}{rest}") if sure else NO_EDIT
+        edit = replace_value(f"{pointer}/field", f"{before}{sure}{rest}") if sure else NO_EDIT
         if schema.get("additionalProperties") is False:
-            message = f"{compare.artifact} has no member {shown(part)}."
+            message = f"{compare.artifact} has no member {quote_name(part)}."
             self.found.report("undeclared_name", f"{pointer}/field", message, fix, edit)
         elif part != "kind" and schema.get("additionalProperties") in (None, True):
-            message = f"The contract of {compare.artifact} names no member {shown(part)}."
+            message = f"The contract of {compare.artifact} names no member {quote_name(part)}."
             fix = (
                 f"Did you mean {near}?"
                 if near
-                else f"Name {shown(part)} in its schema, so that agents send it."
+                else f"Name {quote_name(part)} in its schema, so that agents send it."
             )
             self.found.warn("undeclared_name", f"{pointer}/field", message, fix)
 

@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from handrail.contract.wording import quoted
 from handrail.workflows.checking.reachability import check_reachability
-from handrail.workflows.checking.usage import check_usage, check_validation, leaves
+from handrail.workflows.checking.usage import check_usage, check_validation, list_leaves
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -42,7 +42,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
 )
 from handrail.workflows.problem import Problem
-from handrail.workflows.reading.findings import child, shown
+from handrail.workflows.reading.findings import join_pointer, quote_name
 
 # Words that let an agent off the hook, where no sentence around them sets a floor.
 
@@ -64,7 +64,7 @@ _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 """What is quoted is spoken about, not asked for."""
 
 
-def soft_phrase(text: str) -> str:
+def find_soft_phrase(text: str) -> str:
     """The first soft phrase whose sentence has no floor; empty when there is none."""
     for sentence in _SENTENCE.finditer(_QUOTED.sub(" ", text)):
         found = _SOFT.search(sentence[0])
@@ -80,7 +80,7 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
             case SourceLoop():
                 check_soft_words(part.body, trail)
             case SourceStep() | SourceChoice():
-                phrase = next((found for text in _texts(part) if (found := soft_phrase(text))), "")
+                phrase = next((found for text in _texts(part) if (found := find_soft_phrase(text))), "")
                 if phrase:
                     message = f"{part.id} says {quoted(phrase)} without saying what is enough."
                     fix = "Say the least that must be done, or what to do otherwise; or remove the words."
@@ -112,7 +112,7 @@ _RISKY = ("irreversible_action", "external_side_effect", "policy_or_compliance")
 
 
 def check_prompt_sizes(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
-    for part in leaves(workflow.steps):
+    for part in list_leaves(workflow.steps):
         size = prompt_bytes(part, workflow.functions)
         if size > NEAR_BUDGET_BYTES:
             message = f"The prompt of {part.id} has {size} of at most {MAX_PROMPT_BYTES} bytes."
@@ -122,11 +122,13 @@ def check_prompt_sizes(workflow: CompiledWorkflow, pointers: dict[str, str], tra
 
 def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
     first: dict[str, str] = {}
-    for part in leaves(workflow.steps):
+    for part in list_leaves(workflow.steps):
         if part.title in first:
             message = f"{part.id} has the title of {first[part.title]}: {quoted(part.title)}."
             fix = "Give them different titles; people see only those."
-            trail.report("duplicate_title", child(pointers.get(part.id, ""), "title"), message, fix, "hint")
+            trail.report(
+                "duplicate_title", join_pointer(pointers.get(part.id, ""), "title"), message, fix, "hint"
+            )
         first.setdefault(part.title, part.id)
 
 
@@ -142,7 +144,7 @@ def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail
             spec = workflow.inputs.get(name, InputSpec())
             if not spec.required and spec.default is UNSET and name not in told:
                 told.add(name)
-                message = f"{shown(name)} is read before any step asks for it; a start need not send it."
+                message = f"{quote_name(name)} is read before any step asks for it; a start need not send it."
                 fix = "Make the input required, give it a default, or read it in a later step."
                 trail.report("read_too_early", where, message, fix, "warning")
 
@@ -201,20 +203,20 @@ def check_capabilities(source: SourceWorkflow, trail: Trail) -> None:
         if use != "required":
             message = f"{name} is {use}, but no prompt will say so."
             fix = f"Add {CAPABILITIES_FEATURE} to features."
-            trail.report("missing_feature", child("/capabilities", name), message, fix, "hint")
+            trail.report("missing_feature", join_pointer("/capabilities", name), message, fix, "hint")
 
 
 def check_recommendation(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:
     """The recommendation is what the author considers safe; it must fit what the steps ask of the user."""
     recommended = source.recommended
-    asking = [part.id for part in leaves(workflow.steps) if _asks_user(part)]
+    asking = [part.id for part in list_leaves(workflow.steps) if _asks_user(part)]
     if recommended.autonomy == "full_auto_never_stop" and asking:
         message = f"full_auto_never_stop is recommended, but {asking[0]} needs the user."
         fix = "Recommend full_auto_stop_on_user_deps, which stops exactly there."
         trail.report("bad_recommendation", "/recommended/autonomy", message, fix, "warning")
     risky = [
         part.id
-        for part in leaves(workflow.steps)
+        for part in list_leaves(workflow.steps)
         if isinstance(part, Choice) and part.non_assumable in _RISKY
     ]
     if recommended.risk_policy == "aggressive" and risky:

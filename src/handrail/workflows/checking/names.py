@@ -13,13 +13,20 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.builtins.placing import PLACEHOLDER
+from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.pattern_forms import check_delimiters, check_schema_patterns
 from handrail.workflows.checking.set_names import SetName, check_set_names
 from handrail.workflows.checking.value_checks import check_comparison, check_set_value
 from handrail.workflows.conditions import MISSING, named_value
-from handrail.workflows.problem import NO_EDIT, Edit, added, replaced
-from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
+from handrail.workflows.problem import NO_EDIT, Edit, add_value, replace_value
+from handrail.workflows.reading.findings import (
+    Findings,
+    guess_name,
+    guess_surely,
+    join_pointer,
+    label_pointer,
+    quote_name,
+)
 
 # Where a text asks for a value: `{{name}}`, and what looks like it and is filled by nothing.
 
@@ -181,7 +188,7 @@ class _Names:
         for index, condition in enumerate(document.get("conditions", ())):
             self._condition(condition, f"/conditions/{index}", anywhere)
         for key in ("agentRole", "guidance", "preconditions", "questions", "functions"):
-            self._texts(document.get(key), child("", key), anywhere)
+            self._texts(document.get(key), join_pointer("", key), anywhere)
         self._parts(document["steps"], "/steps", frozenset())
         for index, assessment in enumerate(document.get("assessments", ())):
             self._texts(assessment["purpose"], f"/assessments/{index}/purpose", anywhere)
@@ -190,13 +197,16 @@ class _Names:
             if isinstance(feature, dict):
                 self._texts(feature.get("config"), f"/features/{index}/config", anywhere)
         for index, reference in enumerate(document.get("references", ())):
-            self._plain_texts(reference, child("/references", index), ("title", "source", "purpose"))
+            self._plain_texts(reference, join_pointer("/references", index), ("title", "source", "purpose"))
         self._plain_texts(document, "", ("name", "description"))
         for name, spec in document.get("inputs", {}).items():
-            self._plain_texts(spec, child("/inputs", name), ("description",))
+            self._plain_texts(spec, join_pointer("/inputs", name), ("description",))
             if "countedBy" in spec:
                 self._name(
-                    spec["countedBy"], f"{child('/inputs', name)}/countedBy", frozenset(), {"type": "integer"}
+                    spec["countedBy"],
+                    f"{join_pointer('/inputs', name)}/countedBy",
+                    frozenset(),
+                    {"type": "integer"},
                 )
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
@@ -207,7 +217,7 @@ class _Names:
 
     def _parts(self, parts: list[Object], pointer: str, variables: frozenset[str]) -> None:
         for index, part in enumerate(parts):
-            place = child(pointer, index)
+            place = join_pointer(pointer, index)
             match part.get("type", "step"):
                 case "loop":
                     self._loop(part, place, variables)
@@ -224,11 +234,11 @@ class _Names:
             self._plain_texts(part, place, ("title",))
             for key in ("when", "requireConfirmation"):
                 if isinstance(part.get(key), dict):
-                    self._condition(part[key], child(place, key), variables)
+                    self._condition(part[key], join_pointer(place, key), variables)
 
     def _step(self, part: Object, place: str, variables: frozenset[str]) -> None:
         for key in ("prompt", "promptBlocks", "guidance", "agentRole"):
-            self._texts(part.get(key), child(place, key), variables)
+            self._texts(part.get(key), join_pointer(place, key), variables)
         self._texts(part.get("output", {}).get("hints"), f"{place}/output/hints", variables)
         for index, fragment in enumerate(part.get("promptFragments", ())):
             here = f"{place}/promptFragments/{index}"
@@ -249,8 +259,8 @@ class _Names:
         for index, inner in enumerate(rule.get("of", ())):
             self._rule(inner, f"{pointer}/of/{index}")
         if "pattern" in rule:
-            check_delimiters(self._found, rule["pattern"], child(pointer, "pattern"))
-        check_schema_patterns(self._found, rule.get("schema"), child(pointer, "schema"))
+            check_delimiters(self._found, rule["pattern"], join_pointer(pointer, "pattern"))
+        check_schema_patterns(self._found, rule.get("schema"), join_pointer(pointer, "schema"))
 
     def _choice(self, part: Object, place: str, variables: frozenset[str]) -> None:
         self._texts(part["prompt"], f"{place}/prompt", variables)
@@ -258,7 +268,7 @@ class _Names:
             here = f"{place}/options/{index}"
             self._plain_texts(option, here, ("label", "description"))
             for name, value in option.get("set", {}).items():
-                spec, pointer = self._given.inputs.get(name), child(f"{here}/set", name)
+                spec, pointer = self._given.inputs.get(name), join_pointer(f"{here}/set", name)
                 if spec is not None:
                     check_set_value(self._found, spec, value, pointer)
                 else:
@@ -273,8 +283,8 @@ class _Names:
         for name, levels in dimensions.items():
             for index, level in enumerate(levels):
                 if level in levels[:index]:
-                    place = child(child(pointer, name), index)
-                    message = f"{label(place)} repeats the level {shown(level)}."
+                    place = join_pointer(join_pointer(pointer, name), index)
+                    message = f"{label_pointer(place)} repeats the level {quote_name(level)}."
                     self._found.report("bad_value", place, message, "Remove one of them, or rename it.")
 
     def _repeats(self, part: Object, place: str) -> None:
@@ -288,7 +298,7 @@ class _Names:
         each = part.get("forEach", {})
         for key, others in (("as", ("input",)), ("indexAs", ("as", "input"))):
             if key in each and each[key] in [each.get(other) for other in others]:
-                message = f"{key} has a name that the loop has already given: {shown(each[key])}."
+                message = f"{key} has a name that the loop has already given: {quote_name(each[key])}."
                 self._found.report(
                     "bad_name", f"{place}/forEach/{key}", message, "Give it a name of its own."
                 )
@@ -297,14 +307,14 @@ class _Names:
         self._repeats(part, place)
         for key in ("while", "until"):
             if isinstance(part.get(key), dict):
-                self._condition(part[key], child(place, key), variables)
+                self._condition(part[key], join_pointer(place, key), variables)
         if "forEach" in part:
             self._for_each(part["forEach"]["input"], f"{place}/forEach/input", variables)
         self._parts(part["body"], f"{place}/body", variables | frozenset(_variables(part)))
 
     def _for_each(self, path: str, pointer: str, variables: frozenset[str]) -> None:
         if self._is_foreign and path.partition(".")[0] not in self._given.names | variables:
-            message = f"The loop goes through {shown(path)}, which nothing declares."
+            message = f"The loop goes through {quote_name(path)}, which nothing declares."
             fix = "A run stops there and asks when no step has sent the list as context."
             self._found.report("changed_meaning", pointer, message, fix)
             self._told.add(path.partition(".")[0])
@@ -316,9 +326,11 @@ class _Names:
             return
         if spec.get("type", "any") in ("array", "any"):
             return
-        message = f"The loop goes through {shown(path)}, which is declared as {spec['type']} and is no list."
+        message = (
+            f"The loop goes through {quote_name(path)}, which is declared as {spec['type']} and is no list."
+        )
         is_plain = "default" not in spec and "enum" not in spec
-        edit = replaced(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
+        edit = replace_value(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
         self._found.report("not_a_list", pointer, message, f'Declare {path} with "type": "array".', edit)
 
     def _for_each_given(self, path: str, pointer: str, variables: frozenset[str]) -> None:
@@ -327,7 +339,7 @@ class _Names:
         values = [] if path in variables else self._given.only_set(path)
         if is_index or (values and not any(value is None or isinstance(value, list) for value in values)):
             what = "the number of an iteration" if is_index else "what an option sets"
-            message = f"The loop goes through {shown(path)}, which is {what} and no list."
+            message = f"The loop goes through {quote_name(path)}, which is {what} and no list."
             self._found.report("not_a_list", pointer, message, "Name an array input here.")
 
     def _condition(self, condition: Object, pointer: str, variables: frozenset[str]) -> None:
@@ -356,8 +368,8 @@ class _Names:
             self._member(path, pointer, variables)
             return
         known = self._given.names | variables
-        near, sure = meant(head, known), surely_meant(head, known)
-        edit = replaced(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
+        near, sure = guess_name(head, known), guess_surely(head, known)
+        edit = replace_value(pointer, f"{sure}{dot}{rest}") if sure else NO_EDIT
         self._undeclared(head, pointer, near, spec, edit)
 
     def _member(self, path: str, pointer: str, variables: frozenset[str]) -> None:
@@ -369,10 +381,11 @@ class _Names:
             declared = "integer" if head in variables & self._indexes else "any"
         else:
             declared = self._given.inputs.get(head, {}).get("type", "any")
+        reads = f"{label_pointer(pointer)} reads {quote_name(path)}"
         if declared in _WITHOUT_MEMBERS:
-            message = f"{label(pointer)} reads {shown(path)}, but {head} is declared as {declared}."
+            message = f"{reads}, but {head} is declared as {declared}."
             if head in variables:
-                message = f"{label(pointer)} reads {shown(path)}, but {head} is the number of an iteration."
+                message = f"{reads}, but {head} is the number of an iteration."
             fix = (
                 _NO_ITEM
                 if declared == "array"
@@ -380,23 +393,23 @@ class _Names:
             )
             self._found.report("undeclared_name", pointer, message, fix)
         elif head not in variables and not _any_has(self._given.only_set(head), rest):
-            message = f"{label(pointer)} reads {shown(path)}, but no option sets such a member."
-            fix = f"Write {head} alone, or let an option set it to an object with {shown(rest)}."
+            message = f"{reads}, but no option sets such a member."
+            fix = f"Write {head} alone, or let an option set it to an object with {quote_name(rest)}."
             self._found.report("undeclared_name", pointer, message, fix)
         elif any(part.isdecimal() for part in rest.split(".")):
-            message = f"{label(pointer)} reads {shown(path)}: a number is the name of a member, not an item."
+            message = f"{reads}: a number is the name of a member, not an item."
             self._found.warn("undeclared_name", pointer, message, _NO_ITEM)
 
     def _undeclared(self, name: str, pointer: str, near: str, spec: Object, edit: Edit) -> None:
         if self._is_foreign:
             # A routine of another collection gets its names from whoever calls it.
             if name not in self._told and self._document.get("kind") != "routine":
-                message = f"{shown(name)} is read here, and nothing declares it."
+                message = f"{quote_name(name)} is read here, and nothing declares it."
                 fix = "The step before its first use asks for it; send its value as context."
                 self._found.report("undeclared_name", pointer, message, fix)
             self._told.add(name)
             return
-        message = f"{label(pointer)} reads {shown(name)}, and nothing declares it."
+        message = f"{label_pointer(pointer)} reads {quote_name(name)}, and nothing declares it."
         if near:
             fix = f"Did you mean {near}?" if edit else f"Did you mean {near}? Else declare it under inputs."
             self._found.report("undeclared_name", pointer, message, fix, edit)
@@ -406,7 +419,7 @@ class _Names:
             fix = f'Declare it under inputs, such as "{name}": {_as_text(spec)}, or correct the name.'
             # Without inputs, each edit declares them all: the second would else take the place of the first.
             has_inputs = "inputs" in self._document
-            edit = added(f"/inputs/{name}", spec) if has_inputs else added("/inputs", self._missing)
+            edit = add_value(f"/inputs/{name}", spec) if has_inputs else add_value("/inputs", self._missing)
             self._found.report("undeclared_name", pointer, message, fix, edit)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
@@ -426,16 +439,16 @@ class _Names:
                 path = _sure_path(slot, known)
                 repaired = slot.filled_with(repaired, path) if path else repaired
             for slot in slots:
-                self._slot(slot, text, place, known, replaced(place, repaired))
+                self._slot(slot, text, place, known, replace_value(place, repaired))
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
 
     def _slot(self, slot: Slot, text: str, pointer: str, known: frozenset[str], edit: Edit) -> None:
-        path, is_sure = _meant_path(slot, known, meant), bool(_sure_path(slot, known))
+        path, is_sure = _meant_path(slot, known, guess_name), bool(_sure_path(slot, known))
         if slot.kind in UNSURE:
             return
         if slot.kind != "name":
             written = text[slot.start : slot.end]
-            message = f"Nothing fills {shown(written)}: a placeholder is a name in double braces."
+            message = f"Nothing fills {quote_name(written)}: a placeholder is a name in double braces."
             fix = f"Write {{{{{path}}}}}." if is_sure else _PLACEHOLDER_FIX[slot.kind]
             self._found.report("bad_placeholder", pointer, message, fix, edit if is_sure else NO_EDIT)
         elif slot.name not in known:
@@ -444,7 +457,7 @@ class _Names:
     def _loose(self, slot: Slot | None, text: str, pointer: str) -> None:
         """What another language would fill, once for each text: it may also mean itself."""
         if slot is not None:
-            written = shown(text[slot.start : slot.end])
+            written = quote_name(text[slot.start : slot.end])
             message = f"Nothing fills {written}: a placeholder is a name in double braces."
             is_tag = slot.kind == "tag"
             fix = _PLACEHOLDER_FIX["block"] if is_tag else f"Write {{{{{slot.path}}}}} if its value is meant."
@@ -461,7 +474,7 @@ class _Names:
                 # What people read who choose a workflow does not change a run.
                 is_aside = not pointer or pointer.startswith("/inputs/")
                 tell = self._found.warn if is_aside else self._found.report
-                tell("bad_placeholder", child(pointer, key), message, fix)
+                tell("bad_placeholder", join_pointer(pointer, key), message, fix)
 
 
 _NO_ITEM = (
@@ -531,15 +544,15 @@ def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
         yield pointer, value
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _strings(item, child(pointer, index))
+            yield from _strings(item, join_pointer(pointer, index))
     elif isinstance(value, dict) and value.get("kind") != "ref":
         for name, member in value.items():
-            yield from _strings(member, child(pointer, name))
+            yield from _strings(member, join_pointer(pointer, name))
 
 
 def _sure_path(slot: Slot, known: frozenset[str]) -> str:
     """What an edit may write in place of the placeholder; a filter cannot be left out without asking."""
-    return "" if slot.kind in ("filter", *UNSURE) else _meant_path(slot, known, surely_meant)
+    return "" if slot.kind in ("filter", *UNSURE) else _meant_path(slot, known, guess_surely)
 
 
 def _meant_path(slot: Slot, known: frozenset[str], choose: Callable[[str, frozenset[str]], str]) -> str:

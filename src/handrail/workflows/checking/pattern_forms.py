@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
-from handrail.workflows.reading.findings import Findings, child
+from handrail.workflows.reading.findings import Findings, join_pointer
 
 _BETWEEN = re.compile(r"/(?P<inner>.+)/(?P<flags>(?!.*(.).*\3)[gimsuy]{0,4})", re.DOTALL)
 _ONLY_IN_PATTERNS = re.compile(r"[\\\[\](){}|^$*+?]")
 OUR_FLAGS = "ims"
 
 
-def delimited(pattern: str) -> tuple[str, str] | None:
+def split_delimiters(pattern: str) -> tuple[str, str] | None:
     """What stands between slashes, and the flags behind them; None where the slashes may mean themselves."""
     whole = _BETWEEN.fullmatch(pattern)
     if whole is None or not (whole["flags"] or _ONLY_IN_PATTERNS.search(whole["inner"])):
@@ -24,47 +24,47 @@ def delimited(pattern: str) -> tuple[str, str] | None:
 
 def never_matches(pattern: str) -> bool:
     """Whether no text matches with the slashes: a beginning behind one, or an end before one."""
-    inner, _ = delimited(pattern) or ("", "")
+    inner, _ = split_delimiters(pattern) or ("", "")
     return inner.startswith(("^", r"\A")) or (inner.endswith("$") and not inner.endswith(r"\$"))
 
 
-def delimited_in(schema: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
+def find_delimited(schema: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
     """Places and patterns of a schema that stand between slashes."""
     if isinstance(schema, dict):
         pattern = schema.get("pattern")
-        if isinstance(pattern, str) and delimited(pattern):
-            yield child(pointer, "pattern"), pattern
+        if isinstance(pattern, str) and split_delimiters(pattern):
+            yield join_pointer(pointer, "pattern"), pattern
         for name, inner in schema.items():
-            yield from delimited_in(inner, child(pointer, name))
+            yield from find_delimited(inner, join_pointer(pointer, name))
     elif isinstance(schema, list):
         for index, inner in enumerate(schema):
-            yield from delimited_in(inner, child(pointer, index))
+            yield from find_delimited(inner, join_pointer(pointer, index))
 
 
 def check_delimiters(found: Findings, pattern: str, pointer: str) -> None:
     """Report a rule's pattern that is looked for together with its slashes."""
-    if (parts := delimited(pattern)) is None:
+    if (parts := split_delimiters(pattern)) is None:
         return
     ours = "".join(flag for flag in OUR_FLAGS if flag in parts[1])
     beside = f' and "flags": "{ours}" beside it' if ours else ""
     tell = found.report if never_matches(pattern) else found.warn
-    tell("bad_pattern", pointer, slashes_count(pattern), f"Write {quoted(parts[0])}{beside}.")
+    tell("bad_pattern", pointer, explain_slashes(pattern), f"Write {quoted(parts[0])}{beside}.")
 
 
 def check_schema_patterns(found: Findings, schema: Json, pointer: str) -> None:
     """The same for the patterns of a schema, which have no flags beside them."""
-    for place, pattern in delimited_in(schema, pointer):
+    for place, pattern in find_delimited(schema, pointer):
         tell = found.report if never_matches(pattern) else found.warn
-        tell("bad_pattern", place, slashes_count(pattern), plain_form_of(pattern))
+        tell("bad_pattern", place, explain_slashes(pattern), drop_delimiters(pattern))
 
 
-def slashes_count(pattern: str) -> str:
-    flags = (delimited(pattern) or ("", ""))[1]
+def explain_slashes(pattern: str) -> str:
+    flags = (split_delimiters(pattern) or ("", ""))[1]
     return f"The slashes{' and flags' if flags else ''} of {quoted(pattern)} count as part of the pattern."
 
 
-def plain_form_of(pattern: str) -> str:
+def drop_delimiters(pattern: str) -> str:
     """What to write into a schema, where flags stand in front of the pattern."""
-    inner, flags = delimited(pattern) or (pattern, "")
+    inner, flags = split_delimiters(pattern) or (pattern, "")
     ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
     return f"Write {quoted(f'(?{ours}){inner}' if ours else inner)}."

@@ -39,8 +39,8 @@ from handrail.workflows.conditions import (
     LoopControl,
     Not,
     Or,
-    condition_label,
     holds,
+    label_condition,
 )
 from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.problem import ProblemCode
@@ -330,7 +330,7 @@ class _Reach:
                 return f"no step delivers an artifact of the kind {part.artifact}."
             if isinstance(part, LoopControl):
                 return "a loop's decision is only there for the while and until of that loop."
-        said = condition_label(self._conditions, condition)
+        said = label_condition(self._conditions, condition)
         return f"its condition {said} can never hold with the declared inputs."
 
     def _warn(self, code: ProblemCode, step_id: str, message: str, fix: str = "") -> None:

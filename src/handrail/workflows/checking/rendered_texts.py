@@ -16,15 +16,15 @@ from handrail.workflows.compiled import (
     Part,
     Step,
     loop_variables,
-    set_inside,
+    names_set_inside,
 )
-from handrail.workflows.reading.findings import Findings, meant, shown
+from handrail.workflows.reading.findings import Findings, guess_name, quote_name
 
 
 def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mapping[str, str]) -> None:
     """Report every placeholder that nothing fills, once for each part that shows it."""
     declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
-    given = frozenset(declared | set(set_inside(workflow.steps)))
+    given = frozenset(declared | set(names_set_inside(workflow.steps)))
     for leaf, known in _leaves(workflow.steps, given):
         told: set[str] = set()
         for text in _texts(leaf, workflow.functions):
@@ -47,10 +47,10 @@ def _report(
 ) -> None:
     contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) else None
     is_of_contract = contract is not None and written in contract.guidance
-    near = meant(slot.name, known) if slot.name else ""
+    near = guess_name(slot.name, known) if slot.name else ""
     origin = f"the contract {leaf.contract}" if is_of_contract and isinstance(leaf, Step) else "its prompt"
-    message = f"Nothing fills {shown(written)}, which {leaf.id} shows from {origin}."
-    fix = f"Did you mean {{{{{near}}}}}?" if near else f"Declare {shown(slot.name)} under inputs."
+    message = f"Nothing fills {quote_name(written)}, which {leaf.id} shows from {origin}."
+    fix = f"Did you mean {{{{{near}}}}}?" if near else f"Declare {quote_name(slot.name)} under inputs."
     if slot.kind != "name":
         fix = "Write a declared name in double braces there, or say it in words."
     # A template of another collection gets its names from whoever calls it, and a run asks for them.

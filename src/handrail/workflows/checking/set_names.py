@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import msgspec
 
 from handrail.contract.suggest import edits
-from handrail.workflows.problem import renamed, replaced
-from handrail.workflows.reading.findings import Findings, meant, shown, surely_meant
+from handrail.workflows.problem import rename_key, replace_value
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
 _MOST_SLIPS = 2
 _LEAST_LETTERS = 4
@@ -36,17 +36,17 @@ def check_set_names(
         if one.name in relied_on:
             continue
         known = relied_on - one.beside
-        sure, near = surely_meant(one.name, known), meant(one.name, known)
+        sure, near = guess_surely(one.name, known), guess_name(one.name, known)
         if not sure and not _is_near(one.name, near):
             continue
-        message = f"{shown(one.name)} is set here, and nothing reads it."
+        message = f"{quote_name(one.name)} is set here, and nothing reads it."
         fix = f"Did you mean {sure or near}?"
         # What calls a routine may read what the routine sets; and one letter makes many things of one.
         is_plural = sure in (f"{one.name}s", one.name.removesuffix("s"))
         if not sure or is_plural or document_kind == "routine":
             found.warn("undeclared_name", one.pointer, message, fix)
         else:
-            edit = renamed(one.pointer, sure) if one.is_key else replaced(one.pointer, sure)
+            edit = rename_key(one.pointer, sure) if one.is_key else replace_value(one.pointer, sure)
             found.report("undeclared_name", one.pointer, message, fix, edit)
 
 

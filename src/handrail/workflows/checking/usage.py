@@ -26,12 +26,12 @@ from handrail.workflows.compiled import (
     Until,
     While,
 )
-from handrail.workflows.compiling.implicit_inputs import names_in, names_of
+from handrail.workflows.compiling.implicit_inputs import condition_names, placeholder_names
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.conditions import ConditionId
-from handrail.workflows.contracts.check import unsatisfiable
+from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import SourceLoop, SourcePart, SourceStep, SourceTemplateCall, SourceWorkflow
-from handrail.workflows.reading.findings import child, shown
+from handrail.workflows.reading.findings import join_pointer, quote_name
 
 # What is declared and never used: usually a misspelt name somewhere else.
 
@@ -42,15 +42,15 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail
     _report(source.functions, set(_functions(source.steps)), "/functions", "function", trail)
     for place, name in enumerate(source.conditions):
         if name not in conditions:
-            _warn(f"/conditions/{place}", f"The condition {shown(name)}", trail)
+            _warn(f"/conditions/{place}", f"The condition {quote_name(name)}", trail)
     reported = {gate.assessment_id for step in _steps(source.steps) for gate in step.gates}
     for assessment in source.assessments:
         if assessment.id not in reported:
-            _warn(assessment.pointer, f"The assessment {shown(assessment.id)}", trail)
+            _warn(assessment.pointer, f"The assessment {quote_name(assessment.id)}", trail)
     texts = "\n".join(_texts(workflow))
     for place, reference in enumerate(source.references):
         if not any(name in texts for name in (reference.id, reference.title, reference.source)):
-            message = f"No prompt mentions the reference {shown(reference.id)}."
+            message = f"No prompt mentions the reference {quote_name(reference.id)}."
             fix = "Say in a step when to read it; it is listed at the start in any case."
             trail.report("unused", f"/references/{place}", message, fix, "hint")
 
@@ -58,7 +58,7 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail
 def _report(declared: dict[str, Any], used: set[str], pointer: str, what: str, trail: Trail) -> None:
     for name in declared:
         if name not in used:
-            _warn(child(pointer, name), f"The {what} {shown(name)}", trail)
+            _warn(join_pointer(pointer, name), f"The {what} {quote_name(name)}", trail)
 
 
 def _warn(pointer: str, what: str, trail: Trail) -> None:
@@ -66,10 +66,12 @@ def _warn(pointer: str, what: str, trail: Trail) -> None:
 
 
 def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]:
-    used = {name for text in _texts(workflow) for name in names_in(text)}
-    used |= {name for text in source.functions.values() for name in names_in(text)}
+    used = {name for text in _texts(workflow) for name in placeholder_names(text)}
+    used |= {name for text in source.functions.values() for name in placeholder_names(text)}
     used |= {
-        name for one in set(_condition_ids(workflow.steps)) for name in names_of(workflow.conditions[one])
+        name
+        for one in set(_condition_ids(workflow.steps))
+        for name in condition_names(workflow.conditions[one])
     }
     used |= {spec.counted_by.partition(".")[0] for spec in workflow.inputs.values()}
     for part in _all(workflow.steps):
@@ -78,9 +80,9 @@ def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]
         if isinstance(part, Step) and part.user_only is not None:
             used.add(part.user_only.input)
         if isinstance(part, Action):
-            used |= {name for text in _strings(part.params) for name in names_in(text)}
+            used |= {name for text in _strings(part.params) for name in placeholder_names(text)}
     # An argument may be settled while its template is expanded and leave no trace.
-    return used | {name for text in _strings(_arguments(source.steps)) for name in names_in(text)}
+    return used | {name for text in _strings(_arguments(source.steps)) for name in placeholder_names(text)}
 
 
 def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
@@ -90,7 +92,7 @@ def _all(parts: tuple[Part, ...]) -> Iterator[Part]:
             yield from _all(part.body)
 
 
-def leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
+def list_leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
     """Every step, choice and action of a compiled workflow, in order."""
     for part in _all(parts):
         if not isinstance(part, Loop):
@@ -98,7 +100,7 @@ def leaves(parts: tuple[Part, ...]) -> Iterator[Leaf]:
 
 
 def _texts(workflow: CompiledWorkflow) -> Iterator[str]:
-    for part in leaves(workflow.steps):
+    for part in list_leaves(workflow.steps):
         match part:
             case Step():
                 yield part.title
@@ -186,22 +188,22 @@ _PATTERN_CLASS = re.compile(r"\\[bBsSdDwW]|\(\?[a-z]+\)")
 
 
 def check_validation(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
-    for step in leaves(workflow.steps):
+    for step in list_leaves(workflow.steps):
         if not isinstance(step, Step):
             continue
         pointer = pointers.get(step.id, "")
         if step.rules and all(_is_flag(rule) for rule in step.rules):
             fix = "Ask for evidence: what was run and what it showed, or wr.contracts.verification_report."
             message = f"The validation of {step.id} accepts a claim that it is done, without any evidence."
-            trail.report("flag_only_validation", child(pointer, "validation"), message, fix, "warning")
+            trail.report("flag_only_validation", join_pointer(pointer, "validation"), message, fix, "warning")
         contract = workflow.contracts.get(step.contract)
         if contract is not None and _is_flag_contract(contract):
             message = f"The contract {step.contract} asks for nothing but a flag."
             fix = "Let it ask for evidence: what was run and what it showed."
-            trail.report("flag_only_validation", child(pointer, "output"), message, fix, "warning")
+            trail.report("flag_only_validation", join_pointer(pointer, "output"), message, fix, "warning")
 
 
-def impossible_rules(step: Step) -> list[str]:
+def find_impossible_rules(step: Step) -> list[str]:
     """Why no notes pass the validation of a step; empty where some may."""
     reasons = [reason for rule in step.rules if (reason := _impossible(rule))]
     return reasons or list(_too_long(step.rules))
@@ -243,7 +245,7 @@ def _is_claim(text: str) -> bool:
 def _impossible(rule: Rule) -> str:
     match rule:
         case SchemaRule(schema=schema):
-            return unsatisfiable(schema) or ""
+            return explain_unsatisfiable(schema) or ""
         case AllOf(of=rules):
             return next((reason for inner in rules if (reason := _impossible(inner))), "")
         case AnyOf(of=rules):

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.workflows.conditions import Compare, Facts, holds
-from handrail.workflows.problem import NO_EDIT, Edit, replaced
-from handrail.workflows.reading.findings import Findings, child, meant, shown, surely_meant
-from handrail.workflows.reading.value_fit import INPUT_FITS, converted, same_value
+from handrail.workflows.problem import NO_EDIT, Edit, replace_value
+from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value, is_same_value
 
 Object: TypeAlias = dict[str, Json]
 
@@ -24,7 +24,7 @@ def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) ->
 
 def check_comparison(found: Findings, spec: Object, condition: Object, pointer: str) -> None:
     """What a condition compares with must be a value that the input may have: else it never decides."""
-    operator, value, place = condition["op"], condition.get("value"), child(pointer, "value")
+    operator, value, place = condition["op"], condition.get("value"), join_pointer(pointer, "value")
     is_lenient = condition.get("lenient") is True
     if "value" not in condition or operator == "exists" or (value is None and operator != "in"):
         return
@@ -33,7 +33,9 @@ def check_comparison(found: Findings, spec: Object, condition: Object, pointer: 
     elif operator == "in":
         for index, one in enumerate(value if isinstance(value, list) else ()):
             if one is not None:
-                _check_value(found, spec, one, child(place, index), "compares with", is_lenient=is_lenient)
+                _check_value(
+                    found, spec, one, join_pointer(place, index), "compares with", is_lenient=is_lenient
+                )
     elif operator in _ORDERINGS:
         _check_order(found, spec, value, place)
 
@@ -47,11 +49,11 @@ def _check_value(
         return
     if enum:
         texts = [member for member in enum if isinstance(member, str)]
-        near = meant(value, texts) if isinstance(value, str) else ""
-        sure = surely_meant(value, texts) if near else ""
+        near = guess_name(value, texts) if isinstance(value, str) else ""
+        sure = guess_surely(value, texts) if near else ""
         listed = ", ".join(_as_json(member) for member in enum[:12])
-        fix = f"Did you mean {shown(near)}?" if near else f"Write one of {listed}."
-        edit = replaced(pointer, sure) if sure else _converted_edit(spec, value, pointer, enum)
+        fix = f"Did you mean {quote_name(near)}?" if near else f"Write one of {listed}."
+        edit = replace_value(pointer, sure) if sure else _converted_edit(spec, value, pointer, enum)
         message = f"It {does} {_as_json(value)}, which the input cannot be."
         found.report("bad_value", pointer, message, fix, edit)
     elif not fits(value) and not is_lenient:
@@ -75,15 +77,15 @@ def _check_order(found: Findings, spec: Object, value: Json, pointer: str) -> No
 
 def _converted_edit(spec: Object, value: Json, pointer: str, enum: list[Json]) -> Edit:
     """The same value in the declared type, where there is exactly one."""
-    made = converted(spec.get("type", "any"), value)
-    if made is None or (enum and not any(same_value(made, member) for member in enum)):
+    made = convert_value(spec.get("type", "any"), value)
+    if made is None or (enum and not any(is_same_value(made, member) for member in enum)):
         return NO_EDIT
-    return replaced(pointer, made)
+    return replace_value(pointer, made)
 
 
 def _is_same(value: Json, member: Json, *, is_lenient: bool) -> bool:
     if not is_lenient:
-        return same_value(value, member)
+        return is_same_value(value, member)
     return holds(Compare(input="x", op="equals", value=value, lenient=True), Facts(values={"x": member}))
 
 

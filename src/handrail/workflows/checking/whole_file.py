@@ -12,11 +12,11 @@ from handrail.contract.outcome import Fault
 from handrail.workflows.checking.names import check_names
 from handrail.workflows.compiling.shelf import is_contract, read_checked_contract
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
-from handrail.workflows.places import with_places
+from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import Findings
 from handrail.workflows.reading.reader import Reading, read_workflow
-from handrail.workflows.sound_edits import with_sound_edits
+from handrail.workflows.sound_edits import keep_sound_edits
 
 
 def read_checked(content: bytes) -> Reading:
@@ -24,7 +24,7 @@ def read_checked(content: bytes) -> Reading:
     reading = _read(content)
     if not reading.problems:
         return reading
-    problems = with_sound_edits(content, reading.problems, _problems_of)
+    problems = keep_sound_edits(content, reading.problems, _problems_of)
     return msgspec.structs.replace(reading, problems=problems)
 
 
@@ -52,7 +52,7 @@ def _read(content: bytes) -> Reading:
     if reading.workflow is None and _holds_contract(content):
         # Held against the rules of workflows, everything in it would be wrong.
         problems = (_MISPLACED, *read_checked_contract(content, "").problems)
-        return Reading(workflow=None, problems=with_places(content.decode(), problems))
+        return Reading(workflow=None, problems=add_places(content.decode(), problems))
     if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
     found = Findings("warning" if reading.is_foreign else "error")
@@ -67,6 +67,6 @@ def _read(content: bytes) -> Reading:
         ]
     else:
         told = found.problems
-    problems = with_places(content.decode(), (*reading.problems, *told))
+    problems = add_places(content.decode(), (*reading.problems, *told))
     kept = None if found.has_errors else reading.workflow
     return msgspec.structs.replace(reading, workflow=kept, problems=problems)

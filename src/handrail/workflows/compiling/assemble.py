@@ -8,7 +8,7 @@ from typing import assert_never
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.builtins.capabilities import observation_of
+from handrail.workflows.builtins.capabilities import make_observation
 from handrail.workflows.builtins.registry import all_capabilities, find_capability
 from handrail.workflows.builtins.specs import Site
 from handrail.workflows.compiled import (
@@ -49,8 +49,8 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.problem import NO_EDIT, renamed
-from handrail.workflows.reading.findings import child, meant, shown, surely_meant
+from handrail.workflows.problem import NO_EDIT, rename_key
+from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
 
 # Which step of a loop says whether it goes on.
 #
@@ -106,7 +106,7 @@ def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
 CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
-def with_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Trail) -> tuple[Placed, ...]:
+def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Trail) -> tuple[Placed, ...]:
     """The parts with a probe in front for each required capability that nothing in them observes first."""
     taken = {part.id for part in walk(parts)}
     probes = tuple(
@@ -292,7 +292,7 @@ def _example(
     if contract_id == LOOP_CONTROL and placed.id in assembly.deciders:
         example["loopId"] = assembly.deciders[placed.id]
     if contract_id == CAPABILITY_OBSERVATION and placed.capability:
-        return observation_of(example, placed.capability)
+        return make_observation(example, placed.capability)
     return example
 
 
@@ -318,13 +318,13 @@ def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
 
 def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set[str]) -> None:
     """A follow-up for a level that the assessment does not have; it is a key, so it is renamed."""
-    trail, place = assembly.trail, child(f"{gate.pointer}/followups", level)
+    trail, place = assembly.trail, join_pointer(f"{gate.pointer}/followups", level)
     free = [one for one in levels if one not in gate.followups]
-    near, sure = meant(level, free), surely_meant(level, free)
+    near, sure = guess_name(level, free), guess_surely(level, free)
     fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(sorted(levels))}."
     stand_in = " Nothing follows from it." if trail.is_foreign else ""
-    message = f"There is no level of {gate.assessment_id}: {shown(level)}.{stand_in}"
-    edit = renamed(place, sure) if sure and not trail.is_foreign else NO_EDIT
+    message = f"There is no level of {gate.assessment_id}: {quote_name(level)}.{stand_in}"
+    edit = rename_key(place, sure) if sure and not trail.is_foreign else NO_EDIT
     trail.report("unknown_id", place, message, fix, trail.severity_of_unknown, edit)
 
 

@@ -10,17 +10,17 @@ from handrail.contract.ids import WorkflowHash, WorkflowId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.workflows.compiled import COMPILED_VERSION, CompiledWorkflow, Pinned, decode_compiled
-from handrail.workflows.compiling.assemble import Assembly, assemble, loop_deciders, with_probes
+from handrail.workflows.compiling.assemble import Assembly, add_probes, assemble, loop_deciders
 from handrail.workflows.compiling.compilation import Compilation, Placed, Surroundings, pointer_of, walk
-from handrail.workflows.compiling.condition_table import ConditionTable, plain_form
+from handrail.workflows.compiling.condition_table import ConditionTable, to_plain_json
 from handrail.workflows.compiling.expand_templates import expand_templates
-from handrail.workflows.compiling.feature_texts import feature_texts
-from handrail.workflows.compiling.implicit_inputs import first_steps, implicit_inputs
+from handrail.workflows.compiling.feature_texts import collect_feature_texts
+from handrail.workflows.compiling.implicit_inputs import find_first_steps, find_implicit_inputs
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.contracts.heavy_parts import heavy_parts
+from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.reading.findings import child
+from handrail.workflows.reading.findings import join_pointer
 
 
 def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None = None) -> Compilation:
@@ -29,7 +29,7 @@ def compile_workflow(source: SourceWorkflow, surroundings: Surroundings | None =
     trail = Trail(is_foreign=around.is_foreign)
     expanded = expand_templates(source, around, trail)
     source = expanded.source
-    parts = with_probes(source, expanded.parts, trail)
+    parts = add_probes(source, expanded.parts, trail)
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     try:
         workflow = _compiled(source, around, parts, trail)
@@ -57,13 +57,13 @@ def _compiled(
         table=table,
         shelf=shelf,
         trail=trail,
-        features=feature_texts(source, trail),
+        features=collect_feature_texts(source, trail),
         deciders=loop_deciders(parts, table, trail),
-        first=first_steps(parts, table),
+        first=find_first_steps(parts, table),
     )
     steps = assemble(assembly, parts)
     conditions = table.sorted()
-    implicit = implicit_inputs(steps, conditions, source.functions, source.inputs)
+    implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs)
     for name in implicit:
         trail.decide("input", name, "", "a condition, a loop or a prompt uses it and nothing declares it")
     return CompiledWorkflow(
@@ -89,14 +89,14 @@ def _report_heavy(
 ) -> None:
     """What would keep a run busy is refused, whoever wrote it."""
     places = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
-    for found in heavy_parts(workflow):
+    for found in find_heavy_parts(workflow):
         pointer = pointers.get(found.part_id, "") or places.get(found.condition_id, "")
-        here = child(pointer, "validation") if found.key == "validation" else pointer
+        here = join_pointer(pointer, "validation") if found.key == "validation" else pointer
         trail.report("too_large", here, found.message, found.fix)
 
 
 def _freeze(workflow: CompiledWorkflow) -> Pinned:
-    content = canonical_bytes(plain_form(workflow))
+    content = canonical_bytes(to_plain_json(workflow))
     # What a run gets later is decoded from these bytes, so the first step sees exactly that, too.
     return Pinned(
         workflow=decode_compiled(content), content=content, workflow_hash=WorkflowHash(blob_ref(content))

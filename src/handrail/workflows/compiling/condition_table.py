@@ -39,14 +39,14 @@ class _Field(msgspec.Struct, frozen=True, kw_only=True):
     default: Any
 
 
-def plain_form(value: Any) -> Json:
+def to_plain_json(value: Any) -> Json:
     """Structs become objects with wire names; tuples become lists."""
     if isinstance(value, msgspec.Struct):
         return _object(value)
     if isinstance(value, dict):
-        return {key: plain_form(inner) for key, inner in value.items()}
+        return {key: to_plain_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain_form(inner) for inner in value]
+        return [to_plain_json(inner) for inner in value]
     return value
 
 
@@ -57,7 +57,7 @@ def _object(value: msgspec.Struct) -> dict[str, Json]:
         held = getattr(value, field.name)
         if held is msgspec.UNSET or (config.omit_defaults and _is_default(held, field.default)):
             continue
-        form[field.encode_name] = plain_form(held)
+        form[field.encode_name] = to_plain_json(held)
     return form
 
 
@@ -117,7 +117,7 @@ class ConditionTable:
                 assert_never(never)
 
     def _add(self, condition: Condition) -> ConditionId:
-        name = sha256(canonical_bytes(plain_form(condition))).hexdigest()
+        name = sha256(canonical_bytes(to_plain_json(condition))).hexdigest()
         length = _SHORTEST
         # An author may have taken the short name for something else; a longer one is still theirs to find.
         while self._held.get(GENERATED_PREFIX + name[:length], condition) != condition:

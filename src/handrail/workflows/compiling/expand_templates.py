@@ -9,14 +9,14 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.workflows.builtins.placing import default_prefix
+from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import all_templates, find_template
-from handrail.workflows.builtins.routines import foreign_routine_template, routine_template
+from handrail.workflows.builtins.routines import make_foreign_template, make_routine_template
 from handrail.workflows.builtins.specs import Brings, CapabilityUse, TemplateContext, TemplateSpec
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings
-from handrail.workflows.compiling.feature_texts import Taken, checked
+from handrail.workflows.compiling.feature_texts import Taken, check_values
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
 from handrail.workflows.model import (
@@ -29,14 +29,16 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.reading.findings import child
+from handrail.workflows.reading.findings import join_pointer
 
 # What templates bring along joins what the calling workflow declares; the caller's own word wins.
 
 _STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required": 2}
 
 
-def joined(source: SourceWorkflow, brought: Iterable[tuple[Brings, str]], trail: Trail) -> SourceWorkflow:
+def join_template_needs(
+    source: SourceWorkflow, brought: Iterable[tuple[Brings, str]], trail: Trail
+) -> SourceWorkflow:
     """The workflow with everything its templates rely on; each comes with the place of its call."""
     assessments = {one.id: one for one in source.assessments}
     references = {one.id: one for one in source.references}
@@ -96,7 +98,7 @@ def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail)
     """Every call replaced; what goes wrong is reported at the author's call."""
     expander = _Expander(source, around, trail)
     parts = expander.place(source.steps, _Place())
-    return Expanded(parts=parts, source=joined(source, expander.brought, trail))
+    return Expanded(parts=parts, source=join_template_needs(source, expander.brought, trail))
 
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
@@ -115,8 +117,8 @@ class _Expander:
     def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Trail) -> None:
         self._source = source
         self._trail = trail
-        foreign = map(foreign_routine_template, around.foreign_routines)
-        native = map(routine_template, around.routines)
+        foreign = map(make_foreign_template, around.foreign_routines)
+        native = map(make_routine_template, around.routines)
         self._routines = {spec.id: spec for spec in reversed([*native, *foreign])}
         self._taken = set(_ids(source.steps))
         self._left = MAX_PARTS
@@ -154,7 +156,7 @@ class _Expander:
         taken = Taken(
             owner=spec.id, specs=spec.args, takes_inputs=spec.takes_inputs, names_inputs=spec.names_inputs
         )
-        args = checked(taken, call.args, child(call.pointer, "args"), self._trail)
+        args = check_values(taken, call.args, join_pointer(call.pointer, "args"), self._trail)
         if args is None:
             return ()
         parts = self._expanded(spec, call, args)

@@ -9,15 +9,15 @@ import msgspec
 
 from handrail.contract.suggest import nearest
 from handrail.contract.wording import quoted
-from handrail.workflows.builtins.placing import input_named_by
+from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.registry import all_features, find_feature
 from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.model import SourceFeature, SourceWorkflow
-from handrail.workflows.problem import NO_EDIT, renamed
-from handrail.workflows.reading.findings import child, shown, surely_meant
-from handrail.workflows.reading.value_fit import INPUT_FITS, same_value
+from handrail.workflows.problem import NO_EDIT, rename_key
+from handrail.workflows.reading.findings import guess_surely, join_pointer, quote_name
+from handrail.workflows.reading.value_fit import INPUT_FITS, is_same_value
 
 # Arguments of templates and settings of features: checked, with the defaults filled in.
 
@@ -34,11 +34,11 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Which values must be `{{name}}`."""
 
 
-def checked(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail) -> dict[str, Any] | None:
+def check_values(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail) -> dict[str, Any] | None:
     """The values with defaults; None when one cannot be used, which has been reported."""
     is_sound = True
     for name in sorted(set(given) - set(taken.specs)):
-        is_sound = _spare(taken, name, child(pointer, name), trail) and is_sound
+        is_sound = _spare(taken, name, join_pointer(pointer, name), trail) and is_sound
     values = {name: spec.default for name, spec in taken.specs.items() if spec.default is not msgspec.UNSET}
     for name, spec in taken.specs.items():
         if name in given:
@@ -50,26 +50,28 @@ def checked(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail) -> 
         else:
             continue
         if trouble is not None:
-            trail.report("bad_argument", child(pointer, name) if name in given else pointer, *trouble)
+            trail.report("bad_argument", join_pointer(pointer, name) if name in given else pointer, *trouble)
             is_sound = False
     return values if is_sound else None
 
 
 def _spare(taken: Taken, name: str, pointer: str, trail: Trail) -> bool:
     """Report a name that is not taken; whether it may be ignored, as in a file from elsewhere."""
-    sure = surely_meant(name, taken.specs)
+    sure = guess_surely(name, taken.specs)
     near = [sure] if sure else nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
     fix = f"Did you mean {' or '.join(near)}?" if near else f"Remove it; {taken.owner} takes {names}."
     severity = trail.severity_of_unknown
-    edit = renamed(pointer, sure) if sure and not trail.is_foreign else NO_EDIT
-    trail.report("bad_argument", pointer, f"{taken.owner} does not take {shown(name)}.", fix, severity, edit)
+    edit = rename_key(pointer, sure) if sure and not trail.is_foreign else NO_EDIT
+    trail.report(
+        "bad_argument", pointer, f"{taken.owner} does not take {quote_name(name)}.", fix, severity, edit
+    )
     return severity != "error"
 
 
 def _trouble(taken: Taken, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
     """What is wrong with a value, and its fix."""
-    if input_named_by(value) and (taken.takes_inputs or name in taken.names_inputs):
+    if parse_placeholder(value) and (taken.takes_inputs or name in taken.names_inputs):
         return None
     if name in taken.names_inputs:
         fix = 'Declare an array input and write its name in double braces here, such as "{{files}}".'
@@ -77,7 +79,7 @@ def _trouble(taken: Taken, name: str, spec: InputSpec, value: Any) -> tuple[str,
     fits, words = INPUT_FITS[spec.type]
     if not fits(value):
         return f"{name} is not {words}.", f"Write {words}."
-    if spec.enum and not any(same_value(value, one) for one in spec.enum):
+    if spec.enum and not any(is_same_value(value, one) for one in spec.enum):
         words = ", ".join(str(one) for one in spec.enum)
         near = nearest(str(value), [str(one) for one in spec.enum])
         fix = f"Did you mean {' or '.join(near)}?" if near else f"Use one of {words}."
@@ -111,7 +113,7 @@ class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(before), tuple(after)
 
 
-def feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
+def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
     """Find and configure each feature once; the order in the file carries no meaning."""
     applied: dict[str, _Applied] = {}
     seen: dict[str, SourceFeature] = {}
@@ -126,7 +128,7 @@ def feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
         else:
             seen[feature.id] = feature
             taken = Taken(owner=feature.id, specs=spec.config)
-            config = checked(taken, feature.config, child(feature.pointer, "config"), trail)
+            config = check_values(taken, feature.config, join_pointer(feature.pointer, "config"), trail)
             if config is not None:
                 applied[feature.id] = _Applied(spec=spec, config=config)
     return FeatureTexts(

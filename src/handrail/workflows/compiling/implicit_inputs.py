@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from handrail.workflows.builtins.placing import PLACEHOLDER
+from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -18,7 +18,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
     loop_variables,
-    set_inside,
+    names_set_inside,
 )
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop
 from handrail.workflows.compiling.condition_table import ConditionTable, parts_of
@@ -35,7 +35,7 @@ from handrail.workflows.model import (
 # `{{name}}` and `{{name.member}}` in prompts: which context values a text asks for.
 
 
-def names_in(text: str) -> Iterator[str]:
+def placeholder_names(text: str) -> Iterator[str]:
     """The values a text asks for, without their members, in order and with repeats."""
     for match in PLACEHOLDER.finditer(text):
         yield match[1].partition(".")[0]
@@ -49,19 +49,19 @@ def names_in(text: str) -> Iterator[str]:
 IMPLICIT = InputSpec(implicit=True)
 
 
-def implicit_inputs(
+def find_implicit_inputs(
     parts: tuple[Part, ...],
     conditions: Mapping[ConditionId, Condition],
     functions: Mapping[str, str],
     declared: Mapping[str, InputSpec],
 ) -> dict[str, InputSpec]:
     """Undeclared names in use that nothing inside the workflow sets, sorted."""
-    known = set(declared) | set(set_inside(parts))
+    known = set(declared) | set(names_set_inside(parts))
     used = {name for name in _used(parts, conditions, functions, frozenset()) if name not in known}
     return dict.fromkeys(sorted(used), IMPLICIT)
 
 
-def names_of(condition: Condition) -> Iterator[str]:
+def condition_names(condition: Condition) -> Iterator[str]:
     """The values a condition looks at, without their members."""
     for part in parts_of(condition):
         if isinstance(part, Compare) and part.input:
@@ -82,8 +82,10 @@ def _used(
         else:
             texts = _texts(part, functions)
             ids = _condition_ids(part)
-            yield from (name for text in texts for name in names_in(text) if name not in counted)
-            yield from (name for one in ids for name in names_of(conditions[one]) if name not in counted)
+            yield from (name for text in texts for name in placeholder_names(text) if name not in counted)
+            yield from (
+                name for one in ids for name in condition_names(conditions[one]) if name not in counted
+            )
 
 
 def _named_by_loop(
@@ -93,13 +95,13 @@ def _named_by_loop(
         case ForEach(input=name):
             names = [name.partition(".")[0]]
         case While(condition=one) | Until(condition=one):
-            names = list(names_of(conditions[one]))
+            names = list(condition_names(conditions[one]))
         case Count():
             names = []
         case never:
             assert_never(never)
     if loop.when:
-        names += names_of(conditions[loop.when])
+        names += condition_names(conditions[loop.when])
     yield from (name for name in names if name not in counted)
 
 
@@ -125,7 +127,7 @@ def _condition_ids(part: Step | Choice | Action) -> list[ConditionId]:
     return [one for one in ids if one]
 
 
-def first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
+def find_first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
     """Ids of every step and choice that no other is certain to come before."""
     found: set[str] = set()
     _collect(parts, table, found)

@@ -9,9 +9,9 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import Contract, Gate, UserOnly
-from handrail.workflows.contracts.samples import field_lines
+from handrail.workflows.contracts.samples import describe_fields
 from handrail.workflows.model import PromptBlocks, PromptPart, RefPart
-from handrail.workflows.prompt_sections import QUESTIONS, section, shown_example, user_only_section
+from handrail.workflows.prompt_sections import QUESTIONS, make_section, make_user_section, show_example
 
 RefText: TypeAlias = Callable[[RefPart], str]
 
@@ -40,13 +40,13 @@ def render_prompt(own: str, around: Surrounding) -> str:
         [
             f"Role: {role}" if role else "",
             *around.before,
-            section("Before you begin, make sure of this", _bullets(around.preconditions)),
-            section(QUESTIONS, _bullets(around.questions)),
+            make_section("Before you begin, make sure of this", _bullets(around.preconditions)),
+            make_section(QUESTIONS, _bullets(around.questions)),
             own,
-            section("Guidance", _bullets(around.guidance)),
-            section("Hints", _bullets(around.hints)),
-            section("Rules for every step", _bullets(around.rules)),
-            user_only_section(around.user_only) if around.user_only else "",
+            make_section("Guidance", _bullets(around.guidance)),
+            make_section("Hints", _bullets(around.hints)),
+            make_section("Rules for every step", _bullets(around.rules)),
+            make_user_section(around.user_only) if around.user_only else "",
             *(_gate(gate) for gate in around.gates),
             _artifact(around.contract, around.example),
             *around.after,
@@ -63,11 +63,11 @@ def render_blocks(blocks: PromptBlocks, ref_text: RefText) -> str:
     required = [(name, texts((part,))[0]) for name, part in blocks.output_required]
     return _joined(
         [
-            section("Goal", _joined(texts(blocks.goal))),
-            section("Constraints", _bullets(texts(blocks.constraints))),
-            section("Procedure", _numbers(texts(blocks.procedure))),
-            section("Output required", _bullets(f"{name}: {text.strip()}" for name, text in required)),
-            section("Verify", _bullets(texts(blocks.verify))),
+            make_section("Goal", _joined(texts(blocks.goal))),
+            make_section("Constraints", _bullets(texts(blocks.constraints))),
+            make_section("Procedure", _numbers(texts(blocks.procedure))),
+            make_section("Output required", _bullets(f"{name}: {text.strip()}" for name, text in required)),
+            make_section("Verify", _bullets(texts(blocks.verify))),
         ]
     )
 
@@ -84,15 +84,15 @@ def gate_example(gate: Gate) -> dict[str, Json]:
 def _artifact(contract: Contract | None, example: dict[str, Json]) -> str:
     if contract is None:
         return ""
-    body = _joined([contract.guidance, shown_example(example), _bullets(field_lines(contract.schema))])
-    return section(f"Artifact to deliver: {contract.artifact_kind}", body)
+    body = _joined([contract.guidance, show_example(example), _bullets(describe_fields(contract.schema))])
+    return make_section(f"Artifact to deliver: {contract.artifact_kind}", body)
 
 
 def _gate(gate: Gate) -> str:
     levels = _bullets(f"{name}: {', '.join(levels)}" for name, levels in sorted(gate.dimensions.items()))
     asked = f"Report one level for each dimension:\n{levels}"
-    body = _joined([gate.purpose, asked, shown_example(gate_example(gate))])
-    return section(f"Assessment to report: {gate.assessment_id}", body)
+    body = _joined([gate.purpose, asked, show_example(gate_example(gate))])
+    return make_section(f"Assessment to report: {gate.assessment_id}", body)
 
 
 def _bullets(items: Iterable[str]) -> str:

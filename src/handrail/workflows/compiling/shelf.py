@@ -13,14 +13,14 @@ from handrail.workflows.builtins.registry import all_contracts, all_refs, find_c
 from handrail.workflows.compiled import Contract
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.trail import Trail
-from handrail.workflows.contracts.check import Violation, allowed_schema, example_of, violations
+from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
 from handrail.workflows.contracts.schema_subset import Trouble
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart
-from handrail.workflows.places import repair_of, with_places
-from handrail.workflows.problem import NO_EDIT, Problem, added, removed, renamed, replaced
-from handrail.workflows.reading.findings import child, meant, shown, surely_meant
-from handrail.workflows.sound_edits import with_sound_edits
+from handrail.workflows.places import add_places, suggest_repair
+from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value, rename_key, replace_value
+from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
+from handrail.workflows.sound_edits import keep_sound_edits
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it.
 
@@ -57,12 +57,12 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
         fix = "Put the file into .handrail/workflows of the project."
         message = "This is a workflow and not a contract: it has steps and no schema."
         problem = Problem(code="bad_source", message=message, pointer="", fix=fix)
-        return ReadContract(id=stem, problems=with_places(content.decode(), [problem]))
+        return ReadContract(id=stem, problems=add_places(content.decode(), [problem]))
     named = document.get("id", stem)
     contract_id = named if isinstance(named, str) else stem
     problems = tuple(_problems(document, contract_id))
     if problems:
-        return ReadContract(id=contract_id, problems=with_places(content.decode(), problems))
+        return ReadContract(id=contract_id, problems=add_places(content.decode(), problems))
     return ReadContract(id=contract_id, contract=_contract(document, contract_id))
 
 
@@ -80,22 +80,22 @@ def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
     def judge(edited: bytes) -> tuple[Problem, ...]:
         return _read_checked(edited, file_name).problems
 
-    return msgspec.structs.replace(read, problems=with_sound_edits(content, read.problems, judge))
+    return msgspec.structs.replace(read, problems=keep_sound_edits(content, read.problems, judge))
 
 
 def _read_checked(content: bytes, file_name: str) -> ReadContract:
     read = read_contract(content, file_name)
     if read.contract is None:
         return read
-    problems = contract_trouble(read.contract)
+    problems = find_contract_problems(read.contract)
     if not problems:
         return read
-    return ReadContract(id=read.id, problems=with_places(content.decode(), problems))
+    return ReadContract(id=read.id, problems=add_places(content.decode(), problems))
 
 
-def contract_trouble(contract: Contract) -> list[Problem]:
+def find_contract_problems(contract: Contract) -> list[Problem]:
     """Why a well-formed contract cannot be used, each reason with its place in the file of the contract."""
-    troubles = [_schema_problem(trouble) for trouble in allowed_schema(contract.schema)]
+    troubles = [_schema_problem(trouble) for trouble in check_contract_schema(contract.schema)]
     if troubles:
         return troubles
     is_closed = contract.schema.get("additionalProperties") is False
@@ -103,12 +103,12 @@ def contract_trouble(contract: Contract) -> list[Problem]:
         kind = {"const": contract.artifact_kind}
         message = "Its schema does not allow the kind that every artifact has."
         fix = f'Add "kind": {{"const": "{contract.artifact_kind}"}} to its properties.'
-        edit = added("/schema/properties/kind", kind)
+        edit = add_value("/schema/properties/kind", kind)
         return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
     of_kind = _kind_trouble(contract)
     if of_kind is not None:
         return [of_kind]
-    wrong = violations(contract.schema, contract.example) if contract.example else []
+    wrong = find_violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
     # A misspelt member is not missing as well.
     return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
@@ -118,15 +118,15 @@ def _kind_trouble(contract: Contract) -> Problem | None:
     """Schema and example must allow the one kind that every artifact of the contract has."""
     kind, declared = contract.artifact_kind, contract.schema.get("properties", {}).get("kind")
     own = {"type": "object", "properties": {"kind": declared}, "$defs": contract.schema.get("$defs", {})}
-    if declared is not None and violations(own, {"kind": kind}):
+    if declared is not None and find_violations(own, {"kind": kind}):
         message = f"Its schema does not allow the kind {kind} that every artifact of it has."
         fix = f'Write {{"const": "{kind}"}}, or name the kind that is meant under artifactKind.'
         return Problem(code="broken_contract", message=message, pointer="/schema/properties/kind", fix=fix)
     if contract.example and contract.example.get("kind") != kind:
         message = f"Its example is of another kind; an artifact of this contract is a {kind}."
         fix = f"Write {kind} there, or name the kind that is meant under artifactKind."
-        is_same = bool(surely_meant(str(contract.example.get("kind")), [kind]))
-        edit = replaced("/example/kind", kind) if is_same else NO_EDIT
+        is_same = bool(guess_surely(str(contract.example.get("kind")), [kind]))
+        edit = replace_value("/example/kind", kind) if is_same else NO_EDIT
         return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix, edit=edit)
     return None
 
@@ -152,15 +152,15 @@ def _example_problem(wrong: Violation) -> Problem:
     message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
     pointer, edit = f"/example{wrong.pointer}", NO_EDIT
     if wrong.pointer == "/kind":
-        edit = removed(pointer)
+        edit = remove_value(pointer)
     elif wrong.rule == "additionalProperties" and wrong.meant:
-        edit = renamed(pointer, wrong.meant)
+        edit = rename_key(pointer, wrong.meant)
     fix = f"Write it as {wrong.meant}." if wrong.meant else "Correct the example, or the schema."
     return Problem(code="broken_contract", message=message, pointer=pointer, fix=fix, edit=edit)
 
 
 def _unreadable(fault: Fault, content: bytes) -> Problem:
-    fix, edit = repair_of(content)
+    fix, edit = suggest_repair(content)
     return Problem(
         code="unreadable",
         message=fault.message,
@@ -175,31 +175,39 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
 def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     for name, value in document.items():
         if name not in _KEYS:
-            near = _key_meant(name, document) or meant(name, set(_KEYS) - set(document))
-            there = "" if near else meant(name, [one for one in _KEYS if one in document])
+            near = _key_meant(name, document) or guess_name(name, set(_KEYS) - set(document))
+            there = "" if near else guess_name(name, [one for one in _KEYS if one in document])
             fix = f"Did you mean {near}?" if near else f"Remove it; known keys: {', '.join(_KEYS)}."
             if there:
                 fix = f"{there} is already there: keep the value that you mean under {there}."
-            edit = renamed(child("", name), near) if near and near == _key_meant(name, document) else NO_EDIT
-            message = f"{shown(name)} is not known here."
-            yield Problem(code="unknown_key", message=message, pointer=child("", name), fix=fix, edit=edit)
+            edit = (
+                rename_key(join_pointer("", name), near)
+                if near and near == _key_meant(name, document)
+                else NO_EDIT
+            )
+            message = f"{quote_name(name)} is not known here."
+            yield Problem(
+                code="unknown_key", message=message, pointer=join_pointer("", name), fix=fix, edit=edit
+            )
         elif not isinstance(value, _KEYS[name][0]):
             words = _KEYS[name][1]
-            message = f"{shown(name)} is not {words}."
-            yield Problem(code="wrong_type", message=message, pointer=child("", name), fix=f"Write {words}.")
+            message = f"{quote_name(name)} is not {words}."
+            yield Problem(
+                code="wrong_type", message=message, pointer=join_pointer("", name), fix=f"Write {words}."
+            )
     if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in document):
         fix = 'Add "schema": a JSON Schema of an object.'
         yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix)
     if not _ID.fullmatch(contract_id):
-        message = f"{shown(contract_id)} cannot be the id of a contract."
+        message = f"{quote_name(contract_id)} cannot be the id of a contract."
         fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
         own = _id_meant(contract_id) if "id" in document else ""
-        edit = replaced("/id", own) if own else NO_EDIT
+        edit = replace_value("/id", own) if own else NO_EDIT
         fix = f"Name it {own}." if own else fix
         yield Problem(code="bad_id", message=message, pointer="/id", fix=fix, edit=edit)
     kind = document.get("artifactKind", "project.any")
     if isinstance(kind, str) and not _KIND.fullmatch(kind):
-        message = f"{shown(kind)} cannot be the kind of an artifact."
+        message = f"{quote_name(kind)} cannot be the kind of an artifact."
         fix = "Write <namespace>.<name>, such as project.api_change; wr. is reserved."
         yield Problem(code="bad_id", message=message, pointer="/artifactKind", fix=fix)
     guidance = document.get("guidance", "")
@@ -217,7 +225,7 @@ def _key_meant(name: str, document: dict[str, Json]) -> str:
     if name in _KEYS:
         return ""
     other = _OTHER_KEYS.get(name, "")
-    return other if other and other not in document else surely_meant(name, set(_KEYS) - set(document))
+    return other if other and other not in document else guess_surely(name, set(_KEYS) - set(document))
 
 
 def _id_meant(text: str) -> str:
@@ -301,10 +309,10 @@ class Shelf:
 
     def _checked(self, contract_id: str, contract: Contract, pointer: str) -> Contract:
         """A project's contract, with an example made up where it has none."""
-        troubles = contract_trouble(contract)
+        troubles = find_contract_problems(contract)
         for trouble in troubles:
             message = f"{contract_id} cannot be used: {trouble.message}"
             self._trail.report("broken_contract", pointer, message, trouble.fix)
         if troubles or contract.example:
             return contract
-        return msgspec.structs.replace(contract, example=example_of(contract))
+        return msgspec.structs.replace(contract, example=make_example(contract))

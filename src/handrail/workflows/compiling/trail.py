@@ -8,8 +8,8 @@ from handrail.contract.suggest import nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
 from handrail.workflows.limits import MAX_PROBLEMS
-from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replaced
-from handrail.workflows.reading.findings import shown, surely_meant
+from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity, replace_value
+from handrail.workflows.reading.findings import guess_surely, quote_name
 
 
 class Trail:
@@ -48,10 +48,10 @@ class Trail:
         is_told = len(self.problems) <= MAX_PROBLEMS
         near, sure = _near(name, names) if is_told else ([], "")
         fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
-        message = f"There is no {what} {shown(name)}."
+        message = f"There is no {what} {quote_name(name)}."
         if self.is_foreign:
             message = f"{message} {stand_in}"
-        edit = replaced(pointer, sure) if sure and not self.is_foreign else NO_EDIT
+        edit = replace_value(pointer, sure) if sure and not self.is_foreign else NO_EDIT
         self.report("unknown_id", pointer, message, fix, self.severity_of_unknown, edit)
 
     def decide(self, kind: DecisionKind, origin: str, step_id: str, why: str) -> None:
@@ -76,9 +76,9 @@ def _near(name: str, names: list[str]) -> tuple[list[str], str]:
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
     if not beside:
-        sure = surely_meant(name, names)
+        sure = guess_surely(name, names)
         return ([sure] if sure else nearest(name, names)), sure
-    sure = beside.get(surely_meant(own, beside), "")
+    sure = beside.get(guess_surely(own, beside), "")
     return ([sure] if sure else [beside[one] for one in nearest(own, beside)]), sure
 
 

@@ -19,14 +19,14 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import nearest, same_word
 from handrail.contract.wording import quoted
-from handrail.workflows.contracts.patterns import longest_way, pattern_trouble
-from handrail.workflows.contracts.samples import sample_of, spoiled
+from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
+from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
     Trouble,
-    inner_schemas,
-    member,
-    misspelt_word,
-    outside_subset,
+    find_misspelt_word,
+    find_unsupported,
+    join_pointer,
+    list_inner_schemas,
 )
 from handrail.workflows.limits import (
     MAX_CHECK_WORK,
@@ -35,7 +35,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
-from handrail.workflows.schema_refs import Schema, resolved
+from handrail.workflows.schema_refs import Schema, resolve_ref
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -49,7 +49,7 @@ _CHARACTERS = 32
 """Characters that weigh as much as one more value."""
 
 
-def schema_places(schema: Json) -> int:
+def count_schema_places(schema: Json) -> int:
     """The values inside a schema with every reference followed: each place of a document meets each once.
 
     Raises Fault WORK_LIMIT_EXCEEDED: for a schema that contains itself, too.
@@ -70,7 +70,7 @@ def schema_places(schema: Json) -> int:
                 if keyword == "$ref" and isinstance(inner, str):
                     waiting.append(_led_to(inner, schema, effort))
                 elif keyword == "pattern" and isinstance(inner, str):
-                    effort.spend(min(longest_way(inner), MAX_SCHEMA_PLACES))
+                    effort.spend(min(count_atoms(inner), MAX_SCHEMA_PLACES))
                 elif keyword in _MOVING and isinstance(inner, str):
                     effort.trouble = f"With the keyword {keyword} it cannot be told how large the schema is."
                     effort.advice = "Put what is named under $defs, and write #/$defs/ with its name."
@@ -120,10 +120,10 @@ def _led_to(reference: str, root: Json, effort: Effort) -> Json:
     return here
 
 
-def schema_trouble(schema: Json) -> Fault | None:
+def find_schema_fault(schema: Json) -> Fault | None:
     """Why a schema is too much to check anything against; None when it is not."""
     try:
-        schema_places(schema)
+        count_schema_places(schema)
     except Fault as fault:
         return fault
     return None
@@ -171,7 +171,7 @@ class HasExample(Protocol):
     def example(self) -> dict[str, Any]: ...
 
 
-def violations(schema: Schema, document: Json) -> list[Violation]:
+def find_violations(schema: Schema, document: Json) -> list[Violation]:
     """Everything that is wrong with a document, by place; empty when it fits. Never raises."""
     try:
         errors = _errors(schema, document)
@@ -197,7 +197,7 @@ def _errors(schema: Schema, document: Json) -> list[ValidationError]:
     Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
     """
     content = _content_of(schema)
-    places = _places_of(content) if content else schema_places(schema)
+    places = _places_of(content) if content else count_schema_places(schema)
     if not is_light(places, document):
         message = f"It is too large for a schema of {places} places; send less in it."
         raise Fault(WORK_LIMIT_EXCEEDED, message, details={"limit": MAX_CHECK_WORK, "where": ""})
@@ -223,7 +223,7 @@ def _content_of(schema: Schema) -> bytes:
 
 @lru_cache(maxsize=MAX_KEPT_SCHEMAS)
 def _places_of(content: bytes) -> int:
-    return schema_places(msgspec.json.decode(content))
+    return count_schema_places(msgspec.json.decode(content))
 
 
 @lru_cache(maxsize=MAX_KEPT_SCHEMAS)
@@ -232,7 +232,7 @@ def _validator_of(content: bytes) -> Draft202012Validator:
     return _validator(msgspec.json.decode(content))
 
 
-def allowed_schema(schema: Json) -> list[Trouble]:
+def check_contract_schema(schema: Json) -> list[Trouble]:
     """Why a project's schema cannot be used as a contract, all reasons; empty when it can."""
     try:
         size = len(canonical_bytes(schema))
@@ -241,85 +241,85 @@ def allowed_schema(schema: Json) -> list[Trouble]:
     if size > MAX_CONTRACT_SCHEMA_BYTES:
         limit = f"The schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
         return [_whole(limit, "Ask for less, or split it into contracts of several steps.")]
-    troubles = list(outside_subset(schema))
+    troubles = list(find_unsupported(schema))
     if troubles:
         return troubles
-    heavy = schema_trouble(schema)
+    heavy = find_schema_fault(schema)
     if heavy is not None:
         return [_whole(heavy.message, heavy.hint)]
     troubles = list(_bad_patterns(schema, ""))
     for name, inner in schema.get("$defs", {}).items():
-        troubles += _bad_patterns(inner, member("/$defs", name))
+        troubles += _bad_patterns(inner, join_pointer("/$defs", name))
     if troubles:
         return troubles
     try:
         _validator(schema)
     except ValueError as error:
         return [_misused(error)]
-    reason = unsatisfiable(schema)
+    reason = explain_unsatisfiable(schema)
     if reason:
         return [_whole(reason, "Change the schema so that an artifact can fit.")]
     try:
-        sample_of(schema)
+        make_sample(schema)
     except Fault as fault:
         return [_whole(fault.message, fault.hint)]
     return []
 
 
-def rule_schema_trouble(schema: Schema) -> Trouble | None:
+def check_rule_schema(schema: Schema) -> Trouble | None:
     """Why the schema of a rule cannot be used; None when it can. It may say more than that of a contract."""
-    heavy = schema_trouble(schema)
+    heavy = find_schema_fault(schema)
     if heavy is not None:
         return _whole(heavy.message, heavy.hint)
     try:
         _validator(schema)
     except ValueError as error:
-        return misspelt_word(schema) or _misused(error)
-    return misspelt_word(schema)
+        return find_misspelt_word(schema) or _misused(error)
+    return find_misspelt_word(schema)
 
 
-def unsatisfiable(schema: Schema) -> str | None:
+def explain_unsatisfiable(schema: Schema) -> str | None:
     """Why no document can fit, as a sentence; None when nothing speaks against one."""
-    if schema_trouble(schema) is not None:
+    if find_schema_fault(schema) is not None:
         return None
     return _impossible(schema, schema, "the artifact", 0)
 
 
-def example_of(contract: HasExample) -> dict[str, Any]:
+def make_example(contract: HasExample) -> dict[str, Any]:
     """A document that fits: the contract's own example, or one made up; empty where none could be made.
 
     What is shown is copied, so what does not fit is not shown.
     """
-    if contract.example and not violations(contract.schema, contract.example):
+    if contract.example and not find_violations(contract.schema, contract.example):
         return dict(msgspec.to_builtins(contract.example))
     try:
-        made_up = sample_of(contract.schema)
+        made_up = make_sample(contract.schema)
     except Fault:  # a contract of an older version: the reply does without an example
         return {}
     if not isinstance(made_up, dict):
         return {}
     whole = {**made_up, "kind": contract.artifact_kind}
-    return {} if violations(contract.schema, whole) else whole
+    return {} if find_violations(contract.schema, whole) else whole
 
 
-def invalid_variants(contract: HasExample) -> list[dict[str, Any]]:
+def make_invalid_variants(contract: HasExample) -> list[dict[str, Any]]:
     """Documents that differ from the example in one thing and do not fit; `kind` is kept in all of them.
 
     Each required member missing, each member of a wrong type or outside its bounds, a member too many
     where the schema is closed. Each is one an agent could send.
 
     Raises:
-        ValueError: the schema is no JSON Schema; `allowed_schema` says why.
+        ValueError: the schema is no JSON Schema; `check_contract_schema` says why.
     """
-    if schema_trouble(contract.schema) is not None:
+    if find_schema_fault(contract.schema) is not None:
         return []
     validator = _validator(contract.schema)
-    places = schema_places(contract.schema)
+    places = count_schema_places(contract.schema)
     variants: list[dict[str, Any]] = []
-    example = example_of(contract)
+    example = make_example(contract)
     if not is_light(places, example, MAX_LISTED_WORK):
         return []
-    for variant in islice(spoiled(contract.schema, example), MAX_SPOILED):
+    for variant in islice(spoil_document(contract.schema, example), MAX_SPOILED):
         if variant not in variants and not validator.is_valid(variant):
             variants.append(variant)
         if len(variants) == MAX_VARIANTS:
@@ -342,12 +342,12 @@ def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Itera
     """One violation per fact: the library lists all unexpected members in one error."""
     pointer = ""
     for step in error.instance_path:
-        pointer = member(pointer, step)
+        pointer = join_pointer(pointer, step)
     rule = error.kind.name
     details = error.kind.as_dict()
     if rule == "required":
         name = details["property"]
-        yield Violation(pointer=member(pointer, name), rule=rule, message=f"{quoted(name)} is missing.")
+        yield Violation(pointer=join_pointer(pointer, name), rule=rule, message=f"{quoted(name)} is missing.")
     elif rule == "additionalProperties":
         known = _known_members(schema, error.schema_path)
         there = _names(error.instance)
@@ -357,7 +357,7 @@ def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Itera
             near = nearest(name, known, most=1) if is_near else []
             advice = f"did you mean {near[0]}?" if near else f"it takes {takes}."
             yield Violation(
-                pointer=member(pointer, name),
+                pointer=join_pointer(pointer, name),
                 rule=rule,
                 message=f"{quoted(name)} is not known; {advice}",
                 meant=same_word(name, [one for one in known if one not in there]) if is_near else "",
@@ -377,10 +377,10 @@ def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
     here: Any = schema
     for step in path[:-1]:
         try:
-            here = resolved(here, schema)[step]
+            here = resolve_ref(here, schema)[step]
         except (KeyError, IndexError, TypeError):
             return []
-    here = resolved(here, schema)
+    here = resolve_ref(here, schema)
     declared = here.get("properties") if isinstance(here, dict) else None
     return list(declared) if isinstance(declared, dict) else []
 
@@ -467,7 +467,7 @@ def _misused(error: ValueError) -> Trouble:
         return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
     pointer = ""
     for step in path:
-        pointer = member(pointer, step)
+        pointer = join_pointer(pointer, step)
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
     message = f"The keyword {quoted(str(path[-1]))} cannot have this value. {sentence}"
     return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
@@ -481,15 +481,15 @@ def _bad_patterns(schema: Json, pointer: str) -> Iterator[Trouble]:
     if not isinstance(schema, dict):
         return
     pattern = schema.get("pattern")
-    reason = pattern_trouble(pattern) if isinstance(pattern, str) else ""
+    reason = explain_refusal(pattern) if isinstance(pattern, str) else ""
     if reason:
         yield Trouble(pointer=pointer + "/pattern", message=reason, fix="Write a shorter, plainer pattern.")
-    for place, inner in inner_schemas(schema):
+    for place, inner in list_inner_schemas(schema):
         yield from _bad_patterns(inner, pointer + place)
 
 
 def _impossible(schema: Json, root: Schema, where: str, depth: int) -> str | None:
-    schema = resolved(schema, root)
+    schema = resolve_ref(schema, root)
     if schema is False:
         return f"Nothing may stand at {where}."
     if not isinstance(schema, dict) or depth > 64:
@@ -546,7 +546,7 @@ def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> 
     others = schema.get("additionalProperties", True)
     for name in schema.get("required", ()):
         inner = properties.get(name, others)
-        if name not in properties and resolved(others, root) is False:
+        if name not in properties and resolve_ref(others, root) is False:
             return f"{where.capitalize()} requires {quoted(name)}, but its schema does not allow it."
         reason = _impossible(inner, root, quoted(name), depth + 1)
         if reason:

@@ -31,8 +31,8 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import Condition, LoopControl, comparisons
-from handrail.workflows.contracts.check import rule_schema_trouble, schema_places
-from handrail.workflows.contracts.patterns import match_work
+from handrail.workflows.contracts.check import check_rule_schema, count_schema_places
+from handrail.workflows.contracts.patterns import estimate_work
 from handrail.workflows.limits import (
     MAX_COMPARISONS,
     MAX_CONTRACT_PLACES,
@@ -56,9 +56,9 @@ class Heavy(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
-def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
     """Everything of a workflow that could keep a call busy, by its own counts."""
-    yield from heavy_contracts(workflow)
+    yield from find_heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
     yield from _long_conditions(workflow, sizes)
     measure = _Measure(workflow.conditions, sizes)
@@ -75,19 +75,19 @@ def heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
         yield from _heavy_rules(step)
 
 
-def heavy_contracts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
     """The sum of what each contract may have on its own; asked before any of them is tried."""
-    if contract_places(workflow) > MAX_CONTRACT_PLACES:
+    if count_contract_places(workflow) > MAX_CONTRACT_PLACES:
         message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
         yield Heavy(message=message, fix="Name fewer contracts, or split the workflow.")
 
 
-def contract_places(workflow: CompiledWorkflow) -> int:
+def count_contract_places(workflow: CompiledWorkflow) -> int:
     """The places of all contracts' schemas, counted no further than one beyond the limit."""
     places = 0
     for contract in workflow.contracts.values():
         try:
-            places += schema_places(contract.schema)
+            places += count_schema_places(contract.schema)
         except Fault:  # too large on its own, which is told of that contract
             places += MAX_SCHEMA_PLACES
         if places > MAX_CONTRACT_PLACES:
@@ -198,7 +198,7 @@ def _heavy_rules(step: Step) -> Iterator[Heavy]:
     if patterns:
         work = 0
         for pattern in patterns:
-            work += match_work(pattern, MAX_NOTES_CHARACTERS)
+            work += estimate_work(pattern, MAX_NOTES_CHARACTERS)
             if work > MAX_MATCH_WORK:
                 message = f"The patterns of {step.id} take too long together on long notes."
                 fix = "Use fewer patterns, shorter ones, or a contains rule."
@@ -206,7 +206,7 @@ def _heavy_rules(step: Step) -> Iterator[Heavy]:
                 break
     for rule in _rules(step.rules):
         if isinstance(rule, SchemaRule):
-            trouble = rule_schema_trouble(rule.schema)
+            trouble = check_rule_schema(rule.schema)
             if trouble is not None:
                 message = f"A schema of {step.id} cannot be used. {trouble.message}"
                 yield Heavy(part_id=step.id, key="validation", message=message, fix=trouble.fix)

@@ -75,7 +75,7 @@ _MULTILINE = r"\(\?[aiLsu]*m"
 _NOWHERE = r"\A(?![\s\S]*"
 
 
-def is_found(pattern: str, flags: str, text: str) -> bool:
+def is_match(pattern: str, flags: str, text: str) -> bool:
     """Whether a pattern that was accepted matches somewhere in the text."""
     letters = "".join(flag for flag in flags if flag in _FLAGS)
     linear = _in_linear_time(pattern, letters, text)
@@ -84,13 +84,13 @@ def is_found(pattern: str, flags: str, text: str) -> bool:
     return re.search(pattern, text, sum(_FLAGS[letter] for letter in letters)) is not None
 
 
-def match_work(pattern: str, characters: int) -> int:
+def estimate_work(pattern: str, characters: int) -> int:
     """What it takes at most to look for an accepted pattern in a text of so many characters."""
     return (characters + _START_CHARACTERS) * _tries(pattern)
 
 
 @lru_cache(maxsize=256)
-def longest_way(pattern: str) -> int:
+def count_atoms(pattern: str) -> int:
     """Characters and classes that a pattern stands for when its counted repetitions are written out."""
     return int(min(_measured(pattern).length, MAX_MATCH_WORK))
 
@@ -103,7 +103,7 @@ def _tries(pattern: str) -> int:
     return 1 + int(min(measured.length if is_linear else measured.tries, MAX_MATCH_WORK))
 
 
-def pattern_trouble(pattern: str) -> str:
+def explain_refusal(pattern: str) -> str:
     """Why a pattern is not accepted, as a sentence; empty when it is."""
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         return f"The pattern has {len(pattern)} characters; the limit is {MAX_PATTERN_CHARACTERS}."
@@ -209,7 +209,7 @@ def _slow_whole(pattern: str) -> str:
             "The pattern has look-around, a back reference or another form that is matched by trying, and "
             f"its repetitions can match in more than {MAX_PATTERN_WAYS} ways."
         )
-    if match_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK:
+    if estimate_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK:
         return "The pattern takes too long on long notes: its repetitions and counts are too large together."
     return ""
 

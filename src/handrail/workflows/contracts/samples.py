@@ -12,33 +12,33 @@ from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
-from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolved
+from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolve_ref
 
 # What a contract's schema asks for, in a few lines for a prompt.
 #
 # An example shows the shape. These lines say what it cannot show: the closed sets, and what may be added.
 
 
-def field_lines(schema: Schema) -> list[str]:
+def describe_fields(schema: Schema) -> list[str]:
     """One line for each member with a closed set or a pattern, and for each that may be left out."""
     return list(_lines(schema, schema, "", 0))
 
 
 def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
-    schema = resolved(schema, root)
+    schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
     properties = schema.get("properties", {})
     required = schema.get("required", ())
     for name, declared in properties.items():
-        inner = resolved(declared, root)
+        inner = resolve_ref(declared, root)
         here = f"{path}.{name}" if path else name
         said = _said(inner, is_optional=name not in required)
         if said:
             yield f"{here}: {said}"
         yield from _lines(inner, root, here, depth + 1)
     if "items" in schema:
-        items = resolved(schema["items"], root)
+        items = resolve_ref(schema["items"], root)
         values = _values(items)
         if values:
             yield f"{path}[]: {values}"
@@ -86,7 +86,7 @@ _NOTHING = "bBAZz"
 _CANDIDATES = "aA1 -_./:x"
 
 
-def sample_text(pattern: str) -> str:
+def make_text(pattern: str) -> str:
     """A short text that a plain pattern matches; for any other pattern some text."""
     return _Reading(pattern).text()[:_MOST_CHARACTERS]
 
@@ -153,7 +153,7 @@ _UNKNOWN_MEMBER = "unexpectedMember"
 _NOT_BLANK = r"\S"
 
 
-def sample_of(schema: Schema) -> Json:
+def make_sample(schema: Schema) -> Json:
     """A small document that fits, as far as types, bounds and closed lists decide it.
 
     Raises Fault WORK_LIMIT_EXCEEDED when even the smallest one is large.
@@ -180,7 +180,7 @@ class _Sampling:
         self._characters = characters
 
     def of(self, schema: Json, depth: int) -> Json:
-        schema = resolved(schema, self._root)
+        schema = resolve_ref(schema, self._root)
         self._values.spend()
         if not isinstance(schema, dict) or depth > MAX_DEPTH:
             return "text"
@@ -219,10 +219,10 @@ class _Sampling:
 def _text(pattern: Json) -> str:
     if not isinstance(pattern, str) or pattern == _NOT_BLANK:
         return "text"
-    return sample_text(pattern)
+    return make_text(pattern)
 
 
-def spoiled(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def spoil_document(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Copies of a document with one thing spoiled; the `kind` of the artifact stays."""
     for change in _changes(schema, schema, document, 0):
         if change == document or change.get("kind") != document.get("kind"):
@@ -232,7 +232,7 @@ def spoiled(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]
 
 def _changes(schema: Json, root: Schema, value: Json, depth: int) -> Iterator[Any]:
     """Every spoiled form of one value: of the value itself, then of what is inside."""
-    schema = resolved(schema, root)
+    schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
     if isinstance(value, dict):

@@ -12,8 +12,8 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import only_near, same_word
 from handrail.contract.wording import quoted
-from handrail.workflows.problem import NO_EDIT, Edit, renamed, replaced
-from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, definitions_in
+from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
+from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, list_definitions
 
 TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 CHECKS = frozenset(
@@ -58,12 +58,12 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True):
     """The fix for a program, with pointers into the schema."""
 
 
-def member(pointer: str, name: str | int) -> str:
+def join_pointer(pointer: str, name: str | int) -> str:
     """The RFC 6901 pointer of a member."""
     return f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
 
 
-def outside_subset(schema: Json) -> Iterator[Trouble]:
+def find_unsupported(schema: Json) -> Iterator[Trouble]:
     """Every keyword, type name and reference that contracts may not use."""
     is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
     if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
@@ -85,8 +85,8 @@ def _root_keys(schema: Schema) -> Iterator[Trouble]:
             message=f"The dialect {quoted(str(schema['$schema']))} is not known.",
             fix=f"Remove $schema or write {DIALECT}.",
         )
-    for name, inner in definitions_in(schema).items():
-        yield from _outside(inner, member("/$defs", name), 1)
+    for name, inner in list_definitions(schema).items():
+        yield from _outside(inner, join_pointer("/$defs", name), 1)
 
 
 def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
@@ -108,21 +108,21 @@ def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
         yield from _reference(schema, pointer)
         return
     yield from _keywords(schema, pointer, is_root=not pointer)
-    for place, inner in inner_schemas(schema):
+    for place, inner in list_inner_schemas(schema):
         yield from _outside(inner, pointer + place, depth + 1)
 
 
-def inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
+def list_inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
     """The schemas directly inside a schema, with their places relative to it."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
-        yield member("/properties", name), inner
+        yield join_pointer("/properties", name), inner
     for keyword in ("items", "additionalProperties"):
         if keyword in schema:
             yield "/" + keyword, schema[keyword]
 
 
-def misspelt_word(schema: Json) -> Trouble | None:
+def find_misspelt_word(schema: Json) -> Trouble | None:
     """A word in a schema that is no type, or nearly a keyword: validators pass the second by."""
     waiting: list[tuple[Json, str]] = [(schema, "")]
     while waiting:
@@ -135,15 +135,17 @@ def misspelt_word(schema: Json) -> Trouble | None:
         for word in here:
             near = "" if word in KEYWORDS else only_near(word, KEYWORDS - set(here))
             if near:
-                message = f"{quoted(word)} at {member(pointer, word)} is no keyword of JSON Schema."
-                return Trouble(pointer=member(pointer, word), message=message, fix=f"Did you mean {near}?")
+                message = f"{quoted(word)} at {join_pointer(pointer, word)} is no keyword of JSON Schema."
+                return Trouble(
+                    pointer=join_pointer(pointer, word), message=message, fix=f"Did you mean {near}?"
+                )
         for keyword in sorted(_OF_SCHEMAS & set(here)):
             held = here[keyword]
             named = held.items() if isinstance(held, dict) else ()
-            waiting += [(inner, member(member(pointer, keyword), name)) for name, inner in named]
+            waiting += [(inner, join_pointer(join_pointer(pointer, keyword), name)) for name, inner in named]
         for keyword in sorted(_LISTS & set(here)):
             held = here[keyword] if isinstance(here[keyword], list) else [here[keyword]]
-            waiting += [(inner, member(pointer, keyword)) for inner in held]
+            waiting += [(inner, join_pointer(pointer, keyword)) for inner in held]
     return None
 
 
@@ -154,12 +156,12 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Troubl
         advice = (
             f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
         )
-        place = member(pointer, keyword)
+        place = join_pointer(pointer, keyword)
         yield Trouble(
             pointer=place,
             message=f"Contracts do not use the keyword {quoted(keyword)}.",
             fix=advice,
-            edit=renamed(place, sure) if sure else NO_EDIT,
+            edit=rename_key(place, sure) if sure else NO_EDIT,
         )
     yield from _unknown_types(schema, pointer)
     yield from _required(schema, pointer)
@@ -175,7 +177,7 @@ def _unknown_types(schema: Schema, pointer: str) -> Iterator[Trouble]:
                 pointer=pointer + "/type",
                 message=f"{quoted(str(name))} is not a type.",
                 fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
-                edit=replaced(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
+                edit=replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
             )
 
 
@@ -198,7 +200,7 @@ def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
                 pointer=here,
                 message=f"{quoted(name)} is required and not declared under properties.",
                 fix=f"Did you mean {near}?",
-                edit=replaced(here, near),
+                edit=replace_value(here, near),
             )
 
 
@@ -211,11 +213,11 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
             pointer=pointer + "/$ref",
             message=f"The reference {quoted(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
             fix=f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
-            edit=replaced(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
+            edit=replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
         )
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
         yield Trouble(
-            pointer=member(pointer, keyword),
+            pointer=join_pointer(pointer, keyword),
             message=f"{quoted(keyword)} stands beside a $ref.",
             fix="Move it into the definition that the $ref names.",
         )
@@ -229,9 +231,10 @@ def _why_not(reference: str) -> str:
 
 def _circles(schema: Schema) -> Iterator[Trouble]:
     """Definitions that are unknown or contain themselves: nobody can fill those in."""
-    definitions = definitions_in(schema)
+    definitions = list_definitions(schema)
     named = {
-        name: list(_names_in(inner, member("/$defs", name), MAX_DEPTH)) for name, inner in definitions.items()
+        name: list(_names_in(inner, join_pointer("/$defs", name), MAX_DEPTH))
+        for name, inner in definitions.items()
     }
     uses = {name: {used for _, used in found} for name, found in named.items()}
     body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
@@ -242,7 +245,7 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
             pointer=place,
             message=f"There is no definition {quoted(name)}.",
             fix=f"Did you mean {near}?" if near else "Add it under $defs.",
-            edit=replaced(place, DEFINITIONS + sure) if sure else NO_EDIT,
+            edit=replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT,
         )
     for name in sorted(uses):
         reached: set[str] = set()
@@ -253,7 +256,7 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
             waiting |= uses.get(step, set()) - reached
         if name in reached:
             yield Trouble(
-                pointer=member("/$defs", name),
+                pointer=join_pointer("/$defs", name),
                 message=f"The definition {quoted(name)} contains itself.",
                 fix="Write the levels out; an artifact has a fixed depth.",
             )
@@ -267,5 +270,5 @@ def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str
         if str(schema["$ref"]).startswith(DEFINITIONS):
             yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(DEFINITIONS)
         return
-    for place, inner in inner_schemas(schema):
+    for place, inner in list_inner_schemas(schema):
         yield from _names_in(inner, pointer + place, depth - 1)

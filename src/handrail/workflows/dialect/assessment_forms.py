@@ -13,7 +13,7 @@ from handrail.workflows.dialect.crossing import (
     as_json,
     as_text,
     as_texts,
-    child,
+    join_pointer,
     native_id,
     native_name,
 )
@@ -49,7 +49,7 @@ class Functions:
                 own = f"{native_name(name)}_{number}"
                 number += 1
             self.native[own] = text
-            crossing.came_from(child("/functions", own), place)
+            crossing.came_from(join_pointer("/functions", own), place)
             scope[name] = own
         return scope
 
@@ -72,9 +72,9 @@ class Functions:
 
 def _definitions(value: Json, pointer: str) -> list[tuple[str, Json, str]]:
     if isinstance(value, dict):
-        return [(name, value[name], child(pointer, name)) for name in sorted(value)]
+        return [(name, value[name], join_pointer(pointer, name)) for name in sorted(value)]
     return [
-        (one["name"], one, child(pointer, index))
+        (one["name"], one, join_pointer(pointer, index))
         for index, one in enumerate(value if isinstance(value, list) else [])
         if isinstance(one, dict) and isinstance(one.get("name"), str)
     ]
@@ -168,7 +168,9 @@ class Assessments:
         for index, name in enumerate(as_texts(step.get("assessmentRefs", []))):
             if name not in self._ids:
                 message = f"There is no assessment {quoted(name)}; the agent is told about it."
-                crossing.changed(child(pointer, "assessmentRefs"), message, "Declare it under assessments.")
+                crossing.changed(
+                    join_pointer(pointer, "assessmentRefs"), message, "Declare it under assessments."
+                )
                 advice.append(f"Judge {name} and say how you judged it.")
             elif name not in refs:
                 crossing.came_from(f"{native}/gates/{len(refs)}", f"{pointer}/assessmentRefs/{index}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import only_near
 from handrail.contract.wording import quoted
-from handrail.workflows.dialect.crossing import Crossing, Object, as_json, child, native_path
+from handrail.workflows.dialect.crossing import Crossing, Object, as_json, join_pointer, native_path
 
 NATIVE_KINDS = (
     "always_true",
@@ -72,7 +72,7 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
         if not near:
             crossing.keep(pointer, name, value[name], "a condition")
             continue
-        place = child(pointer, name)
+        place = join_pointer(pointer, name)
         crossing.put_aside(place, name, value[name], is_top=False)
         message = f"{quoted(name)} is no comparison, so the condition does without it."
         crossing.changed(place, message, f"Did you mean {near}?")
@@ -87,12 +87,12 @@ def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
 
 
 def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: str) -> Object:
-    place = child(pointer, name)
+    place = join_pointer(pointer, name)
     crossing.came_from(native, place)
     match name:
         case "and" | "or":
             of = [
-                to_condition(crossing, one, child(place, index), f"{native}/of/{index}") or _ALWAYS
+                to_condition(crossing, one, join_pointer(place, index), f"{native}/of/{index}") or _ALWAYS
                 for index, one in enumerate(value[name])
             ]
             # No condition at all: every one of none holds, and none of none does.
@@ -108,11 +108,13 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             return _truthy(_variable(crossing, value["var"], pointer))
         case _:
             variable = _variable(crossing, value["var"], pointer)
-            crossing.came_from(f"{native}/input", child(pointer, "var"))
+            crossing.came_from(f"{native}/input", join_pointer(pointer, "var"))
             condition = _COMPARISONS[name](variable, value[name])
             if _is_stand_in(name, condition):
                 message = f"There is no {name} with {quoted(as_json(value[name]))} here; "
-                crossing.changed(place, message + f"{in_words(condition)} stands in.", _REWRITE)
+                crossing.changed(
+                    place, message + f"{describe_native_condition(condition)} stands in.", _REWRITE
+                )
             return condition
 
 
@@ -131,7 +133,7 @@ def _variable(crossing: Crossing, written: str, pointer: str) -> str:
     if path != written:
         message = f"The variable {quoted(written)} cannot be named here; it is called {path}."
         crossing.changed(
-            child(pointer, "var"), message, "Use letters, digits, _ and -, with dots for members."
+            join_pointer(pointer, "var"), message, "Use letters, digits, _ and -, with dots for members."
         )
     return path
 
@@ -235,16 +237,16 @@ _OPERATOR_WORDS = {
 }
 
 
-def in_words(condition: Object) -> str:
+def describe_native_condition(condition: Object) -> str:
     """A native condition as people say it."""
     match condition.get("kind"):
         case "and" | "or" as joint:
-            parts = [in_words(part) for part in condition["of"]]
+            parts = [describe_native_condition(part) for part in condition["of"]]
             return f" {joint} ".join(
                 f"({part})" if " or " in part or " and " in part else part for part in parts
             )
         case "not":
-            return f"not ({in_words(condition['of'])})"
+            return f"not ({describe_native_condition(condition['of'])})"
         case "compare":
             return _compared(condition)
         case "always_false":

@@ -24,7 +24,7 @@ from handrail.workflows.problem import Problem, ProblemCode
 # RFC 6901 pointers while a document is built from another one.
 
 
-def child(pointer: str, name: str | int) -> str:
+def join_pointer(pointer: str, name: str | int) -> str:
     """The pointer of a member or an item."""
     if isinstance(name, int):
         return f"{pointer}/{name}"
@@ -52,7 +52,7 @@ def as_texts(value: Json) -> list[str]:
     return [text for item in items if item is not None and (text := as_text(item)).strip()]
 
 
-def filled_in(value: Json, values: dict[str, str]) -> Json:
+def fill_document(value: Json, values: dict[str, str]) -> Json:
     """A copy of a document in which every `{{name}}` of `values` is replaced by its value."""
     if not values:
         return value
@@ -60,7 +60,7 @@ def filled_in(value: Json, values: dict[str, str]) -> Json:
     return _with_texts(value, lambda text: pattern.sub(lambda match: values[match[1]], text))
 
 
-def with_double_braces(value: Json) -> Json:
+def double_braces(value: Json) -> Json:
     """A copy of a document in which every `{name}` is written `{{name}}`."""
     return _with_texts(value, lambda text: _SINGLE_BRACES.sub(r"{{\1}}", text))
 
@@ -83,7 +83,7 @@ _UNREAD = frozenset({"validation", "args", "id", "title", "agentRole"})
 """Keys of a part whose texts are not filled in."""
 
 
-def implicit_names(steps: Json) -> list[str]:
+def find_implicit_names(steps: Json) -> list[str]:
     """The names, sorted and without their members; variables of a loop do not count inside it."""
     used: set[str] = set()
     _collect(steps, frozenset(), used)
@@ -167,7 +167,7 @@ class Crossing:
 
     def keep(self, pointer: str, name: str, value: Json, holder: str = "") -> None:
         """Keep a key that is not known, and say so; `holder` is the pointer of the part it belongs to."""
-        place = child(pointer, name)
+        place = join_pointer(pointer, name)
         self.put_aside(place, name, value, is_top=not pointer)
         message = f"The key {quoted(name)} is not known{' in ' + holder if holder else ''}."
         fix = "It is kept with the workflow and changes nothing; remove it if it is a slip."

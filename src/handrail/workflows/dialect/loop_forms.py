@@ -15,7 +15,7 @@ from handrail.workflows.dialect.crossing import (
     Identifiers,
     Object,
     as_json,
-    child,
+    join_pointer,
     native_name,
     native_path,
 )
@@ -75,9 +75,9 @@ def loop_settings(value: Object) -> Object:
 
 def body_sources(loop: Source) -> list[Source]:
     """What the body of a loop holds, as it is written: steps and ids of steps."""
-    body, pointer = loop.value.get("body"), child(loop.pointer, "body")
+    body, pointer = loop.value.get("body"), join_pointer(loop.pointer, "body")
     if isinstance(body, list):
-        return [Source(one, child(pointer, index)) for index, one in enumerate(body)]
+        return [Source(one, join_pointer(pointer, index)) for index, one in enumerate(body)]
     return [] if body is None else [Source(body, pointer)]
 
 
@@ -88,7 +88,7 @@ def _wanted_loop_id(loop: Source) -> tuple[str, str]:
         return source["loopId"], f"{loop.pointer}/loop/conditionSource/loopId"
     for name in ("loopId", "id"):
         if isinstance(loop.value.get(name), str) and loop.value[name].strip():
-            return loop.value[name], child(loop.pointer, name)
+            return loop.value[name], join_pointer(loop.pointer, name)
     return "loop", loop.pointer
 
 
@@ -131,7 +131,7 @@ _KNOWN = frozenset(
 
 def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
     """Put what the loop repeats by into the native loop, whose body is already there."""
-    settings, pointer = loop_settings(loop.value), child(loop.pointer, "loop")
+    settings, pointer = loop_settings(loop.value), join_pointer(loop.pointer, "loop")
     for name in settings:
         if name not in _KNOWN:
             crossing.keep(pointer, name, settings[name], "a loop")
@@ -146,7 +146,7 @@ def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> N
         case kind:
             if kind != "while":
                 message = f"A loop of the type {quoted(as_json(kind))} is not known; it is read as while."
-                crossing.changed(child(pointer, "type"), message, "Use while, until, for or forEach.")
+                crossing.changed(join_pointer(pointer, "type"), message, "Use while, until, for or forEach.")
             _conditional(crossing, settings, pointer, native, part, "while")
 
 
@@ -156,24 +156,26 @@ def _max_iterations(crossing: Crossing, settings: Object, pointer: str) -> int:
         return number
     used = DEFAULT_ITERATIONS if number is None else min(max(number, 1), MAX_ITERATIONS)
     message = f"maxIterations is not a whole number from 1 to {MAX_ITERATIONS}; {used} is used."
-    crossing.changed(child(pointer, "maxIterations"), message, 'Write "maxIterations".')
+    crossing.changed(join_pointer(pointer, "maxIterations"), message, 'Write "maxIterations".')
     return used
 
 
 def _conditional(
     crossing: Crossing, settings: Object, pointer: str, native: str, part: Object, kind: str
 ) -> None:
-    source, place = settings.get("conditionSource"), child(pointer, "conditionSource")
+    source, place = settings.get("conditionSource"), join_pointer(pointer, "conditionSource")
     written = source.get("condition") if isinstance(source, dict) else None
     condition = None
     if written is not None:
-        condition = to_condition(crossing, written, child(place, "condition"), child(native, kind))
+        condition = to_condition(
+            crossing, written, join_pointer(place, "condition"), join_pointer(native, kind)
+        )
     elif not isinstance(source, dict) and settings.get("condition") is not None:
         condition = to_condition(
-            crossing, settings["condition"], child(pointer, "condition"), child(native, kind)
+            crossing, settings["condition"], join_pointer(pointer, "condition"), join_pointer(native, kind)
         )
     if condition is None:
-        crossing.came_from(child(native, kind), place if isinstance(source, dict) else pointer)
+        crossing.came_from(join_pointer(native, kind), place if isinstance(source, dict) else pointer)
         _tell_decision(crossing, source, place, pointer)
         condition = {"kind": "loop_control", "continueWhen": "continue" if kind == "while" else "stop"}
     part[kind] = condition
@@ -187,7 +189,7 @@ def _tell_decision(crossing: Crossing, source: Json, place: str, pointer: str) -
         crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
     elif source.get("contractRef", _LOOP_CONTROL) != _LOOP_CONTROL:
         message = f"A loop is decided by a {_LOOP_CONTROL} artifact here, and by no other."
-        crossing.changed(child(place, "contractRef"), message, f"Use {_LOOP_CONTROL}.")
+        crossing.changed(join_pointer(place, "contractRef"), message, f"Use {_LOOP_CONTROL}.")
 
 
 def _tell_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
@@ -196,12 +198,12 @@ def _tell_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Ob
         message = (
             f"Nothing counts the iterations of such a loop here; {name} has a value only when a step sets it."
         )
-        crossing.changed(child(pointer, "iterationVar"), message, "Let a step of the body keep count.")
+        crossing.changed(join_pointer(pointer, "iterationVar"), message, "Let a step of the body keep count.")
 
 
 def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
     items = settings.get("items")
-    crossing.came_from(child(native, "forEach"), child(pointer, "items"))
+    crossing.came_from(join_pointer(native, "forEach"), join_pointer(pointer, "items"))
     if isinstance(items, str) and items.strip():
         source = native_path(items)
     else:
@@ -220,9 +222,9 @@ def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, p
 def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
     """A number of times. The counter begins at 1, so a loop that shows it goes through a list of numbers."""
     count = settings.get("count")
-    place = child(pointer, "count")
-    crossing.came_from(child(native, "count"), place)
-    crossing.came_from(child(native, "forEach"), place)
+    place = join_pointer(pointer, "count")
+    crossing.came_from(join_pointer(native, "count"), place)
+    crossing.came_from(join_pointer(native, "forEach"), place)
     number = _whole(count)
     name = _name(settings.get("iterationVar"), ITERATION)
     if number is None and isinstance(count, str) and count.strip():

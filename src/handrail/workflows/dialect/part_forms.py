@@ -6,8 +6,8 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import quoted
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.dialect.assessment_forms import Scope
-from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, in_words, to_condition
-from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, child
+from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, describe_native_condition, to_condition
+from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, join_pointer
 from handrail.workflows.dialect.loop_forms import PartContext, Source, add_repeat, body_sources, is_loop
 from handrail.workflows.dialect.rule_forms import to_fragments, to_prompt, to_rules
 from handrail.workflows.prompt_sections import ASK_FOR_FILES
@@ -31,7 +31,7 @@ def delegations_prompt(crossing: Crossing, value: Json, pointer: str) -> str:
     listed = value if isinstance(value, list) else [value]
     sections = [_INTRODUCTION.format(number=len(listed))]
     for index, one in enumerate(listed):
-        place = child(pointer, index)
+        place = join_pointer(pointer, index)
         lines = _lines(crossing, one, place) if isinstance(one, dict) else as_texts(one)
         sections.append("\n".join([f"## Delegation {index + 1}: {_name(one)}", *lines]))
     return "\n\n".join(sections)
@@ -50,10 +50,10 @@ def _lines(crossing: Crossing, value: Object, pointer: str) -> list[str]:
         if isinstance(value.get(name), str)
     ]
     lines += [text for name in ("mission", "prompt", "description") for text in as_texts(value.get(name))]
-    place = child(pointer, "runCondition")
+    place = join_pointer(pointer, "runCondition")
     condition = to_condition(crossing, value.get("runCondition"), place, NOWHERE)
     if condition is not None:
-        lines.append(f"Only when: {in_words(condition)}.")
+        lines.append(f"Only when: {describe_native_condition(condition)}.")
     lines += _pairs("Arguments", value.get("args"))
     lines += _mapping(value.get("contextMapping"))
     if isinstance(value.get("modelTier"), str):
@@ -107,7 +107,7 @@ def to_parts(
     """The native parts. `native` is the pointer of the list they go to, `start` the place in it."""
     parts: list[Json] = []
     for source in sources:
-        place = child(native, start + len(parts))
+        place = join_pointer(native, start + len(parts))
         if not isinstance(source.value, dict):
             context.crossing.came_from(place, source.pointer)
             parts.append(source.value)
@@ -128,9 +128,9 @@ def _tell_spellings(context: PartContext, source: Source, known: frozenset[str])
     """A warning for every key of the other dialect; what nobody knows is kept."""
     for name, value in source.value.items():
         if name in _READ_AS and name in known:
-            context.crossing.read_as(name, child(source.pointer, name), _READ_AS[name])
+            context.crossing.read_as(name, join_pointer(source.pointer, name), _READ_AS[name])
         elif name == "modelTier":
-            place = child(source.pointer, name)
+            place = join_pointer(source.pointer, name)
             context.crossing.read_as(name, place, "it is kept and changes nothing")
             context.crossing.put_aside(place, name, value, is_top=False)
         elif name not in known:
@@ -151,11 +151,11 @@ def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     part |= _said(context, source, native)
     guidance = as_texts(value.get("guidance"))
     inner = context.functions.define(
-        crossing, value.get("functionDefinitions"), child(pointer, "functionDefinitions"), scope
+        crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
     )
     names, advice = context.functions.refer(crossing, value, pointer, inner)
     if names:
-        crossing.came_from(child(native, "functionRefs"), child(pointer, "functionReferences"))
+        crossing.came_from(join_pointer(native, "functionRefs"), join_pointer(pointer, "functionReferences"))
         part["functionRefs"] = names
     guidance += advice
     guidance += _add_checks(context, source, native, part)
@@ -174,7 +174,7 @@ def _head(context: PartContext, source: Source, native: str) -> Object:
     """What every part has: id, title, when and requireConfirmation."""
     value, pointer = source.value, source.pointer
     written = value["id"] if isinstance(value.get("id"), str) and value["id"].strip() else ""
-    own = context.ids.claim(written or "step", child(pointer, "id"), context.crossing)
+    own = context.ids.claim(written or "step", join_pointer(pointer, "id"), context.crossing)
     title = "\n".join(as_texts(value.get("title"))) or written or own
     return {
         "id": own,
@@ -187,19 +187,26 @@ def _head(context: PartContext, source: Source, native: str) -> Object:
 def _when(context: PartContext, source: Source, native: str) -> Object:
     if "runCondition" not in source.value:
         return {"when": source.value["when"]} if source.value.get("when") is not None else {}
-    place = child(source.pointer, "runCondition")
-    condition = to_condition(context.crossing, source.value["runCondition"], place, child(native, "when"))
+    place = join_pointer(source.pointer, "runCondition")
+    condition = to_condition(
+        context.crossing, source.value["runCondition"], place, join_pointer(native, "when")
+    )
     return {} if condition is None else {"when": condition}
 
 
 def _confirmation(context: PartContext, source: Source, native: str) -> Object:
-    value, place = source.value.get("requireConfirmation"), child(source.pointer, "requireConfirmation")
+    value, place = (
+        source.value.get("requireConfirmation"),
+        join_pointer(source.pointer, "requireConfirmation"),
+    )
     if value is None or isinstance(value, bool):
         return {} if value is None else {"requireConfirmation": value}
-    inner = child(native, "requireConfirmation")
+    inner = join_pointer(native, "requireConfirmation")
     if isinstance(value, dict) and "kind" in value and value["kind"] not in NATIVE_KINDS:
         context.crossing.read_as("requireConfirmation.kind", place, "every kind asks the user to confirm")
-        condition = to_condition(context.crossing, value.get("condition"), child(place, "condition"), inner)
+        condition = to_condition(
+            context.crossing, value.get("condition"), join_pointer(place, "condition"), inner
+        )
     else:
         if isinstance(value, dict) and "kind" not in value:
             context.crossing.read_as("requireConfirmation", place, "its condition is read as a native one")
@@ -212,9 +219,9 @@ def _said(context: PartContext, source: Source, native: str) -> Object:
     value, pointer, crossing = source.value, source.pointer, context.crossing
     found = to_prompt(crossing, value, pointer)
     if value.get("parallelDelegations"):
-        place = child(pointer, "parallelDelegations")
+        place = join_pointer(pointer, "parallelDelegations")
         listed = delegations_prompt(crossing, value["parallelDelegations"], place)
-        crossing.came_from(child(native, "prompt"), place)
+        crossing.came_from(join_pointer(native, "prompt"), place)
         if "promptBlocks" in found:
             found["promptBlocks"].setdefault("procedure", [])
             procedure = found["promptBlocks"]["procedure"]
@@ -226,7 +233,9 @@ def _said(context: PartContext, source: Source, native: str) -> Object:
             found["prompt"] = "\n\n".join([*as_texts(found.get("prompt")), listed])
     elif value.get("type") not in (None, "step", "parallel"):
         message = f"A step of the type {quoted(as_text(value['type']))} is not known; it is read as a step."
-        crossing.changed(child(pointer, "type"), message, "Use loop or parallel, or leave the type out.")
+        crossing.changed(
+            join_pointer(pointer, "type"), message, "Use loop or parallel, or leave the type out."
+        )
     fragments = to_fragments(crossing, value, pointer, native)
     if not found:
         if not fragments:
@@ -240,8 +249,8 @@ def _add_checks(context: PartContext, source: Source, native: str, part: Object)
     value, pointer, crossing = source.value, source.pointer, context.crossing
     advice: list[str] = []
     if value.get("validationCriteria"):
-        place = child(pointer, "validationCriteria")
-        found = to_rules(crossing, value["validationCriteria"], place, child(native, "validation"))
+        place = join_pointer(pointer, "validationCriteria")
+        found = to_rules(crossing, value["validationCriteria"], place, join_pointer(native, "validation"))
         advice += found.advice
         if found.rules:
             part["validation"] = found.rules
@@ -251,8 +260,8 @@ def _add_checks(context: PartContext, source: Source, native: str, part: Object)
         if gates:
             part["gates"] = gates
     if value.get("outputContract") is not None:
-        crossing.came_from(child(native, "output"), child(pointer, "outputContract"))
-        output = _output(context, value["outputContract"], child(pointer, "outputContract"))
+        crossing.came_from(join_pointer(native, "output"), join_pointer(pointer, "outputContract"))
+        output = _output(context, value["outputContract"], join_pointer(pointer, "outputContract"))
         if output:
             part["output"] = output
     return advice
@@ -269,7 +278,9 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
         return {"hints": hints} if hints else {}
     if value.get("required") is False:
         message = "A contract that is not required cannot be said here; the agent is told about it."
-        context.crossing.changed(child(pointer, "required"), message, "Require it, or ask for it in words.")
+        context.crossing.changed(
+            join_pointer(pointer, "required"), message, "Require it, or ask for it in words."
+        )
         return {"hints": [*hints, f"You may deliver an artifact of the contract {ref}."]}
     if ref.startswith(_BUNDLED) and find_contract(ref) is None:
         # The compiler reports it and asks for notes only; what the author wanted is still said.
@@ -284,10 +295,10 @@ def _native_part(context: PartContext, source: Source, native: str) -> Object:
     context.crossing.came_from(native, source.pointer)
     part = dict(source.value)
     if part.pop("runCondition", None) is not None:
-        place = child(source.pointer, "runCondition")
+        place = join_pointer(source.pointer, "runCondition")
         context.crossing.read_as("runCondition", place, _READ_AS["runCondition"])
     if isinstance(part.get("id"), str):
-        part["id"] = context.ids.claim(part["id"], child(source.pointer, "id"), context.crossing)
+        part["id"] = context.ids.claim(part["id"], join_pointer(source.pointer, "id"), context.crossing)
     return part | _when(context, source, native)
 
 
@@ -301,27 +312,27 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
     says = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
     before: list[Json] = []
     if says:
-        before.append(_step(context, Source(own, pointer), child(holder, index), scope))
+        before.append(_step(context, Source(own, pointer), join_pointer(holder, index), scope))
         message = "A template call has no prompt here; the step does what is written, then the call follows."
         context.crossing.changed(pointer, message, "Move the template call into a step of its own.")
         head = _head(
             context,
             Source(own | {"id": f"{value.get('id', 'step')}-call"}, pointer),
-            child(holder, index + 1),
+            join_pointer(holder, index + 1),
         )
     else:
         _tell_spellings(context, Source(own, pointer), _STEP_KEYS)
-        head = _head(context, source, child(holder, index))
-    native = child(holder, index + len(before))
+        head = _head(context, source, join_pointer(holder, index))
+    native = join_pointer(holder, index + len(before))
     context.crossing.came_from(native, pointer)
-    context.crossing.read_as("templateCall", child(pointer, "templateCall"), _READ_AS["templateCall"])
+    context.crossing.read_as("templateCall", join_pointer(pointer, "templateCall"), _READ_AS["templateCall"])
     call = (
         value["templateCall"]
         if isinstance(value["templateCall"], dict)
         else {"templateId": value["templateCall"]}
     )
     for name in ("templateId", "args"):
-        context.crossing.came_from(child(native, name), f"{pointer}/templateCall/{name}")
+        context.crossing.came_from(join_pointer(native, name), f"{pointer}/templateCall/{name}")
     part: Object = {"type": "template_call", **head, "templateId": call.get("templateId")}
     if call.get("args") is not None:
         part["args"] = call["args"]
@@ -349,10 +360,10 @@ def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     if title:
         part["title"] = title
     inner = context.functions.define(
-        crossing, value.get("functionDefinitions"), child(pointer, "functionDefinitions"), scope
+        crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
     )
     context.open_loops.append(pointer)
-    part["body"] = to_parts(context, _body(context, source), child(native, "body"), inner)
+    part["body"] = to_parts(context, _body(context, source), join_pointer(native, "body"), inner)
     context.open_loops.pop()
     if not isinstance(value.get("loop"), dict):
         return part | {name: value[name] for name in _NATIVE_LOOP_KEYS if name in value}
@@ -370,7 +381,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
             continue
         named = context.named.get(one.value)
         context.crossing.read_as(
-            "body", child(loop.pointer, "body"), "the steps that it names move into the loop"
+            "body", join_pointer(loop.pointer, "body"), "the steps that it names move into the loop"
         )
         if named is None or named.pointer in context.open_loops:
             why = "contains itself" if named else "names no step"
@@ -382,7 +393,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
     if found or not isinstance(loop.value.get("body"), str | list):
         return found
     message = "Nothing is left of the body of the loop; one step with the loop's title stands in."
-    context.crossing.changed(child(loop.pointer, "body"), message, "Write the steps into the body.")
+    context.crossing.changed(join_pointer(loop.pointer, "body"), message, "Write the steps into the body.")
     title = "\n".join(as_texts(loop.value.get("title"))) or "Do one iteration."
     return [
         Source({"id": f"{loop.value.get('id', 'loop')}-step", "title": title, "prompt": title}, loop.pointer)
@@ -407,14 +418,14 @@ def _add_loop_texts(context: PartContext, source: Source, part: Object, title: s
             first |= _confirmation(context, source, NOWHERE)
             message = "A loop is not confirmed here; the first step of every iteration is."
             crossing.changed(
-                child(pointer, "requireConfirmation"), message, "Put it on a step before the loop."
+                join_pointer(pointer, "requireConfirmation"), message, "Put it on a step before the loop."
             )
     for step in _steps_of(part["body"]):
         if isinstance(value.get("agentRole"), str):
             step.setdefault("agentRole", value["agentRole"])
     last = _steps_of(part["body"])[-1:]
     if value.get("outputContract") is not None and last and "output" not in last[0]:
-        output = _output(context, value["outputContract"], child(pointer, "outputContract"))
+        output = _output(context, value["outputContract"], join_pointer(pointer, "outputContract"))
         last[0] |= {"output": output} if output else {}
     if told and first is not None:
         message = "What the loop says is shown with the first step of its body."

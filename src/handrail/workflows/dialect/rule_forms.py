@@ -8,9 +8,17 @@ from math import ceil, floor, inf, isfinite
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.contracts.patterns import pattern_trouble
-from handrail.workflows.dialect.condition_forms import in_words, to_condition
-from handrail.workflows.dialect.crossing import NOWHERE, Crossing, Object, as_text, as_texts, child, native_id
+from handrail.workflows.contracts.patterns import explain_refusal
+from handrail.workflows.dialect.condition_forms import describe_native_condition, to_condition
+from handrail.workflows.dialect.crossing import (
+    NOWHERE,
+    Crossing,
+    Object,
+    as_text,
+    as_texts,
+    join_pointer,
+    native_id,
+)
 from handrail.workflows.limits import MAX_NOTES_CHARACTERS
 
 # Prompt blocks and fragments of the other dialect as native ones.
@@ -26,7 +34,7 @@ def to_prompt(crossing: Crossing, step: Object, pointer: str) -> Object:
         texts = [text, *as_texts(blocks)]
         joined = "\n\n".join(one for one in texts if one)
         return {"prompt": joined} if joined else {}
-    found = _to_blocks(crossing, blocks, child(pointer, "promptBlocks"))
+    found = _to_blocks(crossing, blocks, join_pointer(pointer, "promptBlocks"))
     if text:  # exactly one of the two is native, and the prompt is what is read first
         found["goal"] = [text, *_listed(found.get("goal", []))]
     return {"promptBlocks": found} if found else {}
@@ -36,17 +44,21 @@ def to_fragments(crossing: Crossing, step: Object, pointer: str, native: str) ->
     """Text that is added where its condition holds, and blocks that have no name here."""
     fragments: list[Object] = []
     written = step.get("promptFragments")
-    place, holder = child(pointer, "promptFragments"), child(native, "promptFragments")
+    place, holder = join_pointer(pointer, "promptFragments"), join_pointer(native, "promptFragments")
     taken: set[str] = set()
     for index, one in enumerate(written if isinstance(written, list) else as_texts(written)):
         value = one if isinstance(one, dict) else {"text": as_text(one)}
-        inner = child(holder, len(fragments))
+        inner = join_pointer(holder, len(fragments))
         text = "\n\n".join(as_texts(value.get("text")))
         if not text:
-            crossing.changed(child(place, index), "The fragment has no text; it is left out.", 'Add "text".')
+            crossing.changed(
+                join_pointer(place, index), "The fragment has no text; it is left out.", 'Add "text".'
+            )
             continue
-        crossing.came_from(inner, child(place, index))
-        fragments.append(_fragment(crossing, value, child(place, index), inner, taken) | {"text": text})
+        crossing.came_from(inner, join_pointer(place, index))
+        fragments.append(
+            _fragment(crossing, value, join_pointer(place, index), inner, taken) | {"text": text}
+        )
     return fragments + _unnamed_blocks(crossing, step, pointer)
 
 
@@ -55,7 +67,9 @@ def _fragment(crossing: Crossing, value: Object, pointer: str, native: str, take
     if isinstance(value.get("id"), str) and native_id(value["id"]) not in taken:
         fragment["id"] = native_id(value["id"])
         taken.add(fragment["id"])
-    condition = to_condition(crossing, value.get("when"), child(pointer, "when"), child(native, "when"))
+    condition = to_condition(
+        crossing, value.get("when"), join_pointer(pointer, "when"), join_pointer(native, "when")
+    )
     if condition is not None:
         fragment["when"] = condition
     for name in value:
@@ -75,7 +89,7 @@ def _to_blocks(crossing: Crossing, blocks: Object, pointer: str) -> Object:
     if required:
         found["outputRequired"] = required
     if refs:
-        place = child(pointer, "outputRequired")
+        place = join_pointer(pointer, "outputRequired")
         crossing.changed(
             place, "Refs among the outputs are read as constraints.", "Put them under constraints."
         )
@@ -116,7 +130,7 @@ def _output_required(value: Json) -> tuple[Object, list[Json]]:
 
 
 def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Object]:
-    written, place = step.get("promptBlocks"), child(pointer, "promptBlocks")
+    written, place = step.get("promptBlocks"), join_pointer(pointer, "promptBlocks")
     blocks: Object = written if isinstance(written, dict) else {}
     fragments = []
     for name in sorted(blocks):
@@ -124,7 +138,9 @@ def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Obje
         if name not in (*_BLOCKS, "outputRequired") and text:
             fragments.append({"text": f"{name}:\n{text}"})
             message = f"The block {name[:64]} is not known; its text is added to the prompt."
-            crossing.changed(child(place, name), message, f"Use {', '.join(_BLOCKS)} or outputRequired.")
+            crossing.changed(
+                join_pointer(place, name), message, f"Use {', '.join(_BLOCKS)} or outputRequired."
+            )
     return fragments
 
 
@@ -153,9 +169,9 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> R
         return Rules(rules=[rule] if rule else [], advice=reading.advice)
     rules: list[Object] = []
     for index, one in enumerate(criteria):
-        rule = reading.rule(one, child(pointer, index))
+        rule = reading.rule(one, join_pointer(pointer, index))
         if rule:
-            crossing.came_from(f"{native}/{len(rules)}", child(pointer, index))
+            crossing.came_from(f"{native}/{len(rules)}", join_pointer(pointer, index))
             rules.append(rule)
     return Rules(rules=rules, advice=reading.advice)
 
@@ -190,13 +206,13 @@ class _Reading:
 
     def _joined(self, value: Object, pointer: str) -> Object | None:
         kind, name, members = _joint_key(value) or ("all", "", [])
-        place = child(pointer, name) if name in value else pointer
+        place = join_pointer(pointer, name) if name in value else pointer
         if kind == "not":
             return self._negated(value, members[0], place)
         return self._joint(kind, members, place)
 
     def _joint(self, kind: str, members: list[Json], pointer: str) -> Object | None:
-        of = [self.rule(one, child(pointer, index)) for index, one in enumerate(members)]
+        of = [self.rule(one, join_pointer(pointer, index)) for index, one in enumerate(members)]
         kept = [rule for rule in of if rule is not None]
         # A choice between rules that lost one of them would refuse what its author accepts.
         if not kept or (kind == "any" and len(kept) < len(of)):
@@ -216,9 +232,13 @@ class _Reading:
         return opposite
 
     def _conditional(self, value: Object, pointer: str) -> None:
-        place = child(pointer, "condition")
+        place = join_pointer(pointer, "condition")
         condition = to_condition(self.crossing, value["condition"], place, NOWHERE) or {"kind": "always_true"}
-        self._advise(f"When {in_words(condition)}: {_said(value)}", pointer, "a rule here always applies")
+        self._advise(
+            f"When {describe_native_condition(condition)}: {_said(value)}",
+            pointer,
+            "a rule here always applies",
+        )
 
     def _advise(self, text: str, pointer: str, why: str) -> None:
         if text.strip():
@@ -268,7 +288,7 @@ def _regex(value: Object) -> Object | None:
 
 
 def _pattern_rule(pattern: str, flags: str) -> Object | None:
-    if not pattern.strip() or pattern_trouble(pattern):
+    if not pattern.strip() or explain_refusal(pattern):
         return None
     rule: Object = {"type": "regex", "pattern": pattern}
     return rule | {"flags": flags} if flags else rule

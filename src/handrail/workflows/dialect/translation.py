@@ -15,12 +15,12 @@ from handrail.workflows.dialect.crossing import (
     Object,
     as_text,
     as_texts,
-    child,
-    filled_in,
-    implicit_names,
+    double_braces,
+    fill_document,
+    find_implicit_names,
+    join_pointer,
     native_id,
     native_workflow_id,
-    with_double_braces,
 )
 from handrail.workflows.dialect.loop_forms import PartContext, Source
 from handrail.workflows.dialect.part_forms import to_parts
@@ -111,10 +111,10 @@ def _prepared(crossing: Crossing, document: Object) -> Object:
                 "The extension point has no slotId and default; what refers to it stays as it is written."
             )
             crossing.changed(f"/extensionPoints/{index}", message, 'Add "slotId" and "default".')
-    filled: Object = filled_in(document, bindings)
+    filled: Object = fill_document(document, bindings)
     if not _is_routine(document):
         return filled
-    routine: Object = {**filled, "steps": with_double_braces(filled.get("steps"))}
+    routine: Object = {**filled, "steps": double_braces(filled.get("steps"))}
     if routine["steps"] != filled.get("steps"):
         crossing.read_as("{name}", "/steps", "in the prompts of a routine it is read as {{name}}")
     return routine if "steps" in filled else filled
@@ -146,7 +146,7 @@ def _add_texts(crossing: Crossing, document: Object, native: Object) -> None:
         if document.get(name) is None:
             continue
         if name != became:
-            crossing.read_as(name, child("", name), f"it is read as {became}")
+            crossing.read_as(name, join_pointer("", name), f"it is read as {became}")
         listed = native.setdefault(became, [])
         for index, text in enumerate(as_texts(document[name])):
             crossing.came_from(f"/{became}/{len(listed)}", f"/{name}/{index}")
@@ -170,7 +170,7 @@ def _add_preferences(crossing: Crossing, document: Object, native: Object) -> No
             found[became] = value
         elif became:
             message = f"{name} cannot be {quoted(as_text(value))}; nothing is recommended."
-            crossing.changed(child(place, name), message, f"Write one of {', '.join(values)}.")
+            crossing.changed(join_pointer(place, name), message, f"Write one of {', '.join(values)}.")
         else:
             crossing.keep(place, name, value, "recommendedPreferences")
     if found:
@@ -227,7 +227,7 @@ def _add_steps(crossing: Crossing, document: Object, native: Object) -> None:
         if "steps" in document:
             native["steps"] = steps
         return
-    sources = [Source(one, child("/steps", index)) for index, one in enumerate(steps)]
+    sources = [Source(one, join_pointer("/steps", index)) for index, one in enumerate(steps)]
     context = PartContext(crossing, sources, assessments)
     functions = document.get("functions")
     scope = context.functions.define(crossing, functions, "/functions", {})
@@ -253,11 +253,11 @@ def _moves(context: PartContext, source: Source) -> bool:
 def _keep_the_rest(crossing: Crossing, document: Object, native: Object) -> None:
     for name, value in document.items():
         if name in _SILENT:
-            crossing.read_as(name, child("", name), "it is kept and changes nothing")
-            crossing.put_aside(child("", name), name, value, is_top=True)
+            crossing.read_as(name, join_pointer("", name), "it is kept and changes nothing")
+            crossing.put_aside(join_pointer("", name), name, value, is_top=True)
         elif name == "extensionPoints":
-            crossing.read_as(name, child("", name), "each slot is filled with its default")
-            crossing.put_aside(child("", name), name, value, is_top=True)
+            crossing.read_as(name, join_pointer("", name), "each slot is filled with its default")
+            crossing.put_aside(join_pointer("", name), name, value, is_top=True)
         elif name not in _COPIED and name not in _LISTS and name not in _OWN:
             crossing.keep("", name, value)
     own = document.get("extra")
@@ -276,7 +276,7 @@ def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
         native["inputs"] = declared
         return
     inputs: dict[str, Json] = {**crossing.inputs, **(declared or {})}
-    for name in implicit_names(native.get("steps")):
+    for name in find_implicit_names(native.get("steps")):
         # The compiler adds those that are over the limit of what an author may declare.
         if name not in inputs and len(inputs) < MAX_INPUTS:
             inputs[name] = {"type": "any", "implicit": True}
@@ -316,7 +316,7 @@ def native_members(name: str, value: Json, known: Collection[str]) -> Object:
         return {}
     found.pop("inputs", None)
     is_same = all(problem.code == "foreign_spelling" for problem in translated.problems)
-    return exact(found) if is_same and found.keys() <= set(known) else {}
+    return make_exact(found) if is_same and found.keys() <= set(known) else {}
 
 
 def native_condition(value: Json) -> Object:
@@ -325,16 +325,16 @@ def native_condition(value: Json) -> Object:
         return {}
     crossing = Crossing()
     condition = to_condition(crossing, value, "", "")
-    return exact(condition) if condition and not crossing.problems() else {}
+    return make_exact(condition) if condition and not crossing.problems() else {}
 
 
-def exact(value: Json) -> Json:
+def make_exact(value: Json) -> Json:
     """The same with comparisons that look at every letter, as native ones do."""
     if isinstance(value, list):
-        return [exact(one) for one in value]
+        return [make_exact(one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {name: exact(one) for name, one in value.items() if name != "lenient"}
+    return {name: make_exact(one) for name, one in value.items() if name != "lenient"}
 
 
 def _new(native: Object, base: Object) -> Object:

@@ -50,7 +50,7 @@ from handrail.workflows.model import (
     SourceWorkflow,
     When,
 )
-from handrail.workflows.reading.findings import escaped
+from handrail.workflows.reading.findings import escape_key
 
 # Conditions and the places where one is asked for, from a document that fits the grammar.
 
@@ -177,7 +177,7 @@ def _blocks(step: Object, pointer: str, origin: Origin) -> PromptBlocks | None:
         procedure=_prompt_parts(blocks.get("procedure", []), f"{place}/procedure", origin),
         # Sorted, because the order of keys carries no meaning in JSON and must not reach the hash.
         output_required=tuple(
-            (name, _prompt_part(required[name], f"{place}/outputRequired/{escaped(name)}", origin))
+            (name, _prompt_part(required[name], f"{place}/outputRequired/{escape_key(name)}", origin))
             for name in sorted(required)
         ),
         verify=_prompt_parts(blocks.get("verify", []), f"{place}/verify", origin),

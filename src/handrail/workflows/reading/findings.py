@@ -61,39 +61,39 @@ def _more(severity: Severity) -> Problem:
     )
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def guess_name(name: str, known: Iterable[str]) -> str:
     """The known name to ask about: the same word, or the one that is nearest, or nothing."""
     names = list(known)
     return same_word(name, names) or clearly_nearest(name, names)
 
 
-def surely_meant(name: str, known: Iterable[str]) -> str:
+def guess_surely(name: str, known: Iterable[str]) -> str:
     """The name that an edit may write: the same word, spelled as it is known; nothing if unsure."""
     return same_word(name, known)
 
 
-def child(pointer: str, name: str | int) -> str:
+def join_pointer(pointer: str, name: str | int) -> str:
     """The RFC 6901 pointer of a member or an item."""
-    return f"{pointer}/{name}" if isinstance(name, int) else f"{pointer}/{escaped(name)}"
+    return f"{pointer}/{name}" if isinstance(name, int) else f"{pointer}/{escape_key(name)}"
 
 
-def escaped(name: str) -> str:
+def escape_key(name: str) -> str:
     """A key as a part of a pointer."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def label(pointer: str) -> str:
+def label_pointer(pointer: str) -> str:
     """What a message calls the value at a pointer: its key, or its list and its index."""
     holder, _, last = pointer.rpartition("/")
     name = _unescaped(last)
     if not pointer:
         return "The file"
     if last.isdecimal() and holder:
-        return f"{shown(_unescaped(holder.rpartition('/')[2]))}[{last}]"
-    return shown(name)
+        return f"{quote_name(_unescaped(holder.rpartition('/')[2]))}[{last}]"
+    return quote_name(name)
 
 
-def shown(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name of the author's in a sentence: bare when it is plain, quoted when it is not."""
     return name if _PLAIN.fullmatch(name) else quoted(name)
 

@@ -47,18 +47,20 @@ from handrail.workflows.reading.shapes import (
     Text,
     Whole,
     Word,
-    key,
-    needed,
+    optional_key,
+    required_key,
 )
 
 # What an author may write as a rule that the notes of a step must meet.
 
 _LENGTH = Whole(least=0, most=MAX_NOTES_CHARACTERS)
-_MESSAGE = key(REMARK, "What the agent reads when the rule is not met; a plain sentence unless written.")
+_MESSAGE = optional_key(
+    REMARK, "What the agent reads when the rule is not met; a plain sentence unless written."
+)
 
 
 def _type(name: str) -> Key:
-    return needed(Word(values=(name,)), "What kind of rule this is.")
+    return required_key(Word(values=(name,)), "What kind of rule this is.")
 
 
 _RULES = Items(of=Named(name="rule"), least=1, most=MAX_LIST_ITEMS)
@@ -79,7 +81,7 @@ RULE_SHAPES: dict[str, Shape] = {
         says="The notes hold this text, whatever its case.",
         keys={
             "type": _type("contains"),
-            "value": needed(ONE_TEXT, "The text."),
+            "value": required_key(ONE_TEXT, "The text."),
             "message": _MESSAGE,
         },
     ),
@@ -87,10 +89,10 @@ RULE_SHAPES: dict[str, Shape] = {
         says="The notes match this pattern somewhere.",
         keys={
             "type": _type("regex"),
-            "pattern": needed(
+            "pattern": required_key(
                 Text(most=MAX_PATTERN_CHARACTERS), "A regular expression; no repetition inside a repetition."
             ),
-            "flags": key(
+            "flags": optional_key(
                 Text(
                     most=3,
                     may_be_blank=True,
@@ -108,8 +110,8 @@ RULE_SHAPES: dict[str, Shape] = {
         any_of=("minimum", "maximum"),
         keys={
             "type": _type("length"),
-            "minimum": key(_LENGTH, "At least this many."),
-            "maximum": key(_LENGTH, "At most this many."),
+            "minimum": optional_key(_LENGTH, "At least this many."),
+            "maximum": optional_key(_LENGTH, "At most this many."),
             "message": _MESSAGE,
         },
     ),
@@ -117,17 +119,17 @@ RULE_SHAPES: dict[str, Shape] = {
         says="The notes are a JSON document of this schema.",
         keys={
             "type": _type("schema"),
-            "schema": needed(FREE_OBJECT, "A JSON Schema (2020-12)."),
+            "schema": required_key(FREE_OBJECT, "A JSON Schema (2020-12)."),
             "message": _MESSAGE,
         },
     ),
     "all_rule": Record(
         says="Every one of these rules is met.",
-        keys={"type": _type("all"), "of": needed(_RULES, "The rules.")},
+        keys={"type": _type("all"), "of": required_key(_RULES, "The rules.")},
     ),
     "any_rule": Record(
         says="One of these rules is met.",
-        keys={"type": _type("any"), "of": needed(_RULES, "The rules.")},
+        keys={"type": _type("any"), "of": required_key(_RULES, "The rules.")},
     ),
 }
 
@@ -144,92 +146,112 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
     ROOT: Record(
         says="A workflow: steps that an agent gets one at a time.",
         keys={
-            "$schema": key(Text(most=MAX_TITLE_CHARACTERS), "The schema for editors; without meaning here."),
-            "id": needed(WORKFLOW_ID, "namespace.name with exactly one dot."),
-            "kind": key(
+            "$schema": optional_key(
+                Text(most=MAX_TITLE_CHARACTERS), "The schema for editors; without meaning here."
+            ),
+            "id": required_key(WORKFLOW_ID, "namespace.name with exactly one dot."),
+            "kind": optional_key(
                 Word(values=("workflow", "routine")),
                 "A routine is called by workflows; workflow unless written.",
             ),
-            "name": needed(TITLE, "What people see."),
-            "description": needed(DESCRIPTION, "What it is for; an agent chooses by it."),
-            "version": key(Text(most=MAX_VERSION_CHARACTERS), "The author's version; 1.0.0 unless written."),
-            "agentRole": key(REMARK, "The stance for every step."),
-            "guidance": key(PROSE_LIST, "Rules shown with every step."),
-            "preconditions": key(PROSE_LIST, "What must be true before the first step."),
-            "questions": key(PROSE_LIST, "What to ask the user before the first step."),
-            "inputs": key(
+            "name": required_key(TITLE, "What people see."),
+            "description": required_key(DESCRIPTION, "What it is for; an agent chooses by it."),
+            "version": optional_key(
+                Text(most=MAX_VERSION_CHARACTERS), "The author's version; 1.0.0 unless written."
+            ),
+            "agentRole": optional_key(REMARK, "The stance for every step."),
+            "guidance": optional_key(PROSE_LIST, "Rules shown with every step."),
+            "preconditions": optional_key(PROSE_LIST, "What must be true before the first step."),
+            "questions": optional_key(PROSE_LIST, "What to ask the user before the first step."),
+            "inputs": optional_key(
                 Members(of=Named(name="input"), name=NAME, most=MAX_INPUTS),
                 "Context values the steps rely on.",
             ),
-            "recommended": key(Named(name="recommended"), "The most automation that is considered safe."),
-            "capabilities": key(Named(name="capabilities"), "What the agent's environment must offer."),
-            "features": key(
+            "recommended": optional_key(
+                Named(name="recommended"), "The most automation that is considered safe."
+            ),
+            "capabilities": optional_key(
+                Named(name="capabilities"), "What the agent's environment must offer."
+            ),
+            "features": optional_key(
                 Items(of=ByType(shapes=(_FEATURE_ID, Named(name="feature"))), most=MAX_LIST_ITEMS),
                 "Builtin guidance to add.",
             ),
-            "references": key(
+            "references": optional_key(
                 Items(of=Named(name="reference"), most=MAX_LIST_ITEMS), "Documents the steps rely on."
             ),
-            "functions": key(
+            "functions": optional_key(
                 Members(of=PROSE, name=NAME, most=MAX_LIST_ITEMS),
                 "Texts written once and shown where a step names them.",
             ),
-            "conditions": key(
+            "conditions": optional_key(
                 Items(of=Named(name="declared_condition"), most=MAX_CONDITIONS),
                 "Conditions that steps and loops name by id.",
             ),
-            "assessments": key(
+            "assessments": optional_key(
                 Items(of=Named(name="assessment"), most=MAX_LIST_ITEMS), "Assessments that steps report."
             ),
-            "steps": needed(PARTS, "The parts of the workflow, in order."),
-            "about": key(Text(most=MAX_TEXT_CHARACTERS, may_be_blank=True), "A longer text for people."),
-            "examples": key(PROSE_LIST, "Requests this workflow is made for."),
-            "tags": key(Items(of=TITLE, most=MAX_LIST_ITEMS), "Words to find it by."),
-            "extra": key(_KEPT, "Facts for other tools; kept, without meaning here."),
+            "steps": required_key(PARTS, "The parts of the workflow, in order."),
+            "about": optional_key(
+                Text(most=MAX_TEXT_CHARACTERS, may_be_blank=True), "A longer text for people."
+            ),
+            "examples": optional_key(PROSE_LIST, "Requests this workflow is made for."),
+            "tags": optional_key(Items(of=TITLE, most=MAX_LIST_ITEMS), "Words to find it by."),
+            "extra": optional_key(_KEPT, "Facts for other tools; kept, without meaning here."),
         },
     ),
     "input": Record(
         says="A context value: its type, what it may be, and whether it must be given at the start.",
         keys={
-            "type": key(Word(values=INPUT_TYPES), "Its JSON type; any unless written."),
-            "enum": key(Items(of=Anything(), least=1, most=MAX_LIST_ITEMS), "The values it may have."),
-            "default": key(Anything(), "Its value when none is given."),
-            "required": key(Flag(), "Whether a run cannot start without it."),
-            "description": key(REMARK, "What it means; shown when it is missing."),
-            "implicit": key(Flag(), "Used by a condition or a prompt, but not asked for."),
-            "countedBy": key(PATH, "Of a list: another value; the list is the numbers from 1 up to it."),
+            "type": optional_key(Word(values=INPUT_TYPES), "Its JSON type; any unless written."),
+            "enum": optional_key(
+                Items(of=Anything(), least=1, most=MAX_LIST_ITEMS), "The values it may have."
+            ),
+            "default": optional_key(Anything(), "Its value when none is given."),
+            "required": optional_key(Flag(), "Whether a run cannot start without it."),
+            "description": optional_key(REMARK, "What it means; shown when it is missing."),
+            "implicit": optional_key(Flag(), "Used by a condition or a prompt, but not asked for."),
+            "countedBy": optional_key(
+                PATH, "Of a list: another value; the list is the numbers from 1 up to it."
+            ),
         },
     ),
     "recommended": Record(
         says="The most automation that the author considers safe.",
         keys={
-            "autonomy": key(Word(values=get_args(Autonomy)), "How far an agent may go without the user."),
-            "riskPolicy": key(Word(values=get_args(RiskPolicy)), "How much risk its choices may carry."),
+            "autonomy": optional_key(
+                Word(values=get_args(Autonomy)), "How far an agent may go without the user."
+            ),
+            "riskPolicy": optional_key(
+                Word(values=get_args(RiskPolicy)), "How much risk its choices may carry."
+            ),
         },
     ),
     "capabilities": Record(
         says="What the agent's environment must offer.",
         keys={
-            "delegation": key(_CAPABILITY_USE, "Handing work to other agents."),
-            "web_browsing": key(_CAPABILITY_USE, "Reading the web."),
+            "delegation": optional_key(_CAPABILITY_USE, "Handing work to other agents."),
+            "web_browsing": optional_key(_CAPABILITY_USE, "Reading the web."),
         },
     ),
     "feature": Record(
         says="Builtin guidance with its settings.",
         keys={
-            "id": needed(_FEATURE_ID, "The feature, such as wr.features.mode_guidance."),
-            "config": key(FREE_OBJECT, "The feature's settings."),
+            "id": required_key(_FEATURE_ID, "The feature, such as wr.features.mode_guidance."),
+            "config": optional_key(FREE_OBJECT, "The feature's settings."),
         },
     ),
     "reference": Record(
         says="A document the steps rely on.",
         keys={
-            "id": needed(ID, "What steps call it."),
-            "title": needed(TITLE, "What people see."),
-            "source": needed(DESCRIPTION, "Where it is: a path, relative to resolveFrom, or an address."),
-            "purpose": key(REMARK, "What it is needed for."),
-            "authoritative": key(Flag(), "Whether it wins over everything else the agent reads."),
-            "resolveFrom": key(
+            "id": required_key(ID, "What steps call it."),
+            "title": required_key(TITLE, "What people see."),
+            "source": required_key(
+                DESCRIPTION, "Where it is: a path, relative to resolveFrom, or an address."
+            ),
+            "purpose": optional_key(REMARK, "What it is needed for."),
+            "authoritative": optional_key(Flag(), "Whether it wins over everything else the agent reads."),
+            "resolveFrom": optional_key(
                 Word(values=("workspace", "package")), "Where a path begins; workspace unless written."
             ),
         },
@@ -237,9 +259,9 @@ _WORKFLOW_SHAPES: dict[str, Shape] = {
     "assessment": Record(
         says="Something to judge in several dimensions, each with its levels.",
         keys={
-            "id": needed(ID, "What steps call it."),
-            "purpose": needed(DESCRIPTION, "What is judged, and why."),
-            "dimensions": needed(
+            "id": required_key(ID, "What steps call it."),
+            "purpose": required_key(DESCRIPTION, "What is judged, and why."),
+            "dimensions": required_key(
                 Members(of=Items(of=TITLE, least=1, most=MAX_LIST_ITEMS), name=TITLE, most=MAX_LIST_ITEMS),
                 "Dimension to its levels.",
             ),

@@ -47,7 +47,7 @@ def json_type(value: Json) -> JsonType:
     return _TYPES[type(value)]
 
 
-def type_in_words(value: Json) -> str:
+def name_type(value: Json) -> str:
     return _IN_WORDS[json_type(value)]
 
 
@@ -81,7 +81,7 @@ def _named_types(name: str) -> tuple[JsonType, ...]:
     return shape_types(SHAPES[name])
 
 
-def shape_in_words(shape: Shape) -> str:
+def describe_shape(shape: Shape) -> str:
     """What to write where this shape is wanted."""
     words = [_IN_WORDS[one] for one in shape_types(shape)]
     return " or ".join(words)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.workflows.contracts.patterns import pattern_trouble
+from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.limits import (
     MAX_CONTRACT_SCHEMA_BYTES,
     MAX_LIST_ITEMS,
@@ -21,12 +21,19 @@ from handrail.workflows.limits import (
     MAX_PATTERN_CHARACTERS,
     MAX_RULES,
 )
-from handrail.workflows.problem import NO_EDIT, Edit, removed, replaced
-from handrail.workflows.reading.findings import Findings, child, label, meant, shown, surely_meant
+from handrail.workflows.problem import NO_EDIT, Edit, remove_value, replace_value
+from handrail.workflows.reading.findings import (
+    Findings,
+    guess_name,
+    guess_surely,
+    join_pointer,
+    label_pointer,
+    quote_name,
+)
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.repairs import free_id
+from handrail.workflows.reading.repairs import find_free_id
 from handrail.workflows.reading.shapes import Record
-from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, converted, same_value
+from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value, is_same_value
 
 # The parts of a document that may still be broken: walked without trusting any shape.
 
@@ -69,7 +76,7 @@ def named_ids(document: dict[str, Json]) -> list[tuple[str, str]]:
     for part in islice(_parts(document), MAX_PARTS):
         key = "loopId" if "loopId" in part.value else "id"
         if isinstance(part.value.get(key), str):
-            ids.append((part.value[key], child(part.pointer, key)))
+            ids.append((part.value[key], join_pointer(part.pointer, key)))
     return ids
 
 
@@ -83,13 +90,13 @@ def _parts(document: dict[str, Json]) -> Iterator[Written]:
             continue
         yield part
         if part.is_loop and part.depth < MAX_LOOP_DEPTH:
-            waiting.append(_written(part.value["body"], child(part.pointer, "body"), part.depth + 1))
+            waiting.append(_written(part.value["body"], join_pointer(part.pointer, "body"), part.depth + 1))
 
 
 def _written(parts: Json, pointer: str, depth: int) -> Iterator[Written]:
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         if isinstance(part, dict):
-            yield Written(value=part, pointer=child(pointer, index), depth=depth)
+            yield Written(value=part, pointer=join_pointer(pointer, index), depth=depth)
 
 
 Object: TypeAlias = dict[str, Json]
@@ -111,14 +118,16 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
     enum = value.get("enum")
     members = enum[:MAX_LIST_ITEMS] if isinstance(enum, list) else []
     for index, member in enumerate(members):
-        place = child(child(pointer, "enum"), index)
+        place = join_pointer(join_pointer(pointer, "enum"), index)
         if not fits(member):
             edit = _converted(declared, member, place)
-            found.report("bad_value", place, f"{label(place)} is not {words}.", f"Write {words}.", edit)
-        elif any(same_value(member, earlier) for earlier in members[:index]):
-            message = f"{label(place)} repeats a value."
-            found.report("bad_value", place, message, "Remove one of them.", removed(place))
-    place = child(pointer, "default")
+            found.report(
+                "bad_value", place, f"{label_pointer(place)} is not {words}.", f"Write {words}.", edit
+            )
+        elif any(is_same_value(member, earlier) for earlier in members[:index]):
+            message = f"{label_pointer(place)} repeats a value."
+            found.report("bad_value", place, message, "Remove one of them.", remove_value(place))
+    place = join_pointer(pointer, "default")
     default = value.get("default", msgspec.UNSET)
     if default is msgspec.UNSET:
         return
@@ -127,17 +136,17 @@ def _input(found: Findings, value: Object, pointer: str) -> None:
         found.report(
             "bad_value", place, f"default is not {words}.", fix, _converted(declared, default, place)
         )
-    elif members and not any(same_value(default, member) for member in members):
+    elif members and not any(is_same_value(default, member) for member in members):
         texts = [member for member in members if isinstance(member, str)]
-        near = meant(default, texts) if isinstance(default, str) else ""
-        fix = f"Did you mean {shown(near)}?" if near else "Write one of the enum's values."
-        edit = replaced(place, near) if near and near == surely_meant(default, texts) else NO_EDIT
+        near = guess_name(default, texts) if isinstance(default, str) else ""
+        fix = f"Did you mean {quote_name(near)}?" if near else "Write one of the enum's values."
+        edit = replace_value(place, near) if near and near == guess_surely(default, texts) else NO_EDIT
         found.report("bad_value", place, "default is not in the enum.", fix, edit)
 
 
 def _converted(declared: str, value: Json, pointer: str) -> Edit:
-    made = converted(declared, value)
-    return NO_EDIT if made is None else replaced(pointer, made)
+    made = convert_value(declared, value)
+    return NO_EDIT if made is None else replace_value(pointer, made)
 
 
 def _compare(found: Findings, value: Object, pointer: str) -> None:
@@ -148,8 +157,11 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
         message, edit = "field goes with artifact, not with input.", NO_EDIT
         if isinstance(value["input"], str) and isinstance(value["field"], str):
             joined = f"{value['input']}.{value['field']}"
-            edit = (*replaced(child(pointer, "input"), joined), *removed(child(pointer, "field")))
-        found.report("bad_value", child(pointer, "field"), message, fix, edit)
+            edit = (
+                *replace_value(join_pointer(pointer, "input"), joined),
+                *remove_value(join_pointer(pointer, "field")),
+            )
+        found.report("bad_value", join_pointer(pointer, "field"), message, fix, edit)
     if not isinstance(operator, str) or operator not in OPERATOR_FITS:
         return
     is_artifact = "artifact" in value and "input" not in value
@@ -159,8 +171,8 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
     if "value" in value:
         if not fits(value["value"]):
             message = f"value does not suit {operator}: it must be {words}."
-            place, given = child(pointer, "value"), value["value"]
-            edit = replaced(place, [given]) if operator == "in" and fits([given]) else NO_EDIT
+            place, given = join_pointer(pointer, "value"), value["value"]
+            edit = replace_value(place, [given]) if operator == "in" and fits([given]) else NO_EDIT
             found.report("bad_value", place, message, f"Write {words}.", edit)
     elif operator != "exists" and _lacks(value, "value", "compare"):
         found.report("missing_key", pointer, "value is missing.", f'Add "value": {words}.')
@@ -173,21 +185,24 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
     found.patterns += 1
     if found.patterns > MAX_RULES:
         return  # the compiler refuses as many; looking at each would take as long as they ask for
-    trouble = pattern_trouble(pattern)
+    trouble = explain_refusal(pattern)
     if trouble:
         fix = (
             "Write a plainer Python regular expression: no repetition inside a repetition, and only short "
             "ones beside look-around or a back reference."
         )
-        found.report("bad_pattern", child(pointer, "pattern"), trouble, fix)
+        found.report("bad_pattern", join_pointer(pointer, "pattern"), trouble, fix)
 
 
 def _length(found: Findings, value: Object, pointer: str) -> None:
     least, most = value.get("minimum"), value.get("maximum")
     if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
         fix = "Swap the two, or leave one out."
-        edit = (*replaced(child(pointer, "minimum"), most), *replaced(child(pointer, "maximum"), least))
-        found.report("bad_value", child(pointer, "maximum"), "maximum is below minimum.", fix, edit)
+        edit = (
+            *replace_value(join_pointer(pointer, "minimum"), most),
+            *replace_value(join_pointer(pointer, "maximum"), least),
+        )
+        found.report("bad_value", join_pointer(pointer, "maximum"), "maximum is below minimum.", fix, edit)
 
 
 def _schema(found: Findings, value: Object, pointer: str) -> None:
@@ -195,7 +210,7 @@ def _schema(found: Findings, value: Object, pointer: str) -> None:
     size = len(msgspec.json.encode(schema)) if isinstance(schema, dict) else 0
     if size > MAX_CONTRACT_SCHEMA_BYTES:
         message = f"schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
-        found.report("too_large", child(pointer, "schema"), message, "Ask for fewer things.")
+        found.report("too_large", join_pointer(pointer, "schema"), message, "Ask for fewer things.")
 
 
 def _user_only(found: Findings, value: Object, pointer: str) -> None:
@@ -206,8 +221,8 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
         found.report("missing_key", pointer, "choiceKind is missing.", fix)
     elif isinstance(reason, str) and reason != "needs_user_choice" and "choiceKind" in value:
         message = "choiceKind goes with the reason needs_user_choice only."
-        place = child(pointer, "choiceKind")
-        found.report("bad_value", place, message, "Remove it.", removed(place))
+        place = join_pointer(pointer, "choiceKind")
+        found.report("bad_value", place, message, "Remove it.", remove_value(place))
 
 
 def _choice(found: Findings, value: Object, pointer: str) -> None:
@@ -224,7 +239,7 @@ def _lacks(value: Object, key: str, record: str) -> bool:
     assert isinstance(shape, Record), "only records have keys"
     absent = [name for name in shape.keys if name not in value]
     return key in absent and not any(
-        meant(name, absent) == key for name in islice(value, MAX_LIST_ITEMS) if name not in shape.keys
+        guess_name(name, absent) == key for name in islice(value, MAX_LIST_ITEMS) if name not in shape.keys
     )
 
 
@@ -233,11 +248,11 @@ def _unique(found: Findings, ids: list[tuple[str, str]], pointer: str) -> None:
     first: dict[str, str] = {}
     for name, place in ids:
         if name in first:
-            message = f"The id {shown(name)} is already used at {pointer}{first[name]}."
+            message = f"The id {quote_name(name)} is already used at {pointer}{first[name]}."
             # Which of two conditions was meant by their id, only the author knows.
-            own = "" if place.startswith("/conditions/") else free_id(name, [one for one, _ in ids])
+            own = "" if place.startswith("/conditions/") else find_free_id(name, [one for one, _ in ids])
             fix = f"Give each its own id, such as {own} here." if own else "Give each its own id."
-            edit = replaced(pointer + place, own) if own else NO_EDIT
+            edit = replace_value(pointer + place, own) if own else NO_EDIT
             found.report("duplicate_id", pointer + place, message, fix, edit)
         first.setdefault(name, place)
 

@@ -40,8 +40,8 @@ from handrail.workflows.reading.shapes import (
     Text,
     Whole,
     Word,
-    key,
-    needed,
+    optional_key,
+    required_key,
 )
 
 # What an author may write as a condition, and wherever a condition is asked for.
@@ -59,26 +59,28 @@ _KEYS: dict[str, dict[str, Key]] = {
     "always_true": {},
     "always_false": {},
     "compare": {
-        "input": key(PATH, "A declared input or a loop variable; dotted for a member of one."),
-        "artifact": key(ARTIFACT_KIND, "The kind of a validated artifact."),
-        "field": key(PATH, "The member of the artifact to look at; dotted for a member of a member."),
-        "op": needed(Word(values=OPERATORS), "How to compare."),
-        "value": key(
+        "input": optional_key(PATH, "A declared input or a loop variable; dotted for a member of one."),
+        "artifact": optional_key(ARTIFACT_KIND, "The kind of a validated artifact."),
+        "field": optional_key(
+            PATH, "The member of the artifact to look at; dotted for a member of a member."
+        ),
+        "op": required_key(Word(values=OPERATORS), "How to compare."),
+        "value": optional_key(
             Anything(),
             "What to compare with: a list for in, a number or a text for gt, gte, lt and lte, "
             "a text, number or boolean for contains; exists takes true, false or nothing.",
         ),
-        "lenient": key(
+        "lenient": optional_key(
             Flag(),
             "Whether equals, not_equals, in and contains look past case and outer spaces, and a text equals "
             "the number or truth value that it spells.",
         ),
     },
-    "and": {"of": needed(_SEVERAL, "Conditions that must all hold.")},
-    "or": {"of": needed(_SEVERAL, "Conditions of which one must hold.")},
-    "not": {"of": needed(_CONDITION, "The condition that must not hold.")},
+    "and": {"of": required_key(_SEVERAL, "Conditions that must all hold.")},
+    "or": {"of": required_key(_SEVERAL, "Conditions of which one must hold.")},
+    "not": {"of": required_key(_CONDITION, "The condition that must not hold.")},
     "loop_control": {
-        "continueWhen": key(
+        "continueWhen": optional_key(
             Word(values=("continue", "stop")),
             "The decision of the loop's last step with which the condition holds; continue unless written.",
         )
@@ -97,7 +99,7 @@ _SAYS = {
 
 
 def _condition(kind: str, own: dict[str, Key]) -> Record:
-    tag = needed(Word(values=(kind,)), "What kind of condition this is.")
+    tag = required_key(Word(values=(kind,)), "What kind of condition this is.")
     one_of = ("input", "artifact") if kind == "compare" else ()
     return Record(says=_SAYS[kind], keys={**own, "kind": tag, **_KEYS[kind]}, one_of=one_of)
 
@@ -116,8 +118,8 @@ CONDITION_SHAPES: dict[str, Shape] = {
     "condition_ref": Record(
         says="A declared condition by its id.",
         keys={
-            "kind": needed(Word(values=("condition_ref",)), "Says that a declared condition is meant."),
-            "conditionId": needed(CONDITION_ID, "The id of a condition under conditions."),
+            "kind": required_key(Word(values=("condition_ref",)), "Says that a declared condition is meant."),
+            "conditionId": required_key(CONDITION_ID, "The id of a condition under conditions."),
         },
     ),
     "condition_place": Tagged(
@@ -128,7 +130,7 @@ CONDITION_SHAPES: dict[str, Shape] = {
     "when": ByType(shapes=(CONDITION_ID, Named(name="condition_place"))),
     **{kind: _condition(kind, {}) for kind in CONDITION_KINDS},
     **{
-        f"declared_{kind}": _condition(kind, {"id": needed(ID, "What steps and loops call it.")})
+        f"declared_{kind}": _condition(kind, {"id": required_key(ID, "What steps and loops call it.")})
         for kind in CONDITION_KINDS
     },
 }
@@ -147,14 +149,14 @@ _TIMES = Whole(least=1, most=MAX_ITERATIONS)
 
 _PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
 _BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=_PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
-_WHEN = key(WHEN, "The part is skipped where this condition does not hold.")
-_CONFIRM = key(
+_WHEN = optional_key(WHEN, "The part is skipped where this condition does not hold.")
+_CONFIRM = optional_key(
     CONFIRMATION, "Whether the user must confirm before the step is done: a boolean or a condition."
 )
 
 
 def _type(name: str) -> Key:
-    return needed(Word(values=(name,)), "What kind of part this is.")
+    return required_key(Word(values=(name,)), "What kind of part this is.")
 
 
 _PART_SHAPES: dict[str, Shape] = {
@@ -168,32 +170,32 @@ _PART_SHAPES: dict[str, Shape] = {
         says="A step an agent does.",
         one_of=("prompt", "promptBlocks"),
         keys={
-            "type": key(Word(values=("step",)), "A step; may be left out."),
-            "id": needed(ID, "What everything else calls this step."),
-            "title": needed(TITLE, "What people see."),
-            "prompt": key(PROMPT, "What the agent reads."),
-            "promptBlocks": key(
+            "type": optional_key(Word(values=("step",)), "A step; may be left out."),
+            "id": required_key(ID, "What everything else calls this step."),
+            "title": required_key(TITLE, "What people see."),
+            "prompt": optional_key(PROMPT, "What the agent reads."),
+            "promptBlocks": optional_key(
                 Named(name="prompt_blocks"), "The prompt in parts, rendered in a fixed order."
             ),
-            "promptFragments": key(
+            "promptFragments": optional_key(
                 Items(of=Named(name="fragment"), most=MAX_LIST_ITEMS), "Text added where its condition holds."
             ),
-            "guidance": key(PROSE_LIST, "Advice for this step, shown after the prompt."),
-            "agentRole": key(REMARK, "The stance for this step, instead of the workflow's."),
+            "guidance": optional_key(PROSE_LIST, "Advice for this step, shown after the prompt."),
+            "agentRole": optional_key(REMARK, "The stance for this step, instead of the workflow's."),
             "requireConfirmation": _CONFIRM,
             "when": _WHEN,
-            "output": key(Named(name="output"), "What the step must deliver."),
-            "validation": key(
+            "output": optional_key(Named(name="output"), "What the step must deliver."),
+            "validation": optional_key(
                 Items(of=Named(name="rule"), most=MAX_LIST_ITEMS), "What the notes of the step must meet."
             ),
-            "gates": key(
+            "gates": optional_key(
                 Items(of=Named(name="gate"), most=MAX_LIST_ITEMS), "Assessments the step must report."
             ),
-            "functionRefs": key(
+            "functionRefs": optional_key(
                 Items(of=NAME, most=MAX_LIST_ITEMS), "Names under functions whose text the agent needs here."
             ),
-            "userOnly": key(Named(name="user_only"), "Something only the user can give."),
-            "notesOptional": key(
+            "userOnly": optional_key(Named(name="user_only"), "Something only the user can give."),
+            "notesOptional": optional_key(
                 Flag(),
                 "Whether the step may be finished without notes; false: it may not, as where outputRequired "
                 "names notes.",
@@ -206,15 +208,17 @@ _PART_SHAPES: dict[str, Shape] = {
         any_of=("loopId", "id"),
         keys={
             "type": _type("loop"),
-            "loopId": key(ID, "What loop_control artifacts call this loop."),
-            "id": key(ID, "Stands for loopId where that is left out."),
-            "title": key(TITLE, "What people see."),
-            "while": key(WHEN, "Another iteration as long as the condition holds."),
-            "until": key(WHEN, "Iterations until the condition holds; the first one always runs."),
-            "forEach": key(Named(name="for_each"), "One iteration per item of an array input."),
-            "count": key(ByType(shapes=(_TIMES, Named(name="times"))), "A fixed number of iterations."),
-            "maxIterations": needed(_TIMES, "The most iterations, whatever the condition says."),
-            "body": needed(PARTS, "What is repeated, in order."),
+            "loopId": optional_key(ID, "What loop_control artifacts call this loop."),
+            "id": optional_key(ID, "Stands for loopId where that is left out."),
+            "title": optional_key(TITLE, "What people see."),
+            "while": optional_key(WHEN, "Another iteration as long as the condition holds."),
+            "until": optional_key(WHEN, "Iterations until the condition holds; the first one always runs."),
+            "forEach": optional_key(Named(name="for_each"), "One iteration per item of an array input."),
+            "count": optional_key(
+                ByType(shapes=(_TIMES, Named(name="times"))), "A fixed number of iterations."
+            ),
+            "maxIterations": required_key(_TIMES, "The most iterations, whatever the condition says."),
+            "body": required_key(PARTS, "What is repeated, in order."),
             "when": _WHEN,
         },
     ),
@@ -222,10 +226,10 @@ _PART_SHAPES: dict[str, Shape] = {
         says="Steps that a builtin template stands for.",
         keys={
             "type": _type("template_call"),
-            "id": key(ID, "What the expanded steps' ids begin with."),
-            "title": key(TITLE, "What people see."),
-            "templateId": needed(_TEMPLATE_ID, "The template, such as wr.templates.verification_pass."),
-            "args": key(FREE_OBJECT, "The template's arguments."),
+            "id": optional_key(ID, "What the expanded steps' ids begin with."),
+            "title": optional_key(TITLE, "What people see."),
+            "templateId": required_key(_TEMPLATE_ID, "The template, such as wr.templates.verification_pass."),
+            "args": optional_key(FREE_OBJECT, "The template's arguments."),
             "requireConfirmation": _CONFIRM,
             "when": _WHEN,
         },
@@ -234,13 +238,13 @@ _PART_SHAPES: dict[str, Shape] = {
         says="Named options; each sets context and has a token of its own.",
         keys={
             "type": _type("choice"),
-            "id": needed(ID, "What everything else calls this choice."),
-            "title": needed(TITLE, "What people see."),
-            "prompt": needed(PROMPT, "What to consider before choosing."),
-            "options": needed(
+            "id": required_key(ID, "What everything else calls this choice."),
+            "title": required_key(TITLE, "What people see."),
+            "prompt": required_key(PROMPT, "What to consider before choosing."),
+            "options": required_key(
                 Items(of=Named(name="option"), least=MIN_OPTIONS, most=MAX_OPTIONS), "The ways it can go."
             ),
-            "nonAssumable": key(_CHOICE_KIND, "Why an agent must not choose for the user."),
+            "nonAssumable": optional_key(_CHOICE_KIND, "Why an agent must not choose for the user."),
             "when": _WHEN,
         },
     ),
@@ -248,11 +252,13 @@ _PART_SHAPES: dict[str, Shape] = {
         says="An operation that the agent is asked to run.",
         keys={
             "type": _type("action"),
-            "id": needed(ID, "What everything else calls this action."),
-            "title": key(TITLE, "What people see; the operation unless written."),
-            "operation": needed(Text(most=MAX_WORKFLOW_ID_CHARACTERS), "Its name, such as workflow.list."),
-            "params": key(FREE_OBJECT, "The operation's parameters."),
-            "saveAs": key(NAME, "The context value that gets the result."),
+            "id": required_key(ID, "What everything else calls this action."),
+            "title": optional_key(TITLE, "What people see; the operation unless written."),
+            "operation": required_key(
+                Text(most=MAX_WORKFLOW_ID_CHARACTERS), "Its name, such as workflow.list."
+            ),
+            "params": optional_key(FREE_OBJECT, "The operation's parameters."),
+            "saveAs": optional_key(NAME, "The context value that gets the result."),
             "when": _WHEN,
         },
     ),
@@ -263,44 +269,48 @@ _INNER_SHAPES: dict[str, Shape] = {
         says="A prompt in parts; each is a text, a ref, or a list of both.",
         any_of=("goal", "constraints", "procedure", "outputRequired", "verify"),
         keys={
-            "goal": key(_BLOCK, "What is true when the step is done."),
-            "constraints": key(_BLOCK, "What must not happen."),
-            "procedure": key(_BLOCK, "What to do, in order."),
-            "outputRequired": key(
+            "goal": optional_key(_BLOCK, "What is true when the step is done."),
+            "constraints": optional_key(_BLOCK, "What must not happen."),
+            "procedure": optional_key(_BLOCK, "What to do, in order."),
+            "outputRequired": optional_key(
                 Members(of=_PROMPT_PART, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
                 "What to deliver: the name of each thing, and what it must hold.",
             ),
-            "verify": key(_BLOCK, "How to see that it worked."),
+            "verify": optional_key(_BLOCK, "How to see that it worked."),
         },
     ),
     "ref_part": Record(
         says="A builtin text, put in when the workflow is compiled.",
         keys={
-            "kind": needed(Word(values=("ref",)), "Says that a builtin text is meant."),
-            "refId": needed(_REF_ID, "The ref, such as wr.refs.notes_first."),
+            "kind": required_key(Word(values=("ref",)), "Says that a builtin text is meant."),
+            "refId": required_key(_REF_ID, "The ref, such as wr.refs.notes_first."),
         },
     ),
     "fragment": Record(
         says="Text added to the prompt where its condition holds.",
         keys={
-            "id": key(ID, "Tells fragments of one step apart."),
-            "when": key(WHEN, "The text is added where this condition holds; always unless written."),
-            "text": needed(PROMPT, "The text."),
+            "id": optional_key(ID, "Tells fragments of one step apart."),
+            "when": optional_key(
+                WHEN, "The text is added where this condition holds; always unless written."
+            ),
+            "text": required_key(PROMPT, "The text."),
         },
     ),
     "output": Record(
         says="What a step must deliver besides notes.",
         any_of=("contractRef", "hints"),
         keys={
-            "contractRef": key(_CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."),
-            "hints": key(PROSE_LIST, "What helps to get it right."),
+            "contractRef": optional_key(
+                _CONTRACT_ID, "The contract of the artifact, such as wr.contracts.plan."
+            ),
+            "hints": optional_key(PROSE_LIST, "What helps to get it right."),
         },
     ),
     "gate": Record(
         says="An assessment the step must report.",
         keys={
-            "assessmentId": needed(ID, "The id of an assessment under assessments."),
-            "followups": key(
+            "assessmentId": required_key(ID, "The id of an assessment under assessments."),
+            "followups": optional_key(
                 Members(of=PROSE, name=Text(most=MAX_TITLE_CHARACTERS), most=MAX_LIST_ITEMS),
                 "Level to what must be done before the run goes on when any dimension has it.",
             ),
@@ -309,33 +319,35 @@ _INNER_SHAPES: dict[str, Shape] = {
     "user_only": Record(
         says="Something only the user can give.",
         keys={
-            "reason": needed(Word(values=get_args(UserOnlyReason)), "What is needed from the user."),
-            "choiceKind": key(_CHOICE_KIND, "With needs_user_choice: why nobody may choose for the user."),
-            "input": key(PATH, "The declared input whose value answers it."),
+            "reason": required_key(Word(values=get_args(UserOnlyReason)), "What is needed from the user."),
+            "choiceKind": optional_key(
+                _CHOICE_KIND, "With needs_user_choice: why nobody may choose for the user."
+            ),
+            "input": optional_key(PATH, "The declared input whose value answers it."),
         },
     ),
     "for_each": Record(
         says="One iteration per item of an array input.",
         keys={
-            "input": needed(PATH, "The array input."),
-            "as": needed(NAME, "The name of the current item in prompts and conditions."),
-            "indexAs": key(NAME, "The name of the current index, from 0."),
+            "input": required_key(PATH, "The array input."),
+            "as": required_key(NAME, "The name of the current item in prompts and conditions."),
+            "indexAs": optional_key(NAME, "The name of the current index, from 0."),
         },
     ),
     "times": Record(
         says="A fixed number of iterations with a named index.",
         keys={
-            "times": needed(_TIMES, "How many iterations."),
-            "indexAs": key(NAME, "The name of the current index, from 0."),
+            "times": required_key(_TIMES, "How many iterations."),
+            "indexAs": optional_key(NAME, "The name of the current index, from 0."),
         },
     ),
     "option": Record(
         says="One way a choice can go.",
         keys={
-            "id": needed(ID, "What the choice is recorded as."),
-            "label": needed(TITLE, "What people see."),
-            "description": key(REMARK, "What follows from it."),
-            "set": key(
+            "id": required_key(ID, "What the choice is recorded as."),
+            "label": required_key(TITLE, "What people see."),
+            "description": optional_key(REMARK, "What follows from it."),
+            "set": optional_key(
                 Members(of=Anything(), name=NAME, most=MAX_LIST_ITEMS), "Context values this option sets."
             ),
         },

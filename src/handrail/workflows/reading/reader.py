@@ -12,7 +12,7 @@ from handrail.workflows.dialect.detection import is_foreign
 from handrail.workflows.dialect.translation import to_native
 from handrail.workflows.limits import MAX_JSON_DEPTH, MAX_SOURCE_BYTES
 from handrail.workflows.model import SourceWorkflow
-from handrail.workflows.places import place_of_depth, repair_of, with_places
+from handrail.workflows.places import add_places, locate_depth, suggest_repair
 from handrail.workflows.problem import NO_EDIT, Problem
 from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.findings import Findings
@@ -99,7 +99,7 @@ def read_workflow(content: bytes) -> Reading:
     reading = _read_foreign(document) if foreign else _read_native(document, str)
     if not reading.problems:
         return reading
-    return msgspec.structs.replace(reading, problems=with_places(content.decode(), reading.problems))
+    return msgspec.structs.replace(reading, problems=add_places(content.decode(), reading.problems))
 
 
 def _unreadable(fault: Fault, content: bytes) -> Problem:
@@ -107,8 +107,8 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
     line, column = fault.details.get("line", 1), fault.details.get("column", 1)
     over = fault.details.get("what", "")
     if over == "depth":
-        line, column = place_of_depth(content.decode(), MAX_JSON_DEPTH)
-    fix, edit = repair_of(content) if not over else (_FIXES[over], NO_EDIT)
+        line, column = locate_depth(content.decode(), MAX_JSON_DEPTH)
+    fix, edit = suggest_repair(content) if not over else (_FIXES[over], NO_EDIT)
     return Problem(
         code="unreadable",
         message=fault.message,

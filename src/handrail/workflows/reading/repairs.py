@@ -14,12 +14,12 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.translation import native_members
-from handrail.workflows.problem import NO_EDIT, Edit, added, removed, renamed
-from handrail.workflows.reading.findings import child, meant, surely_meant
+from handrail.workflows.problem import NO_EDIT, Edit, add_value, remove_value, rename_key
+from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer
 from handrail.workflows.reading.json_words import JsonType, shape_types
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, Shape
-from handrail.workflows.reading.value_fit import converted
+from handrail.workflows.reading.value_fit import convert_value
 
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "name": ("title", "label"),
@@ -126,21 +126,21 @@ OTHER_WORDS = {
 """Other spellings of the closed sets; a word counts only where its meaning is one of the wanted words."""
 
 
-def word_meant(word: str, values: tuple[str, ...]) -> str:
+def guess_word(word: str, values: tuple[str, ...]) -> str:
     """The value that a word stands for; nothing where that is not certain."""
     other = OTHER_WORDS.get(word.lower(), "")
-    return other if other in values else surely_meant(word, values)
+    return other if other in values else guess_surely(word, values)
 
 
-def key_meant(name: str, value: dict[str, Json], known: tuple[str, ...]) -> str:
+def guess_key(name: str, value: dict[str, Json], known: tuple[str, ...]) -> str:
     """The key that was meant by an unknown one; never one that is already there."""
     absent = [one for one in known if one not in value]
     if name in absent:
         return name
-    return next((one for one in OTHER_KEYS.get(name, ()) if one in absent), "") or surely_meant(name, absent)
+    return next((one for one in OTHER_KEYS.get(name, ()) if one in absent), "") or guess_surely(name, absent)
 
 
-def key_advice(
+def advise_on_key(
     name: str,
     value: dict[str, Json],
     known: tuple[str, ...],
@@ -151,25 +151,28 @@ def key_advice(
 
     `belongs` is what makes the thing one of another kind, which has such a key.
     """
-    place = child(pointer, name)
-    near = key_meant(name, value, known)
+    place = join_pointer(pointer, name)
+    near = guess_key(name, value, known)
     if near:
-        return near, f"Did you mean {near}?", renamed(place, near)
+        return near, f"Did you mean {near}?", rename_key(place, near)
     native = _said_natively(name, value, known)
     if native:
         became = " and ".join(sorted(native))
-        edit = (*removed(place), *(one for key in native for one in added(child(pointer, key), native[key])))
+        edit = (
+            *remove_value(place),
+            *(one for key in native for one in add_value(join_pointer(pointer, key), native[key])),
+        )
         return next(iter(native)), f"Write it as {became}.", edit
     if name in _SAID_OTHERWISE and _SAID_OTHERWISE[name][0] in known:
         return "", _SAID_OTHERWISE[name][1], NO_EDIT
     if belongs:
         return "", f"Write {belongs} if that is meant: {name} belongs there.", NO_EDIT
-    perhaps = meant(name, [one for one in known if one not in value])
+    perhaps = guess_name(name, [one for one in known if one not in value])
     if perhaps:
         return perhaps, f"Did you mean {perhaps}?", NO_EDIT
-    there = meant(name, [one for one in known if one in value])
+    there = guess_name(name, [one for one in known if one in value])
     if there and value[there] == value[name]:
-        return "", f"{there} is already there with the same value; remove this one.", removed(place)
+        return "", f"{there} is already there with the same value; remove this one.", remove_value(place)
     if there:
         return "", f"{there} is already there: keep the value that you mean under {there}.", NO_EDIT
     return "", f"Remove it, or move it under extra; known keys: {', '.join(known)}.", NO_EDIT
@@ -190,7 +193,7 @@ _SAID_OTHERWISE = {
 
 def _said_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -> dict[str, Json]:
     """Native members that say what one key of another language says, as far as there is room for them."""
-    operator = word_meant(name, OPERATORS) if "op" in known else ""
+    operator = guess_word(name, OPERATORS) if "op" in known else ""
     if operator:
         found: dict[str, Json] = {"op": operator, "value": value[name]}
     else:
@@ -203,7 +206,7 @@ _LINES = (PROMPT, PROSE, DESCRIPTION, REMARK)
 _CONVERTED: tuple[JsonType, ...] = ("string", "boolean", "array", "number")
 
 
-def value_meant(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
+def guess_value(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
     """The same value in one of the types of the shape; UNSET where there is not exactly one."""
     if shape == WHEN:
         return {"kind": f"always_{str(value).lower()}"} if isinstance(value, bool) else msgspec.UNSET
@@ -211,7 +214,7 @@ def value_meant(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
     if isinstance(value, list) and value and "string" in wanted and "array" not in wanted:
         is_prose = shape in _LINES and all(isinstance(one, str) for one in value)
         return "\n".join(value) if is_prose else msgspec.UNSET
-    made = [converted(one, value) for one in wanted if one in _CONVERTED]
+    made = [convert_value(one, value) for one in wanted if one in _CONVERTED]
     found = [one for one in made if one is not None]
     return found[0] if len(found) == 1 else msgspec.UNSET
 
@@ -223,7 +226,7 @@ _EXPRESSION = re.compile(
 )
 
 
-def condition_meant(text: str) -> dict[str, Json]:
+def parse_expression(text: str) -> dict[str, Json]:
     """The condition that an expression of one comparison says; empty where a text is no such expression."""
     found = _EXPRESSION.fullmatch(text)
     if found is None:
@@ -235,19 +238,19 @@ def condition_meant(text: str) -> dict[str, Json]:
     return {"kind": "compare", "input": name, "op": OTHER_WORDS[operator], "value": value}
 
 
-def id_meant(text: str) -> str:
+def make_id(text: str) -> str:
     """The id that a text with other characters stands for."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text.strip())
     return re.sub(r"[^a-z0-9_-]+", "_", words.lower()).strip("_")[:64]
 
 
-def workflow_id_meant(text: str) -> str:
+def make_workflow_id(text: str) -> str:
     namespace, dot, name = text.strip().partition(".")
-    parts = [id_meant(one.replace(".", "_")) for one in ((namespace, name) if dot else (namespace,))]
+    parts = [make_id(one.replace(".", "_")) for one in ((namespace, name) if dot else (namespace,))]
     return ".".join(parts) if all(part and part[0].isalpha() for part in parts) else ""
 
 
-def free_id(wanted: str, taken: Iterable[str]) -> str:
+def find_free_id(wanted: str, taken: Iterable[str]) -> str:
     """The id with the first number behind it that nobody has."""
     names = set(taken)
     number = 2

@@ -17,18 +17,18 @@ from handrail.contract.json.numbers import survives
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
-from handrail.workflows.problem import NO_EDIT, ProblemCode, added, replaced
-from handrail.workflows.reading.findings import Findings, child, label, meant, shown
+from handrail.workflows.problem import NO_EDIT, ProblemCode, add_value, replace_value
+from handrail.workflows.reading.findings import Findings, guess_name, join_pointer, label_pointer, quote_name
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.json_words import json_type, shape_in_words, shape_types, type_in_words
+from handrail.workflows.reading.json_words import describe_shape, json_type, name_type, shape_types
 from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.repairs import (
-    condition_meant,
-    id_meant,
-    key_advice,
-    value_meant,
-    word_meant,
-    workflow_id_meant,
+    advise_on_key,
+    guess_value,
+    guess_word,
+    make_id,
+    make_workflow_id,
+    parse_expression,
 )
 from handrail.workflows.reading.shapes import (
     CONDITION_ID,
@@ -88,15 +88,15 @@ def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
 
 
 def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> None:
-    message = f"{label(pointer)} is {type_in_words(value)}, not {shape_in_words(shape)}."
-    fix = f"Write {shape_in_words(shape)} here."
+    message = f"{label_pointer(pointer)} is {name_type(value)}, not {describe_shape(shape)}."
+    fix = f"Write {describe_shape(shape)} here."
     if isinstance(shape, Text) and shape.wanted and not shape.pattern:
         fix = shape.wanted
-    made = value_meant(value, shape)
+    made = guess_value(value, shape)
     if made is msgspec.UNSET or not _fits(shape, made):
         edit = NO_EDIT
     else:
-        edit, fix = replaced(pointer, made), f"Write {as_json(made)}."
+        edit, fix = replace_value(pointer, made), f"Write {as_json(made)}."
     found.report("wrong_type" if pointer else "not_an_object", pointer, message, fix, edit)
 
 
@@ -128,7 +128,7 @@ def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: 
     """Which record is meant, also where its tag is misspelt or forgotten; nothing when that is unclear."""
     if shape.tag in value:
         tag = value[shape.tag]
-        check_shape(found, Word(values=tuple(shape.records)), tag, child(pointer, shape.tag))
+        check_shape(found, Word(values=tuple(shape.records)), tag, join_pointer(pointer, shape.tag))
         return _known_tag(shape, tag)
     if shape.default and value.keys() <= _keys_of(shape.records[shape.default]):
         return shape.default
@@ -142,12 +142,12 @@ def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: 
     if condition:
         message = "This is a condition of another dialect."
         fix = f"Write {as_json(condition)}."
-        found.report("missing_key", pointer, message, fix, replaced(pointer, condition))
+        found.report("missing_key", pointer, message, fix, replace_value(pointer, condition))
         return ""
     tag = _likely_tag(shape, value)
     if not tag or tag != shape.default:
         wanted = f'"{tag}"' if tag else "one of " + ", ".join(shape.records)
-        edit = added(child(pointer, shape.tag), tag) if tag else NO_EDIT
+        edit = add_value(join_pointer(pointer, shape.tag), tag) if tag else NO_EDIT
         fix = f'Add "{shape.tag}": {wanted}.'
         found.report("missing_key", pointer, f"{shape.tag} is missing.", fix, edit)
     return tag
@@ -159,13 +159,13 @@ def _known_tag(shape: Tagged, tag: Json) -> str:
         return ""
     if tag in shape.records:
         return tag
-    return word_meant(tag, tuple(shape.records)) or (meant(tag, shape.records) if len(tag) > 2 else "")
+    return guess_word(tag, tuple(shape.records)) or (guess_name(tag, shape.records) if len(tag) > 2 else "")
 
 
 def _misspelt_tag(shape: Tagged, value: dict[str, Json]) -> str:
     known = {name for record in shape.records.values() for name in _keys_of(record)}
     strange = [name for name in value if name not in known and len(name) > 2]
-    return next((name for name in strange[:20] if meant(name, (shape.tag,))), "")
+    return next((name for name in strange[:20] if guess_name(name, (shape.tag,))), "")
 
 
 def _likely_tag(shape: Tagged, value: dict[str, Json]) -> str:
@@ -194,7 +194,7 @@ def _record(
             dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer, kinds))
     for name, key in record.keys.items():
         if name in value and name != assumed:
-            check_shape(found, key.shape, value[name], child(pointer, name))
+            check_shape(found, key.shape, value[name], join_pointer(pointer, name))
         elif key.is_required and name not in value and name not in dealt_with:
             _missing(found, name, key, value, pointer)
     for group in (record.one_of, record.any_of):
@@ -204,21 +204,21 @@ def _record(
     there = [name for name in value if name in record.one_of]
     if len(there) > 1:
         message = f"{' and '.join(there)} exclude each other."
-        found.report("bad_value", child(pointer, there[1]), message, "Keep exactly one of them.")
+        found.report("bad_value", join_pointer(pointer, there[1]), message, "Keep exactly one of them.")
 
 
 def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
     """A key that must be there; where the others say what it holds, the fix does, too."""
     made: Json = None
     if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
-        made = id_meant(value["title"]) or None
+        made = make_id(value["title"]) or None
     elif name == "title" and isinstance(value.get("id"), str):
         made = value["id"].replace("_", " ").replace("-", " ").strip().capitalize() or None
     elif name == "maxIterations" and type(value.get("count")) is int:
         made = value["count"]
     usable = made is not None and _fits(key.shape, made)
     fix = f'Add "{name}": {as_json(made)}.' if usable else f'Add "{name}": {key.says}'
-    edit = added(child(pointer, name), made) if usable else NO_EDIT
+    edit = add_value(join_pointer(pointer, name), made) if usable else NO_EDIT
     found.report("missing_key", pointer, f"{name} is missing.", fix, edit)
 
 
@@ -233,9 +233,9 @@ def _unknown_key(
     """Report a key that is not known; the key that was probably meant, or nothing."""
     tags = [] if kinds is None else [tag for tag, one in kinds.records.items() if name in _keys_of(one)]
     belongs = f'"{kinds.tag}": ' + " or ".join(f'"{tag}"' for tag in tags) if kinds and tags else ""
-    near, fix, edit = key_advice(name, value, known, pointer, belongs)
-    message = f"The key {shown(name)} is not known here."
-    found.report("unknown_key", child(pointer, name), message, fix, edit)
+    near, fix, edit = advise_on_key(name, value, known, pointer, belongs)
+    message = f"The key {quote_name(name)} is not known here."
+    found.report("unknown_key", join_pointer(pointer, name), message, fix, edit)
     return near
 
 
@@ -247,39 +247,45 @@ def _members(found: Findings, shape: Members, value: dict[str, Json], pointer: s
         trouble = Findings()
         _text(trouble, shape.name, name, "")
         if not trouble.problems:
-            check_shape(found, shape.of, member, child(pointer, name))
+            check_shape(found, shape.of, member, join_pointer(pointer, name))
             continue
         fix = trouble.problems[0].fix
-        found.report("bad_name", child(pointer, name), f"The name {shown(name)} cannot be used here.", fix)
+        found.report(
+            "bad_name", join_pointer(pointer, name), f"The name {quote_name(name)} cannot be used here.", fix
+        )
 
 
 def _items(found: Findings, shape: Items, value: list[Json], pointer: str) -> None:
     if len(value) > shape.most:
         _too_many(found, len(value), shape.most, pointer)
     elif len(value) < shape.least:
-        message = f"{label(pointer)} has {len(value)} of at least {shape.least} items."
+        message = f"{label_pointer(pointer)} has {len(value)} of at least {shape.least} items."
         found.report(shape.trouble, pointer, message, f"Write {shape.least} or more items.")
     else:
         for place, item in enumerate(value):
-            check_shape(found, shape.of, item, child(pointer, place))
+            check_shape(found, shape.of, item, join_pointer(pointer, place))
 
 
 def _too_many(found: Findings, measured: int, most: int, pointer: str) -> None:
-    message = f"{label(pointer)} has {measured} entries; the limit is {most}."
+    message = f"{label_pointer(pointer)} has {measured} entries; the limit is {most}."
     found.report("too_large", pointer, message, f"Keep at most {most}, or split the workflow.")
 
 
 def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
     size = len(value) if shape.unit == "characters" else len(value.encode())
     if size > shape.most:
-        message = f"{label(pointer)} has {size} {shape.unit}; the limit is {shape.most}."
+        message = f"{label_pointer(pointer)} has {size} {shape.unit}; the limit is {shape.most}."
         found.report("too_large", pointer, message, f"Shorten it to {shape.most} {shape.unit}.")
     elif not shape.may_be_blank and not value.strip():
-        found.report("bad_value", pointer, f"{label(pointer)} is blank.", "Write something, or leave it out.")
+        found.report(
+            "bad_value", pointer, f"{label_pointer(pointer)} is blank.", "Write something, or leave it out."
+        )
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
-        message = f"{label(pointer)} has a form that is not allowed: {shown(value)}."
-        made = condition_meant(value) if shape == CONDITION_ID else _form_meant(shape, value)
-        fix, edit = (f"Write {_said(made)}.", replaced(pointer, made)) if made else (shape.wanted, NO_EDIT)
+        message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
+        made = parse_expression(value) if shape == CONDITION_ID else _form_meant(shape, value)
+        fix, edit = (
+            (f"Write {_said(made)}.", replace_value(pointer, made)) if made else (shape.wanted, NO_EDIT)
+        )
         found.report(shape.trouble, pointer, message, fix, edit)
 
 
@@ -290,9 +296,9 @@ def _said(made: Json) -> str:
 def _form_meant(shape: Text, value: str) -> str:
     """The text in the form that is asked for, where the same letters have one."""
     if shape == ID:
-        made = id_meant(value)
+        made = make_id(value)
     elif shape == WORKFLOW_ID:
-        made = workflow_id_meant(value)
+        made = make_workflow_id(value)
     else:
         made = value.strip().removeprefix("{{").removesuffix("}}").strip() if shape in (PATH, NAME) else ""
     return made if made and re.fullmatch(shape.pattern, made, re.ASCII) else ""
@@ -300,18 +306,20 @@ def _form_meant(shape: Text, value: str) -> str:
 
 def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
     if value not in values:
-        near = word_meant(value, values)
-        perhaps = near or meant(value, values)
+        near = guess_word(value, values)
+        perhaps = near or guess_name(value, values)
         fix = f"Did you mean {perhaps}?" if perhaps else f"Write one of {', '.join(values)}."
-        edit = replaced(pointer, near) if near else NO_EDIT
-        found.report("bad_value", pointer, f"{label(pointer)} cannot be {shown(value)}.", fix, edit)
+        edit = replace_value(pointer, near) if near else NO_EDIT
+        found.report(
+            "bad_value", pointer, f"{label_pointer(pointer)} cannot be {quote_name(value)}.", fix, edit
+        )
 
 
 def _whole(found: Findings, shape: Whole, value: float, pointer: str) -> None:
     if not shape.least <= value <= shape.most or value != int(value):
         allowed = f"a whole number from {shape.least} to {shape.most}"
         code: ProblemCode = "too_large" if value > shape.most else "bad_value"
-        found.report(code, pointer, f"{label(pointer)} is not {allowed}.", f"Write {allowed}.")
+        found.report(code, pointer, f"{label_pointer(pointer)} is not {allowed}.", f"Write {allowed}.")
 
 
 def _numbers(found: Findings, value: Json, pointer: str) -> None:
@@ -328,7 +336,7 @@ def _numbers(found: Findings, value: Json, pointer: str) -> None:
         elif isinstance(current, list):
             waiting += [(item, (*path, index)) for index, item in enumerate(current)]
         elif type(current) is int and not survives(current):
-            place = reduce(child, path, pointer)
-            message = f"{label(place)} is an integer that JSON readers would round."
+            place = reduce(join_pointer, path, pointer)
+            message = f"{label_pointer(place)} is an integer that JSON readers would round."
             found.report("bad_value", place, message, "Write it as a text.")
             return

@@ -181,11 +181,11 @@ FREE_OBJECT = Members(
 """An object whose meaning another part of the system knows."""
 
 
-def key(shape: Shape, says: str) -> Key:
+def optional_key(shape: Shape, says: str) -> Key:
     """A key that may be left out."""
     return Key(shape=shape, says=says)
 
 
-def needed(shape: Shape, says: str) -> Key:
+def required_key(shape: Shape, says: str) -> Key:
     """A key that must be there."""
     return Key(shape=shape, says=says, is_required=True)

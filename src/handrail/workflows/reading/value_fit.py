@@ -12,7 +12,7 @@ Fit: TypeAlias = tuple[Callable[[Json], bool], str]
 """The question, and what a fitting value is called."""
 
 
-def same_value(left: Json, right: Json) -> bool:
+def is_same_value(left: Json, right: Json) -> bool:
     """Equality as JSON means it: true is not 1, and 1 is 1.0."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
@@ -88,7 +88,7 @@ _WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
 
 
-def converted(declared: str, value: Json) -> Json:
+def convert_value(declared: str, value: Json) -> Json:
     """The same value in another JSON type, where the types alone say what it is; None where they do not."""
     if not isinstance(value, str):
         if declared == "string" and _is_simple(value):

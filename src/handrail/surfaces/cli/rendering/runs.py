@@ -6,7 +6,7 @@ import msgspec
 
 from handrail.contract.fence import fenced
 from handrail.contract.outcome import Json
-from handrail.engine.reasons import are_told
+from handrail.engine.reasons import are_issues_covered
 from handrail.engine.reply import TOLD_FIRST
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -149,7 +149,7 @@ def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
         fix = blocker.get("suggestedFix")
         lines += wrapped(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
     issues = reply.get("issues", [])
-    for issue in [] if are_told(issues, reply.get("blockers", [])) else issues:
+    for issue in [] if are_issues_covered(issues, reply.get("blockers", [])) else issues:
         said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
         lines += wrapped(f"Fault: {one_line(said)}", page.width, INDENT)
     if reply.get("example"):

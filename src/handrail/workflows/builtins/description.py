@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 import msgspec
 
-from handrail.workflows.builtins.placing import input_named_by
+from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,
@@ -16,7 +16,7 @@ from handrail.workflows.builtins.specs import (
     TemplateSpec,
 )
 from handrail.workflows.compiled import InputSpec
-from handrail.workflows.contracts.samples import field_lines
+from handrail.workflows.contracts.samples import describe_fields
 
 # A small workflow around each builtin, as an author would write it, for docs and catalog.
 
@@ -68,7 +68,7 @@ def _workflow(builtin: Builtin, **parts: Any) -> dict[str, Any]:
 
 def _inputs_of(template: TemplateSpec) -> dict[str, Any]:
     """The inputs that the example's arguments name."""
-    named = {name: input_named_by(value) for name, value in template.example_args.items()}
+    named = {name: parse_placeholder(value) for name, value in template.example_args.items()}
     inputs = {
         wanted: {
             "type": template.args[name].type,
@@ -85,7 +85,7 @@ def _feature(feature: FeatureSpec) -> str | dict[str, Any]:
     return {"id": feature.id, "config": feature.example_config} if feature.example_config else feature.id
 
 
-def described(builtin: Builtin) -> dict[str, Any]:
+def describe_builtin(builtin: Builtin) -> dict[str, Any]:
     """Kind, id, title and summary first; then what only this kind has; last a workflow that uses it."""
     kind, more = _kind_and_more(builtin)
     return {
@@ -108,7 +108,7 @@ def _kind_and_more(builtin: Builtin) -> tuple[str, dict[str, Any]]:
             return "contract", {
                 "artifactKind": builtin.artifact_kind,
                 "guidance": builtin.guidance,
-                "fields": field_lines(builtin.schema),
+                "fields": describe_fields(builtin.schema),
                 "artifact": builtin.example,
                 "schema": builtin.schema,
             }

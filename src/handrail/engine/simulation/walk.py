@@ -10,8 +10,8 @@ import msgspec
 from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
-from handrail.engine.facts import carried_to, first_facts, inside_loops, with_report
-from handrail.engine.judge.assess import Answer, answer_to, way_after
+from handrail.engine.facts import add_loop_values, apply_report, carry_facts, first_facts
+from handrail.engine.judge.assess import Answer, answer_report, find_way
 from handrail.engine.navigate import (
     Complete,
     EnteredLoop,
@@ -26,10 +26,10 @@ from handrail.engine.navigate import (
     move_effort,
 )
 from handrail.engine.reasons import Block
-from handrail.engine.simulation.candidates import Paths, flipped, loops_in, used_conditions
+from handrail.engine.simulation.candidates import Paths, flip_condition, loops_in, used_conditions
 from handrail.engine.simulation.made_reports import MadeReport, invalid_reports, notes_for, valid_reports
 from handrail.engine.simulation.report import Limits, ProblemKind, SimulationProblem
-from handrail.engine.standing import step_text
+from handrail.engine.standing import render_step
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -42,7 +42,7 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import MISSING, Compare, Facts, comparisons, value_of
-from handrail.workflows.contracts.check import example_of, unsatisfiable
+from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
 
 _T = TypeVar("_T")
 
@@ -123,7 +123,7 @@ class Walks:
             self.paths_taken += 1
             self.completed += 1
             return
-        carried = facts if before is None else carried_to(facts, before, move.state)
+        carried = facts if before is None else carry_facts(facts, before, move.state)
         key = self._steering.key(move.state, carried)
         if key in self._seen:
             self.paths_taken += 1  # the rest of this walk is that of an earlier one
@@ -142,7 +142,7 @@ class Walks:
 
     def _visit(self, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]) -> None:
         leaf = self._leaf(state)
-        text = step_text(self._workflow, leaf, inside_loops(self._workflow, state, facts))
+        text = render_step(self._workflow, leaf, add_loop_values(self._workflow, state, facts))
         self._effort.affords(1 + len(text) // 512)
         if len(text.encode()) >= len(self.texts.get(leaf.id, "").encode()):
             self.texts[leaf.id] = text
@@ -163,10 +163,10 @@ class Walks:
     def _go_on(
         self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
     ) -> None:
-        after = with_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
+        after = apply_report(self._workflow, facts, state, answer.context, answer.verdict.artifacts)
         way = self._counted(
             state.step_id,
-            lambda effort: way_after(self._workflow, state, answer.verdict, self._mode, after, effort),
+            lambda effort: find_way(self._workflow, state, answer.verdict, self._mode, after, effort),
         )
         if way is not None and not isinstance(way.outcome, Block):
             self._arrive(way.move, state, after, waiting)
@@ -190,7 +190,7 @@ class Walks:
     def _leaf(self, state: Running) -> Leaf:
         leaf = leaf_at(self._workflow, state)
         if isinstance(leaf, Step) and leaf.contract and not self._has_example(leaf.contract):
-            reason = unsatisfiable(self._workflow.contracts[leaf.contract].schema)
+            reason = explain_unsatisfiable(self._workflow.contracts[leaf.contract].schema)
             if reason and self._mode != "full_auto_never_stop":
                 self._problem("does_not_end", leaf.id, f"No report gets a run past this step: {reason}")
             elif not reason:
@@ -202,7 +202,7 @@ class Walks:
 
     def _has_example(self, contract_id: str) -> bool:
         if contract_id not in self._examples:
-            self._examples[contract_id] = bool(example_of(self._workflow.contracts[contract_id]))
+            self._examples[contract_id] = bool(make_example(self._workflow.contracts[contract_id]))
         return self._examples[contract_id]
 
     def _notes_of(self, step: Step) -> str | None:
@@ -244,18 +244,18 @@ class Walks:
         if not any(comparisons(condition)):
             return None
         try:
-            return flipped(condition, self._paths, facts, self._effort)
+            return flip_condition(condition, self._paths, facts, self._effort)
         except Fault:  # nothing is left for trying; the walk ends behind this step
             return None
 
     def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
         """The engine's own answer. Equal reports at one step get equal ones, so each is asked for once."""
-        given = with_report(self._workflow, facts, state, report.context, ())
+        given = apply_report(self._workflow, facts, state, report.context, ())
         needed = leaf.user_only.input if isinstance(leaf, Step) and leaf.user_only else ""
         around = tuple(frame.loop_id for frame in state.loops)
         key = (leaf.id, report.label, around, given.values.get(needed) is not None)
         if key not in self._answers:
-            self._answers[key] = answer_to(
+            self._answers[key] = answer_report(
                 self._workflow,
                 state,
                 leaf,
@@ -292,7 +292,7 @@ class _Steering:
         return msgspec.json.encode(steering, order="sorted")
 
 
-def clipped(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
+def clip_loops(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
     """The same workflow with loops that end soon: one iteration more than asked stands for their limit."""
     return msgspec.structs.replace(
         workflow, steps=tuple(_clipped(part, iterations + 1) for part in workflow.steps)

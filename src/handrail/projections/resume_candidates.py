@@ -16,14 +16,14 @@ from typing import NamedTuple
 import msgspec
 
 from handrail.contract.ids import RunId, SessionId
-from handrail.engine.facts import Place, begun_at, excerpt, is_same_place, opened_at
+from handrail.engine.facts import Place, excerpt, is_same_place, run_place, session_place
 from handrail.engine.history import History, attached_to
 from handrail.projections.overview import (
     SessionFacts,
     SessionStatus,
     last_notes,
+    list_seen,
     run_overview,
-    seen_on_the_way,
     session_status,
 )
 from handrail.workflows.compiled import CompiledWorkflow
@@ -116,15 +116,15 @@ class _Match(NamedTuple):
 _RECENT = _Match(Tier.RECENT, "recent activity")
 
 
-def ranked(subjects: Iterable[Subject], wanted: Wanted, most: int = MOST_FOUND) -> tuple[Found, ...]:
+def rank_subjects(subjects: Iterable[Subject], wanted: Wanted, most: int = MOST_FOUND) -> tuple[Found, ...]:
     """The best candidates, at most five unless more are asked for. What is nowhere gives none."""
     found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
     return tuple(sorted(found, key=_rank)[:most])
 
 
-def latest(subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND) -> tuple[Found, ...]:
+def list_latest(subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND) -> tuple[Found, ...]:
     """The most recent ones, for when nothing that was asked for is found."""
-    return ranked(subjects, Wanted(here=here), most)
+    return rank_subjects(subjects, Wanted(here=here), most)
 
 
 def is_offered(subject: Subject, wanted: Wanted) -> bool:
@@ -200,7 +200,7 @@ def _of_session(history: History, order: int) -> Subject:
         status=session_status(history),
         branches=tuple(value for key, value in seen.items() if key == "git_branch"),
         heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
-        place=opened_at(history),
+        place=session_place(history),
         recap=texts[0] if texts else "",
         outputs=_within_budget(texts),
     )
@@ -214,7 +214,7 @@ def _of_run(
 ) -> Subject:
     run = history.runs[run_id]
     held = run_overview(history, run_id)
-    on_the_way = seen_on_the_way(history, run_id, held.tip.node_id)
+    on_the_way = list_seen(history, run_id, held.tip.node_id)
     return Subject(
         session_id=history.session_id,
         run_id=run_id,
@@ -227,7 +227,7 @@ def _of_run(
         status=held.status,
         branches=on_the_way.get("git_branch", ()),
         heads=on_the_way.get("git_head_sha", ()),
-        place=begun_at(run),
+        place=run_place(run),
         recap=last_notes(history, held.tip.node_id),
         outputs=_within_budget(_texts(history, run_id)),
     )

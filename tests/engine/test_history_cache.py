@@ -7,9 +7,9 @@ import pytest
 
 from handrail.contract.ids import NodeId, RunId, SessionId
 from handrail.engine.folding import extend, fold
-from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node, with_context
+from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node, add_context
+from handrail.engine.history_cache import decode_history, encode_history, fingerprint_structs
 from handrail.engine.navigate import Complete
-from handrail.engine.remembering import decode_history, encode_history, form
 from handrail.ports.log import Record
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, start
@@ -44,7 +44,7 @@ def test_a_history_comes_back_as_it_was_and_can_grow(runtime: Runtime) -> None:
         b"",
         b"\xc1",
         msgspec.msgpack.encode({"form": "another program", "history": {}}),
-        msgspec.msgpack.encode({"form": form(), "history": {"head": "many"}}),
+        msgspec.msgpack.encode({"form": fingerprint_structs(), "history": {"head": "many"}}),
         msgspec.msgpack.encode([1, 2, 3]),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_history_that_another_program_folded_is_not_recognised(runtime: Runtim
     session_id, records = records_of(runtime)
     content = encode_history(fold(session_id, records))
 
-    assert decode_history(content.replace(form().encode(), b"0" * 64)) is None
+    assert decode_history(content.replace(fingerprint_structs().encode(), b"0" * 64)) is None
 
 
 def test_what_nodes_inherit_is_written_once_however_long_the_run_is() -> None:
@@ -73,7 +73,7 @@ def line_of(count: int) -> History:
     nodes, inherited, held = {}, {}, NOTHING_INHERITED
     for number in range(count):
         node_id = NodeId(f"nod_{number:012d}")
-        held = with_context(held, {f"key{number:04d}": "x" * 40})
+        held = add_context(held, {f"key{number:04d}": "x" * 40})
         inherited[node_id] = held
         nodes[node_id] = Node(
             node_id=node_id,

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from handrail.workflows.builtins.described import described
+from handrail.workflows.builtins.description import describe_builtin
 from handrail.workflows.builtins.registry import all_builtins, find_contract, find_feature, find_template
 from handrail.workflows.builtins.specs import Builtin
 
 
 @pytest.mark.parametrize("builtin", all_builtins(), ids=lambda each: each.id)
 def test_every_builtin_is_described_in_json_with_its_example(builtin: Builtin) -> None:
-    found = described(builtin)
+    found = describe_builtin(builtin)
 
     assert list(found)[:4] == ["kind", "id", "title", "summary"]
     assert list(found)[-1] == "example"
@@ -24,7 +24,7 @@ def test_arguments_are_described_as_an_author_would_declare_them() -> None:
     template = find_template("wr.templates.capability_probe")
     assert template is not None
 
-    found = described(template)
+    found = describe_builtin(template)
 
     assert found["kind"] == "template"
     assert found["args"] == {
@@ -44,6 +44,6 @@ def test_settings_and_contracts_say_what_can_be_written() -> None:
     assert feature is not None
     assert contract is not None
 
-    assert described(feature)["config"]["maxLines"]["enum"] == [10, 20, 40, 80]
-    assert described(contract)["fields"][0] == "decision: one of continue, stop"
-    assert described(contract)["artifact"]["kind"] == "wr.loop_control"
+    assert describe_builtin(feature)["config"]["maxLines"]["enum"] == [10, 20, 40, 80]
+    assert describe_builtin(contract)["fields"][0] == "decision: one of continue, stop"
+    assert describe_builtin(contract)["artifact"]["kind"] == "wr.loop_control"

@@ -32,7 +32,7 @@ def encode_history(history: History) -> bytes:
     """The bytes of a history, for `decode_history` of the same program."""
     added, whole = _own_shares(history)
     kept = msgspec.structs.replace(history, inherited={})
-    return _encoder().encode(_Remembered(form=form(), history=kept, added=added, whole=whole))
+    return _encoder().encode(_Remembered(form=fingerprint_structs(), history=kept, added=added, whole=whole))
 
 
 def decode_history(content: bytes) -> History | None:
@@ -41,7 +41,7 @@ def decode_history(content: bytes) -> History | None:
         remembered = _decoder().decode(content)
     except msgspec.MsgspecError:
         return None
-    if remembered.form != form():
+    if remembered.form != fingerprint_structs():
         return None
     inherited: dict[NodeId, Inherited] = {}
     for node_id, node in remembered.history.nodes.items():
@@ -53,7 +53,7 @@ def decode_history(content: bytes) -> History | None:
 
 
 @cache
-def form() -> str:
+def fingerprint_structs() -> str:
     """Changes whenever a struct of a history gains, loses or renames a field."""
     found: dict[str, None] = {}
     waiting: list[Any] = [History]

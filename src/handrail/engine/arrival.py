@@ -20,9 +20,9 @@ from handrail.engine.navigate import (
     SelectedStep,
     SkippedStep,
     TraceEntry,
-    loop_named,
+    find_loop,
 )
-from handrail.engine.reasons import ContextKey, Reason, ReasonName, WorkflowStep, fitting
+from handrail.engine.reasons import ContextKey, Reason, ReasonName, WorkflowStep, shorten_message
 from handrail.workflows.compiled import (
     Choice,
     CompiledWorkflow,
@@ -34,14 +34,14 @@ from handrail.workflows.compiled import (
     Until,
     While,
     loop_variables,
-    set_inside,
+    names_set_inside,
 )
 from handrail.workflows.conditions import (
     MISSING,
     Condition,
     Facts,
     comparisons,
-    condition_words,
+    describe_condition,
     holds,
     named_value,
 )
@@ -50,7 +50,7 @@ from handrail.workflows.prompt_sections import (
     ONCE_FOR_ALL,
     QUESTIONS,
     heading_of,
-    user_only_section,
+    make_user_section,
 )
 
 # What a run passed by on its way to a node, and why, from the recorded trace.
@@ -76,7 +76,7 @@ class CutShort(msgspec.Struct, frozen=True, kw_only=True):
     """What was not done, in words."""
 
 
-def parts_passed_by(
+def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedBy, ...]:
     """Every step and loop that a move did not enter, each once, in the order of the move."""
@@ -88,7 +88,7 @@ def parts_passed_by(
                 passed = PassedBy(step_id=step_id, why=why, condition_id=condition_id)
                 found.setdefault(step_id, passed)
             case ExitedLoop(loop_id=loop_id, iterations=0):
-                why = _no_round(workflow, loop_named(workflow, loop_id), facts)
+                why = _no_round(workflow, find_loop(workflow, loop_id), facts)
                 found.setdefault(loop_id, PassedBy(step_id=loop_id, why=why))
             case (
                 ExitedLoop() | EnteredLoop() | EvaluatedCondition() | SelectedStep() | DetectedNonTipAdvance()
@@ -99,7 +99,7 @@ def parts_passed_by(
     return tuple(found.values())
 
 
-def loops_cut_short(
+def list_cut_loops(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[CutShort, ...]:
     """Every loop that a move left because of its limit; each once, however often it came by."""
@@ -112,7 +112,7 @@ def loops_cut_short(
         CutShort(
             loop_id=entry.loop_id,
             rounds=entry.iterations,
-            left=_left(workflow, loop_named(workflow, entry.loop_id), entry.iterations, facts),
+            left=_left(workflow, find_loop(workflow, entry.loop_id), entry.iterations, facts),
         )
         for entry in left.values()
     )
@@ -163,7 +163,7 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
 
 def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
     """What the part needs, and how it stands with the values that this rests on."""
-    own = frozenset(set_inside(workflow.steps)) | _variables(workflow)
+    own = frozenset(names_set_inside(workflow.steps)) | _variables(workflow)
     told: dict[str, str] = {}
     for atom in comparisons(condition):
         if atom.input and atom.input.partition(".")[0] not in own:
@@ -171,7 +171,7 @@ def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> st
             told[atom.input] = (
                 f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_shown(value)}"
             )
-    needs = condition_words(condition)
+    needs = describe_condition(condition)
     if len(needs) > MOST_WORDS:
         needs = needs[: MOST_WORDS - 1] + "…"
     states = "; ".join(told.values())
@@ -223,7 +223,7 @@ the notes; the choice is recorded as a gap. What the user would read:"""
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
-def in_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
+def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
     """The prompt of a step as it reads in a mode."""
     text = _MODE_ITEM.sub(lambda item: item[0] if item[2] == autonomy else "", text)
     text = text.replace(f"## {QUESTIONS}\n", f"## {_QUESTIONS_ELSEWHERE[autonomy]}\n")
@@ -231,7 +231,7 @@ def in_mode(text: str, leaf: Leaf, autonomy: Autonomy) -> str:
         return text
     if isinstance(leaf, Step) and leaf.user_only is not None:
         alone = _NOBODY_ANSWERS.format(reason=leaf.user_only.reason)
-        text = text.replace(user_only_section(leaf.user_only), alone)
+        text = text.replace(make_user_section(leaf.user_only), alone)
     if isinstance(leaf, Choice) and leaf.non_assumable is not None:
         text = f"{_NOBODY_CHOOSES}\n\n{text}"
     return text.replace(ASK_FOR_FILES, _FIND_FILES)
@@ -242,7 +242,7 @@ def asks_user_first(prompt: str) -> bool:
     return f"## {QUESTIONS}\n" in prompt
 
 
-def told_once(prompt: str) -> dict[str, str]:
+def find_lasting_sections(prompt: str) -> dict[str, str]:
     """The sections of a first prompt that hold for every step after it, by their headings."""
     sections = (part for part in prompt.split("\n\n") if part.startswith("## "))
     return {heading: section for section in sections if (heading := heading_of(section)) in ONCE_FOR_ALL}
@@ -263,7 +263,9 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
     return wanted if isinstance(wanted, bool) else holds(workflow.conditions[wanted], facts)
 
 
-def unasked_confirmation(workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts) -> list[Reason]:
+def find_unasked_confirmation(
+    workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts
+) -> list[Reason]:
     """That a report itself makes a confirmation necessary, which nobody was told of when the step was shown.
 
     Both facts include the loops' values; those after it have the whole report applied.
@@ -280,26 +282,28 @@ def unasked_confirmation(workflow: CompiledWorkflow, leaf: Leaf, before: Facts, 
     ]
 
 
-def arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
+def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
     """What a move ran into. `facts` are those that led it."""
     cut_short = [
         GapRecorded(
             gap_id="",
             severity="warning",
             reason="loop_limit_reached",
-            summary=fitting(f"The loop {cut.loop_id} ended at its limit of {cut.rounds} rounds: {cut.left}."),
+            summary=shorten_message(
+                f"The loop {cut.loop_id} ended at its limit of {cut.rounds} rounds: {cut.left}."
+            ),
         )
-        for cut in loops_cut_short(workflow, move.trace, facts)
+        for cut in list_cut_loops(workflow, move.trace, facts)
     ]
-    return Arrival(reasons=missing_lists(workflow, move), gaps=tuple(cut_short))
+    return Arrival(reasons=find_missing_lists(workflow, move), gaps=tuple(cut_short))
 
 
-def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
+def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
     """Lists that loops were to go through and nobody sent: without them a loop would pass in silence."""
     exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
     names: dict[str, str] = {}
     for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
-        repeat = loop_named(workflow, loop_id).repeat
+        repeat = find_loop(workflow, loop_id).repeat
         assert isinstance(repeat, ForEach), "only a loop over items misses them"
         names.setdefault(repeat.input, loop_id)
     return tuple(
@@ -308,8 +312,10 @@ def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
         else Reason(
             name="user_only_dependency:needs_user_artifact",
             pointer=ContextKey(key=name),
-            message=fitting(f"The loop {loop_id} goes through {name}, and no list of that name was sent."),
-            fix=fitting(
+            message=shorten_message(
+                f"The loop {loop_id} goes through {name}, and no list of that name was sent."
+            ),
+            fix=shorten_message(
                 f"Send context.{name} as a list, [] if there is nothing to go through. Ask the user for it "
                 "unless the work so far tells it."
             ),
@@ -318,7 +324,7 @@ def missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
     )
 
 
-def not_asked(
+def list_unasked_gaps(
     workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts
 ) -> tuple[GapRecorded, ...]:
     """What a mode that asks would have asked the user here, before the step was done or after its report.
@@ -343,8 +349,8 @@ def _uncounted(loop_id: str, name: str) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_artifact",
         pointer=ContextKey(key=name.partition(".")[0]),
-        message=fitting(
+        message=shorten_message(
             f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
         ),
-        fix=fitting(f"Send context.{name} as a number, 0 if the loop is not needed."),
+        fix=shorten_message(f"Send context.{name} as a number, 0 if the loop is not needed."),
     )

@@ -8,7 +8,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.wording import counted
 from handrail.engine.history import History, Node, path_to, steps_after
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.projections.run_graph import RunStatus, done_step, open_gaps, run_graph, skipped_at
+from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph, skipped_at
 from handrail.workflows.compiled import CompiledWorkflow
 
 # Where a run stands, told to a caller that holds a token of an earlier step.
@@ -16,7 +16,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 MOST_STEPS_TOLD = 5
 
 
-class Whereabouts(msgspec.Struct, frozen=True, kw_only=True):
+class NewerPosition(msgspec.Struct, frozen=True, kw_only=True):
     """The preferred tip of a run, and what was finished between an earlier node and it."""
 
     tip: Node
@@ -29,7 +29,9 @@ class Whereabouts(msgspec.Struct, frozen=True, kw_only=True):
     omitted: int
 
 
-def moved_on_from(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Whereabouts | None:
+def find_newer_position(
+    history: History, workflow: CompiledWorkflow, node_id: NodeId
+) -> NewerPosition | None:
     """Where the run stands, if the step that is pending at a node was finished since; None if it was not."""
     if not steps_after(history, node_id):
         return None
@@ -37,11 +39,11 @@ def moved_on_from(history: History, workflow: CompiledWorkflow, node_id: NodeId)
     tip = history.nodes[graph.preferred_tip]
     before = {node.node_id for node in path_to(history, node_id)}
     done = [
-        done_step(history, node)
+        completed_step(history, node)
         for node in path_to(history, tip.node_id)
         if node.kind == "step" and node.node_id not in before
     ]
-    return Whereabouts(
+    return NewerPosition(
         tip=tip,
         status=graph.status,
         pending_step_id=step_key(tip.state) if isinstance(tip.state, Running) else None,

@@ -97,7 +97,7 @@ SHAPES: dict[str, type[Reported]] = {
 _R = TypeVar("_R", bound=ReportedShape)
 
 
-def needed_members(kind: str) -> tuple[str, ...]:
+def list_required_members(kind: str) -> tuple[str, ...]:
     """The members that a run cannot do without to understand this kind, as they are written."""
     fields = msgspec.structs.fields(SHAPES[kind])
     return ("kind", *(field.encode_name for field in fields if field.required))
@@ -111,7 +111,7 @@ def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:
         return None
 
 
-def trouble_with(kind: str, body: dict[str, Any]) -> str:
+def explain_misfit(kind: str, body: dict[str, Any]) -> str:
     """Why a body does not fit the kind it claims; empty when it does or the kind is not one of ours."""
     shape = SHAPES.get(kind)
     if shape is None:
@@ -127,7 +127,7 @@ Misfit: TypeAlias = tuple[str, str]
 """A place of an artifact, and what is wrong there."""
 
 
-def contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
+def find_contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
     """Where a well-formed artifact says what its own rows do not bear out.
 
     A schema looks at one member at a time; what has to hold between several is said here, kind by kind.

@@ -13,6 +13,13 @@ import msgspec
 
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shortened
+from handrail.engine.artifact_shapes import (
+    ASSESSMENT,
+    CAPABILITY_OBSERVATION,
+    LOOP_CONTROL,
+    USER_INPUT,
+    Judgement,
+)
 from handrail.engine.events import Blocked
 from handrail.engine.reasons import (
     Blocker,
@@ -20,9 +27,8 @@ from handrail.engine.reasons import (
     ContextKey,
     OutputContract,
     WorkflowStep,
-    fitting,
+    shorten_message,
 )
-from handrail.engine.reported import ASSESSMENT, CAPABILITY_OBSERVATION, LOOP_CONTROL, USER_INPUT, Judgement
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -39,11 +45,11 @@ from handrail.workflows.compiled import (
     Until,
     While,
     loop_variables,
-    set_inside,
+    names_set_inside,
 )
 from handrail.workflows.conditions import Compare, Facts, LoopControl, comparisons
 from handrail.workflows.prompt_sections import USER_SAID
-from handrail.workflows.schema_refs import resolved
+from handrail.workflows.schema_refs import resolve_ref
 
 # Assessment gates: levels a step must report, some of which demand a follow-up first.
 
@@ -59,7 +65,7 @@ def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
     return next((gate for gate in gates if gate.assessment_id == assessment_id), None)
 
 
-def misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
+def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
     """Where an assessment does not have the dimensions and levels that its gate declares: place and fault."""
     issues = [
         (f"/dimensions/{name}", f"{name} is missing")
@@ -69,14 +75,19 @@ def misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
     for name, level in judgement.dimensions.items():
         levels = gate.dimensions.get(name)
         if levels is None:
-            issues.append((f"/dimensions/{fitting(name, 60)}", f"{fitting(name, 60)} is not a dimension"))
+            issues.append(
+                (
+                    f"/dimensions/{shorten_message(name, 60)}",
+                    f"{shorten_message(name, 60)} is not a dimension",
+                )
+            )
         elif levels and level not in levels:
-            said = f"{name} cannot be {fitting(level, 60)}; levels: {', '.join(levels)}"
+            said = f"{name} cannot be {shorten_message(level, 60)}; levels: {', '.join(levels)}"
             issues.append((f"/dimensions/{name}", said))
     return issues
 
 
-def demanded(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
+def find_demand(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
     """The first dimension and level that demand a follow-up before the run goes on."""
     found = ((name, level) for name, level in judgement.dimensions.items() if level in gate.followups)
     return next(found, None)
@@ -98,7 +109,7 @@ def assessment_example(gate: Gate) -> dict[str, Any]:
     }
 
 
-def listed_levels(gate: Gate) -> str:
+def list_levels(gate: Gate) -> str:
     """The dimensions with their levels, for a sentence."""
     return "; ".join(f"{name}: {', '.join(levels)}" for name, levels in gate.dimensions.items())
 
@@ -158,7 +169,7 @@ def steering_values(workflow: CompiledWorkflow) -> dict[str, Steering]:
     }
 
 
-def asked_at(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask]:
+def list_asks(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask]:
     """What a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = []
     for held in steering_values(workflow).values():
@@ -166,11 +177,11 @@ def asked_at(workflow: CompiledWorkflow, step_id: str, facts: Facts) -> list[Ask
             continue
         is_every_round = step_id in held.every_round_at
         if is_every_round or not _is_known(workflow, held, facts):
-            asks.append(ask_for(workflow, held, is_every_round=is_every_round))
+            asks.append(make_ask(workflow, held, is_every_round=is_every_round))
     return asks[:MOST_ASKED]
 
 
-def ask_for(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:
+def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool = False) -> Ask:
     """The value as a step asks for it."""
     spec = workflow.inputs.get(held.name, InputSpec(implicit=True))
     return Ask(
@@ -238,7 +249,7 @@ class _Search:
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
         self._conditions = workflow.conditions
-        self._inside = frozenset(set_inside(workflow.steps))
+        self._inside = frozenset(names_set_inside(workflow.steps))
         self._counters = {name: spec.counted_by for name, spec in workflow.inputs.items() if spec.counted_by}
         self.found: dict[str, _Found] = {}
 
@@ -375,7 +386,7 @@ _BESIDE_A_NAME = 7
 _INNER_LEVELS = 3
 
 
-def frame_of(
+def make_frame(
     workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
 ) -> dict[str, Any]:
     """What a report on a pending step brings, beside its token."""
@@ -404,7 +415,7 @@ def frame_of(
     return frame | ({"context": context} if context else {})
 
 
-def frame_to_retry(
+def make_retry_frame(
     contracts: Mapping[str, Contract], frame: dict[str, Any], blocked: Blocked
 ) -> dict[str, Any]:
     """Of the frame of a step, what a retry must bring: the rest was kept.
@@ -427,11 +438,11 @@ def frame_to_retry(
     ]
     if artifacts:
         wanted["artifacts"] = artifacts
-    found = with_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
+    found = add_observations({"output": wanted} if wanted else {}, blocked.every_blocker)
     return found | ({"context": dict.fromkeys(sorted(keys), TO_FILL_IN)} if keys else {})
 
 
-def with_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
+def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
     """The frame of a step whose last attempt lacked a capability: what is seen of it now comes with it."""
     output = frame.get("output", {})
     artifacts = list(output.get("artifacts", ()))
@@ -448,7 +459,7 @@ def _observation(capability: str) -> dict[str, Any]:
     return known | {"status": TO_FILL_IN, "summary": TO_FILL_IN}
 
 
-def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
     """The places of a report that still hold a mark, by their names, and the mark; frames are never deep."""
     if isinstance(value, str):
         if value.strip() in MARKS:
@@ -458,10 +469,10 @@ def unfilled(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]
     elif isinstance(value, dict):
         for key, held in value.items():
             is_mark = key == TO_FILL_IN
-            yield from [(name, key)] if is_mark else unfilled(held, f"{name}.{key}", depth + 1)
+            yield from [(name, key)] if is_mark else find_marks(held, f"{name}.{key}", depth + 1)
     elif isinstance(value, list | tuple):
         for place, held in enumerate(value):
-            yield from unfilled(held, f"{name}[{place}]", depth + 1)
+            yield from find_marks(held, f"{name}[{place}]", depth + 1)
 
 
 def _is_about_notes(blocker: Blocker) -> bool:
@@ -515,7 +526,7 @@ class _Marks:
         self._left = INNER_BYTES
 
     def of(self, schema: Any, shown: Any, level: int) -> Any:
-        schema = resolved(schema, self._root)
+        schema = resolve_ref(schema, self._root)
         if not isinstance(schema, dict):
             return TO_FILL_IN
         if "const" in schema:
@@ -533,7 +544,7 @@ class _Marks:
 
     def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
         """An object with its required names, as far as there is room; None where none is named."""
-        schema = resolved(schema, self._root)
+        schema = resolve_ref(schema, self._root)
         names = list(schema.get("required", ())) if isinstance(schema, dict) else []
         fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
         if not fitting:
@@ -558,7 +569,7 @@ def _first(shown: Any) -> Any:
 
 def _shows_all(schema: Any, shown: Any, root: dict[str, Any], levels: int) -> bool:
     """Whether an example has every required member, of its members and rows too."""
-    schema = resolved(schema, root)
+    schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or levels < 0:
         return True
     if schema.get("type") == "array" or "items" in schema:

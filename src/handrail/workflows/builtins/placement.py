@@ -31,13 +31,13 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)
 """`{{name}}` or `{{name.member}}`; the first group is the dotted name."""
 
 
-def input_named_by(value: Any) -> str:
+def parse_placeholder(value: Any) -> str:
     """The dotted name when a value is one `{{name}}` and nothing else; empty otherwise."""
     whole = PLACEHOLDER.fullmatch(value.strip()) if isinstance(value, str) else None
     return whole[1] if whole else ""
 
 
-def filled(text: str, values: Mapping[str, Any]) -> str:
+def fill_names(text: str, values: Mapping[str, Any]) -> str:
     """The text with each known name replaced once; unknown names stay for the run to fill in."""
     return PLACEHOLDER.sub(lambda match: _filled(match, values), text)
 
@@ -47,29 +47,29 @@ def _filled(match: re.Match[str], values: Mapping[str, Any]) -> str:
     if head not in values:
         return match[0]
     value = values[head]
-    renamed = input_named_by(value)
+    renamed = parse_placeholder(value)
     if renamed:
         return "{{" + (f"{renamed}.{rest}" if rest else renamed) + "}}"
     for name in rest.split(".") if rest else ():
         if not isinstance(value, Mapping) or name not in value:
             return match[0]
         value = value[name]
-    return in_words(value)
+    return phrase_value(value)
 
 
-def in_words(value: Any) -> str:
+def phrase_value(value: Any) -> str:
     """A value inside a sentence: texts as they are, lists with commas, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ", ".join(in_words(each) for each in value)
+        return ", ".join(phrase_value(each) for each in value)
     return canonical_bytes(value).decode()
 
 
 _P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceTemplateCall, SourceLoop)
 
 
-def placed(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
+def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
     """The parts of a template as parts of the calling workflow.
 
     A single part takes the id and the title of the call; the ids and titles of several begin with it.
@@ -79,7 +79,7 @@ def placed(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[Sou
     return moved if context.require_confirmation is False else _confirmed(moved, context.require_confirmation)
 
 
-def joined_id(prefix: str, name: str) -> str:
+def join_ids(prefix: str, name: str) -> str:
     """One id of two; a digest stands for the end of one that would be too long."""
     whole = f"{prefix}-{name}"
     if len(whole) <= MAX_ID_CHARACTERS:
@@ -103,7 +103,7 @@ class _Names:
         return self._context.prefix if self._alone else self.inner(name)
 
     def inner(self, name: str) -> str:
-        return joined_id(self._context.prefix, name)
+        return join_ids(self._context.prefix, name)
 
     def title(self, title: str) -> str:
         given = self._context.title
