@@ -11,7 +11,7 @@ from handrail.contract.envelopes.cli import PLACE_KEYS
 from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
 from handrail.runtime.operation import AckVerdict, Operation
-from handrail.runtime.write_gate import DryRun
+from handrail.runtime.write_permission import DryRun
 from handrail.surfaces.cli.commands.all import ROWS
 from handrail.surfaces.cli.commands.global_flags import GLOBAL_FLAGS
 from handrail.surfaces.cli.commands.row import Row

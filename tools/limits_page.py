@@ -201,7 +201,7 @@ COMMAND_LINE: Rows = (
     ("operations.store.selftest_store", "MOST_SEED", "`--seed` of it."),
     ("operations.workflows.validate_workflows", "MOST_TARGETS", "Targets of one `workflow validate`."),
     (
-        "operations.workflows.examined_workflows",
+        "operations.workflows.examine_workflows",
         "MOST_PROBLEMS",
         "Problems of a broken workflow that an error lists.",
     ),
@@ -325,7 +325,7 @@ INSIDE = {
     "contract.disclosure.estimate": ("MAX_DEPTH",),
     "contract.json.trouble": ("DEEPEST",),
     "contract.ledger": ("MAX_ENTRIES",),
-    "contract.disclosure.newest_within": ("FENCE_BYTES",),
+    "contract.disclosure.newest": ("FENCE_BYTES",),
     "contract.disclosure.fields": ("LONGEST_NAME",),
     "contract.suggest": ("MOST_CELLS",),
     "contract.tokens.confirm": ("NONCE_BYTES",),

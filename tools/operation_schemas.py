@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from handrail.runtime.operation import all_operations
-from handrail.runtime.write_gate import DryRun
+from handrail.runtime.write_permission import DryRun
 
 
 def operation_schemas() -> dict[str, Any]:

@@ -23,7 +23,7 @@ if ROOT not in sys.path:
 import msgspec  # noqa: E402 - the line above makes `tools` importable
 
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
-from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judged  # noqa: E402 - as above
+from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
 from tools.test_report import outcomes_below, read_report  # noqa: E402 - as above
 
 RECORD_PATH = os.path.join(ROOT, "src", "handrail", "packed", RECORD_NAME)
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str]) -> int:
     record = record_of(given[0], missing, LocalInstallation("", {}).digest())
     for gap in missing:
         print(gap)
-    readiness = judged(record)
+    readiness = judge_readiness(record)
     print(f"{len(evidence)} calls, {len(commands)} commands, {len(missing)} gaps: {readiness.level}.")
     if "--write" in arguments:
         with open(RECORD_PATH, "wb") as out:

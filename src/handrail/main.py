@@ -75,7 +75,7 @@ def main() -> int:
     from handrail.surfaces.cli.run import run
 
     secrets = Secrets()
-    process.redact = secrets.redacted
+    process.redact = secrets.redact
     return run(process, arguments, os.environ, _doors(secrets))
 
 
@@ -266,7 +266,7 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
         lambda project: count_changed_files(project, os.environ),
         client,
     )
-    return secrets.redacted(answer.out.encode()).decode(), secrets.redacted(answer.note.encode()).decode()
+    return secrets.redact(answer.out.encode()).decode(), secrets.redact(answer.note.encode()).decode()
 
 
 def _hook_message(most_bytes: int) -> bytes:
@@ -296,7 +296,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
     import gc
 
-    from handrail.runtime.permission import Caller, account_for_start
+    from handrail.runtime.permission import Caller, write_server_start_line
     from handrail.surfaces.mcp.stdio import serve_stdio
     from handrail.surfaces.mcp.under_way import Door
     from handrail.wiring import build_runtime, give_back_memory, home_directory
@@ -307,7 +307,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)
-    account_for_start(runtime, Caller(tool="handrail mcp", command="mcp"))
+    write_server_start_line(runtime, Caller(tool="handrail mcp", command="mcp"))
     gc.freeze()  # what was loaded stays; only what is made from here on is looked through
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
 

@@ -13,7 +13,7 @@ from handrail.contract.catalogue import Kind
 from handrail.contract.outcome import Fault
 from handrail.host.program.installation import PACKAGE
 from handrail.host.program.updates import LocalUpdates
-from handrail.ports.program import Driven, Fetched, Installed
+from handrail.ports.program import Fetched, Installed, ManagerExit
 from handrail.program.update.find_release import LISTING
 
 NEWER = "99.0.0"
@@ -44,7 +44,7 @@ def installed_by_pip() -> None:
         return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
 
     _set("facts", facts)
-    _set("drive", lambda *_: Driven(status=1))
+    _set("drive", lambda *_: ManagerExit(status=1))
     _set("installed", lambda _: Installed(version=__version__, package=PACKAGE))
 
 

@@ -10,8 +10,8 @@ from handrail.contract.envelopes.lafs import (
     DEPRECATIONS,
     Deprecation,
     deprecation_warning,
+    find_overdue,
     notice_of,
-    overdue,
 )
 from handrail.contract.outcome import Notice
 
@@ -47,9 +47,9 @@ def test_lafs_names_the_entry_in_the_code(name: str, code: str) -> None:
 def test_an_entry_is_overdue_the_day_after_its_day() -> None:
     entries = [entry("2026-12-31"), entry("2027-01-01"), entry("2027-01-02")]
 
-    assert overdue(entries, "2027-01-01") == entries[:1]
-    assert overdue(entries, "2027-01-03") == entries
-    assert overdue(entries, "2026-12-31") == []
+    assert find_overdue(entries, "2027-01-01") == entries[:1]
+    assert find_overdue(entries, "2027-01-03") == entries
+    assert find_overdue(entries, "2026-12-31") == []
 
 
 @pytest.mark.parametrize("day", ["2027-3-1", "01.03.2027", "2027-03-01T00:00:00Z", "٢٠٢٧-03-01"])
@@ -57,7 +57,7 @@ def test_a_day_is_written_in_one_way_only(day: str) -> None:
     with pytest.raises(AssertionError):
         entry(day)
     with pytest.raises(AssertionError):
-        overdue([], day)
+        find_overdue([], day)
 
 
 @pytest.mark.parametrize("name", ["", "Max", "a b", "a.", "ä"])
@@ -68,7 +68,7 @@ def test_an_id_that_would_not_make_a_code_is_refused(name: str) -> None:
 
 @pytest.mark.promise("cli.deprecated")
 def test_nothing_that_should_be_gone_is_still_here() -> None:
-    assert overdue(DEPRECATIONS, datetime.now(UTC).date().isoformat()) == []
+    assert find_overdue(DEPRECATIONS, datetime.now(UTC).date().isoformat()) == []
 
 
 def test_no_two_entries_share_an_id() -> None:

@@ -10,10 +10,10 @@ from handrail.contract.disclosure.fields import (
     path_of,
     presence,
     project,
-    shortened,
-    stamped,
+    remove_field,
+    shorten_list,
+    stamp_untrusted,
     tree_of,
-    without,
 )
 from handrail.contract.outcome import Json
 
@@ -97,17 +97,17 @@ def test_a_field_is_there_absent_or_cannot_be_judged(path: str, expected: Presen
 
 
 def test_removing_a_field_reaches_into_lists_and_leaves_the_original_alone() -> None:
-    assert without(SESSION, ("runs", "notes"))["runs"] == [{"id": "r1"}, {"id": "r2"}, "odd"]
-    assert without(SESSION, ("owner", "name"))["owner"] == {"mail": "a@b"}
-    assert without(SESSION, ("nothing",)) == SESSION
-    assert without({"a": 1, "b": 2, "_untrusted": ["a", "b"]}, ("a",)) == {"b": 2, "_untrusted": ["b"]}
+    assert remove_field(SESSION, ("runs", "notes"))["runs"] == [{"id": "r1"}, {"id": "r2"}, "odd"]
+    assert remove_field(SESSION, ("owner", "name"))["owner"] == {"mail": "a@b"}
+    assert remove_field(SESSION, ("nothing",)) == SESSION
+    assert remove_field({"a": 1, "b": 2, "_untrusted": ["a", "b"]}, ("a",)) == {"b": 2, "_untrusted": ["b"]}
     assert SESSION["runs"][0] == {"id": "r1", "notes": "n1"}
 
 
 def test_shortening_cuts_lists_and_nothing_else() -> None:
-    assert shortened(SESSION, ("runs",), 1)["runs"] == [{"id": "r1", "notes": "n1"}]
-    assert shortened(SESSION, ("goal",), 1) == SESSION
-    assert shortened({"a": [{"b": [1, 2]}, {"b": [3]}]}, ("a", "b"), 1) == {"a": [{"b": [1]}, {"b": [3]}]}
+    assert shorten_list(SESSION, ("runs",), 1)["runs"] == [{"id": "r1", "notes": "n1"}]
+    assert shorten_list(SESSION, ("goal",), 1) == SESSION
+    assert shorten_list({"a": [{"b": [1, 2]}, {"b": [3]}]}, ("a", "b"), 1) == {"a": [{"b": [1]}, {"b": [3]}]}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_shortening_cuts_lists_and_nothing_else() -> None:
 def test_untrusted_names_stand_on_the_object_that_holds_them(
     holder: Object, names: list[str], expected: Object
 ) -> None:
-    marked = stamped(holder, names)
+    marked = stamp_untrusted(holder, names)
 
     assert marked == expected
     assert list(marked) == list(expected)

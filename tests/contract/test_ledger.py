@@ -20,10 +20,10 @@ from handrail.contract.ledger import (
     LedgerSummary,
     LedgerView,
     ListChange,
-    checksum_next,
-    checksum_start,
+    extend_checksum,
     fold_ledger,
     removed_constraints,
+    start_checksum,
 )
 from handrail.contract.outcome import Fault, Json
 
@@ -136,31 +136,31 @@ def strangers_checksum(ledger_id: str, entries: list[Json]) -> str:
 
 def chained(start: str, entries: tuple[LedgerEntry, ...] | list[Json]) -> str:
     for one in entries:
-        start = checksum_next(start, one)
+        start = extend_checksum(start, one)
     return start
 
 
 def test_a_stranger_computes_the_same_checksum() -> None:
     as_sent = [msgspec.json.decode(msgspec.json.encode(one)) for one in ENTRIES]
 
-    assert chained(checksum_start("run_1"), ENTRIES) == strangers_checksum("run_1", as_sent)
-    assert chained(checksum_start("run_1"), as_sent) == strangers_checksum("run_1", as_sent)
+    assert chained(start_checksum("run_1"), ENTRIES) == strangers_checksum("run_1", as_sent)
+    assert chained(start_checksum("run_1"), as_sent) == strangers_checksum("run_1", as_sent)
 
 
 def test_a_delta_is_verified_from_the_checksum_already_known() -> None:
-    known = chained(checksum_start("run_1"), ENTRIES[:1])
+    known = chained(start_checksum("run_1"), ENTRIES[:1])
 
-    assert chained(known, ENTRIES[1:]) == chained(checksum_start("run_1"), ENTRIES)
+    assert chained(known, ENTRIES[1:]) == chained(start_checksum("run_1"), ENTRIES)
 
 
 def test_another_run_order_or_value_gives_another_checksum() -> None:
     changed = entry(3, ContextDelta(state={"status": "blocked"}))
     checksums = {
-        chained(checksum_start("run_1"), ENTRIES),
-        chained(checksum_start("run_2"), ENTRIES),
-        chained(checksum_start("run_1"), ENTRIES[:2]),
-        chained(checksum_start("run_1"), (STEP, START, LAST)),
-        chained(checksum_start("run_1"), (START, STEP, changed)),
+        chained(start_checksum("run_1"), ENTRIES),
+        chained(start_checksum("run_2"), ENTRIES),
+        chained(start_checksum("run_1"), ENTRIES[:2]),
+        chained(start_checksum("run_1"), (STEP, START, LAST)),
+        chained(start_checksum("run_1"), (START, STEP, changed)),
     }
 
     assert len(checksums) == 5

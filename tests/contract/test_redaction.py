@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.contract.redaction import REDACTED, Secrets, is_secret_name, without_named_secrets
+from handrail.contract.redaction import REDACTED, Secrets, is_secret_name, redact_named_secrets
 
 SECRET = 'pass"wörd/+=&17'
 
@@ -35,14 +35,14 @@ def test_every_spelling_of_a_registered_secret_is_replaced(form: bytes) -> None:
     secrets = Secrets()
     secrets.register(SECRET.encode())
 
-    assert secrets.redacted(b"before " + form + b" after") == b"before [redacted] after"
+    assert secrets.redact(b"before " + form + b" after") == b"before [redacted] after"
 
 
 def test_lower_case_percent_signs_count_too() -> None:
     secrets = Secrets()
     secrets.register(b"abc/def/ghi")
 
-    assert secrets.redacted(b"abc%2fdef%2fghi") == REDACTED.encode()
+    assert secrets.redact(b"abc%2fdef%2fghi") == REDACTED.encode()
 
 
 def test_a_secret_inside_a_longer_secret_does_not_leave_a_rest() -> None:
@@ -50,7 +50,7 @@ def test_a_secret_inside_a_longer_secret_does_not_leave_a_rest() -> None:
     secrets.register(b"12345678")
     secrets.register(b"12345678-and-more")
 
-    assert secrets.redacted(b"12345678-and-more") == REDACTED.encode()
+    assert secrets.redact(b"12345678-and-more") == REDACTED.encode()
 
 
 def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
@@ -59,19 +59,19 @@ def test_what_is_too_short_to_be_told_from_a_word_stays() -> None:
     secrets.register(b"1234567")
     secrets.register(b"abcdefgh")
 
-    assert secrets.redacted(b"the next step") == b"the next step"
-    assert secrets.redacted(b"1234567 abcdefgh") == b"1234567 " + REDACTED.encode()
+    assert secrets.redact(b"the next step") == b"the next step"
+    assert secrets.redact(b"1234567 abcdefgh") == b"1234567 " + REDACTED.encode()
 
 
 def test_without_a_secret_nothing_changes() -> None:
-    assert Secrets().redacted_json({"a": ["b", 1, None, 2.5, True]}) == {"a": ["b", 1, None, 2.5, True]}
+    assert Secrets().redact_json({"a": ["b", 1, None, 2.5, True]}) == {"a": ["b", 1, None, 2.5, True]}
 
 
 def test_names_and_values_of_a_document_are_redacted() -> None:
     secrets = Secrets()
     secrets.register(b"hunter2-hunter2")
 
-    assert secrets.redacted_json({"hunter2-hunter2": ["x hunter2-hunter2", 7]}) == {
+    assert secrets.redact_json({"hunter2-hunter2": ["x hunter2-hunter2", 7]}) == {
         REDACTED: [f"x {REDACTED}", 7]
     }
 
@@ -88,7 +88,7 @@ def test_no_secret_survives_wherever_it_stands(secret: bytes, around: bytes) -> 
     secrets = Secrets()
     secrets.register(secret)
 
-    cleaned = secrets.redacted(around + secret.hex().encode() + around)
+    cleaned = secrets.redact(around + secret.hex().encode() + around)
 
     assert secret.hex().encode() not in cleaned
 
@@ -138,10 +138,10 @@ def test_an_ordinary_name_is_not(name: str) -> None:
 def test_texts_under_telling_names_are_hidden_and_our_own_tokens_pass(
     value: object, expected: object
 ) -> None:
-    assert without_named_secrets(value) == expected
+    assert redact_named_secrets(value) == expected
 
 
 def test_the_kind_of_a_token_is_told_but_never_under_a_callers_own_names() -> None:
-    told = without_named_secrets({"token_kind": "ack", "context": {"token_kind": "hunter2"}})
+    told = redact_named_secrets({"token_kind": "ack", "context": {"token_kind": "hunter2"}})
 
     assert told == {"token_kind": "ack", "context": {"token_kind": REDACTED}}

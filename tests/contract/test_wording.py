@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from handrail.contract.wording import in_sight, quoted
+from handrail.contract.wording import escape_hidden, quote
 
 QUOTED: list[tuple[str, str]] = [
     ("", '""'),
@@ -36,28 +36,28 @@ TOKENS = [
 
 @pytest.mark.parametrize(("text", "expected"), QUOTED)
 def test_outside_text_is_quoted_short_and_visible(text: str, expected: str) -> None:
-    assert quoted(text) == expected
+    assert quote(text) == expected
 
 
 def test_no_character_that_hides_or_reorders_survives() -> None:
     hiding = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     suspects = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in hiding]
 
-    survivors = [f"U+{ord(one):04X}" for one in suspects if one in quoted(f"a{one}b")]
+    survivors = [f"U+{ord(one):04X}" for one in suspects if one in quote(f"a{one}b")]
 
     assert survivors == []
 
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_a_token_is_shortened_to_its_kind(token: str) -> None:
-    assert quoted(f"continue --ack={token} now") == f'"continue --ack={token[:3]}… now"'
+    assert quote(f"continue --ack={token} now") == f'"continue --ack={token[:3]}… now"'
 
 
 @pytest.mark.parametrize(
     "text", ["st1", "stable", "ch1 and ch2", "checkpoint_workflow", "act_as_somebody_else_now"]
 )
 def test_ordinary_words_are_not_taken_for_tokens(text: str) -> None:
-    assert quoted(text) == f'"{text}"'
+    assert quote(text) == f'"{text}"'
 
 
 def test_json_text_keeps_its_meaning_and_hides_nothing() -> None:
@@ -65,7 +65,7 @@ def test_json_text_keeps_its_meaning_and_hides_nothing() -> None:
     suspects = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in hiding]
     document = {"text": "".join(suspects), "plain": "Größe 🎏"}
 
-    shown = in_sight(json.dumps(document, ensure_ascii=False))
+    shown = escape_hidden(json.dumps(document, ensure_ascii=False))
 
     assert json.loads(shown) == document
     assert [f"U+{ord(one):04X}" for one in suspects if one in shown] == []

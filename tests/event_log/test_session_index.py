@@ -218,6 +218,6 @@ def test_entries_of_another_form_are_not_believed(store: Store) -> None:
     store.start("parser")
     store.ask(store.indexed, "session.list")
 
-    with index.opened("of another version") as view:
+    with index.open_view("of another version") as view:
         assert [held.facts for held in view.look()] == [None]
     assert store.differences() == []

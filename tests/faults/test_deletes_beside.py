@@ -217,10 +217,10 @@ def _without_grace(runtime: Runtime, params: dict[str, Any]) -> Any:
 class AskedToEnd:
     """Interruptions of a call that a signal met while it waits."""
 
-    def deferred(self) -> AbstractContextManager[None]:
+    def defer(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         return "signal" if self.is_met else ""
 
     def pause(self, milliseconds: int) -> None:

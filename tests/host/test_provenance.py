@@ -14,8 +14,15 @@ import pytest
 
 from handrail.host.program import provenance as subject
 from handrail.host.program.provenance import LocalProvenance
-from handrail.ports.program import Checked, Judged, NotChecked, NotTrusting, ProvenanceOrder, identity_of
-from handrail.program.update.verify_release import bundles_of
+from handrail.ports.program import (
+    Checked,
+    JudgedBundle,
+    NotChecked,
+    NotTrusting,
+    ProvenanceOrder,
+    identity_of,
+)
+from handrail.program.update.verify_release import read_bundles
 from tests.updates.trust_world import Flaw, TrustWorld
 
 needs_library = pytest.mark.skipif(
@@ -48,7 +55,7 @@ STRANGERS: dict[str, tuple[dict[str, str], str]] = {
 
 def ordered(world: TrustWorld, root: Path, *attestations: dict[str, Any]) -> ProvenanceOrder:
     return ProvenanceOrder(
-        bundles=tuple(bundles_of(world.provenance(one))[0] for one in attestations),
+        bundles=tuple(read_bundles(world.provenance(one))[0] for one in attestations),
         identity=identity_of(VERSION),
         trusted_root=str(root),
     )
@@ -59,7 +66,7 @@ def never() -> str:
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JudgedBundle]:
     """Every flaw and every stranger in one start of the library, which is dear."""
     world = TrustWorld()
     root = world.write_root(tmp_path_factory.mktemp("trust") / "root.json")
@@ -74,7 +81,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Judged]:
 
 
 @needs_library
-def test_a_sound_signature_gives_the_statement_that_was_signed(judged: dict[str, Judged]) -> None:
+def test_a_sound_signature_gives_the_statement_that_was_signed(judged: dict[str, JudgedBundle]) -> None:
     sound = judged[""]
 
     assert (sound.refusal, sound.mismatch) == (None, None)
@@ -87,13 +94,13 @@ def test_every_flaw_of_the_trust_world_is_tried() -> None:
 
 @needs_library
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_a_flaw_is_found(judged: dict[str, Judged], flaw: Flaw) -> None:
+def test_a_flaw_is_found(judged: dict[str, JudgedBundle], flaw: Flaw) -> None:
     assert (judged[flaw].refusal, judged[flaw].statement) == (FLAWS[flaw], b"")
 
 
 @needs_library
 @pytest.mark.parametrize("who", STRANGERS)
-def test_a_stranger_with_a_sound_signature_is_found(judged: dict[str, Judged], who: str) -> None:
+def test_a_stranger_with_a_sound_signature_is_found(judged: dict[str, JudgedBundle], who: str) -> None:
     assert (judged[who].refusal, judged[who].mismatch) == ("wrong_identity", STRANGERS[who][1])
     assert judged[who].statement == b""
 

@@ -14,8 +14,8 @@ from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
 from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend
 from handrail.engine.history import History, Node
-from handrail.operations.replies import pinned_workflow
-from handrail.operations.work import Output, blobs_of, work_done
+from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.work import Output, blobs_of, read_report
 from handrail.ports.log import Blob, Draft, Record
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -99,15 +99,15 @@ def _grow(runtime: Runtime, session_id: Any) -> None:
     growing = _Growing(session.history)
     (run,) = growing.history.runs.values()
     assert run.first_node is not None
-    workflow = pinned_workflow(runtime.log, run.workflow_hash)
+    workflow = load_pinned_workflow(runtime.log, run.workflow_hash)
     node = growing.history.nodes[run.first_node]
 
     def advance(node: Node, notes: str) -> Node:
-        work = work_done(Output(notes_markdown=notes), msgspec.UNSET)
+        work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
         return growing.take(decide_advance(growing.history, workflow, node, growing.attempt(), work), work)
 
     def save(node: Node, notes: str) -> None:
-        work = work_done(Output(notes_markdown=notes), msgspec.UNSET)
+        work = read_report(Output(notes_markdown=notes), msgspec.UNSET)
         growing.take(decide_checkpoint(growing.history, workflow, node, growing.attempt(), work), work)
 
     for number in range(STEPS):

@@ -36,7 +36,16 @@ ERRORS: tuple[Callable[[], Exception], ...] = (
     lambda: ValueError("a defect"),
 )
 GUARDS = frozenset(
-    ("_caught", "_accounted", "_tried", "_recorded", "unseen", "_guarded", "_delivered", "is_made")
+    (
+        "_catch_trouble",
+        "_audit_outcome",
+        "_try_work",
+        "_record_incident",
+        "make_stand_in",
+        "_guarded",
+        "_delivered",
+        "is_made",
+    )
 )
 """What catches all the others."""
 PACKAGE = f"{os.sep}handrail{os.sep}"
@@ -187,8 +196,8 @@ def test_a_process_without_a_descriptor_left_still_tells_the_change(
 
 SEAMS = (
     ("handrail.runtime.hub", "disclose"),
-    ("handrail.runtime.hub", "_with_cursor"),
-    ("handrail.runtime.hub", "account_for"),
+    ("handrail.runtime.hub", "_add_cursor"),
+    ("handrail.runtime.hub", "write_audit_line"),
     ("handrail.surfaces.cli.run", "render"),
     ("handrail.surfaces.cli.rendering.render", "encode_document"),
     ("handrail.surfaces.mcp.calls", "render"),

@@ -15,7 +15,7 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.engine.history import Node, path_to
-from handrail.operations.handles import state_token
+from handrail.operations.handles import mint_state_token
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.sessions import HotLog, read_session
 from handrail.surfaces.cli.hook import answer_hook
@@ -66,7 +66,7 @@ def places(held: Monster) -> dict[str, Node]:
 
 
 def token_at(held: Monster, place: str) -> str:
-    return state_token(held.runtime.keys, session_of(held), places(held)[place])
+    return mint_state_token(held.runtime.keys, session_of(held), places(held)[place])
 
 
 def check_size(name: str, content: str | bytes, budget: int) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from handrail.ports.program import (
-    Driven,
     Fetched,
     IndexSource,
     Installed,
     InstallFacts,
-    Look,
     ManagerCall,
+    ManagerExit,
     SkillCopy,
+    UpdateCheck,
 )
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import all_operations
@@ -78,9 +78,9 @@ class GivenUpdates:
         content = f'<a href="https://index.invalid/{name}">{name}</a>'.encode()
         return Fetched(content=content, media_type="text/html", url=url)
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
         self.version = NEWER
-        return Driven(status=0)
+        return ManagerExit(status=0)
 
     def installed(self) -> Installed | None:
         return Installed(version=self.version, package="/package")
@@ -88,10 +88,10 @@ class GivenUpdates:
     def sync_skill(self, package: str) -> SkillCopy:
         return SkillCopy(status="synced", path="/skill")
 
-    def last_look(self) -> Look | None:
+    def last_check(self) -> UpdateCheck | None:
         return None
 
-    def keep_look(self, look: Look | None) -> None:
+    def keep_check(self, look: UpdateCheck | None) -> None:
         del look
 
 

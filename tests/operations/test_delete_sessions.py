@@ -198,7 +198,7 @@ def test_a_dangerous_batch_stops_at_the_first_failure_by_default(
 ) -> None:
     ids = [session(rt, "a"), session(rt, "b")]
     token = token_of(rt, *ids)
-    monkeypatch.setattr(delete_sessions, "remove", _refused)
+    monkeypatch.setattr(delete_sessions, "remove_session", _refused)
 
     done = answered(rt, "session.delete", ids=ids, dangerous=True, confirm=token)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.operations.workflows.examined_workflows import Examined, WorkflowText, examine_texts
+from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiling.shelf import read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows

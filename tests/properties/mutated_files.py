@@ -24,7 +24,7 @@ from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
 from handrail.engine.simulation.simulate import simulate
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.operations.workflows.examined_workflows import WorkflowText, examine_texts
+from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
 from handrail.ports.workspace import WorkflowFile
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import perform

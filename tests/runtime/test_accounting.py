@@ -15,7 +15,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.ports.process import AuditLine
 from handrail.ports.workspace import Settings
 from handrail.runtime.hub import perform
-from handrail.runtime.permission import Caller, account_for_start
+from handrail.runtime.permission import Caller, write_server_start_line
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenSettings, KeptAudit
 from tests.operations.asked import answered, refused
@@ -144,7 +144,7 @@ def test_a_context_under_a_telling_name_is_not_told_back(runtime: Runtime) -> No
 
 
 def test_a_server_that_starts_is_kept(runtime: Runtime) -> None:
-    account_for_start(runtime, Caller(tool="handrail mcp", command="mcp"))
+    write_server_start_line(runtime, Caller(tool="handrail mcp", command="mcp"))
 
     (line,) = lines(runtime)
     assert (line.tool, line.command, line.effect, line.exit) == ("handrail mcp", "mcp", "server", 0)

@@ -23,7 +23,7 @@ class Asked:
         self._left = after
         self.is_deferred = False
 
-    def deferred(self) -> AbstractContextManager[None]:
+    def defer(self) -> AbstractContextManager[None]:
         @contextmanager
         def scope() -> Iterator[None]:
             self.is_deferred = True
@@ -35,7 +35,7 @@ class Asked:
     def pause(self, milliseconds: int) -> None:
         raise AssertionError(f"a batch does not wait {milliseconds} ms")
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         assert self.is_deferred
         self._left -= 1
         return "" if self._left >= 0 else self._why

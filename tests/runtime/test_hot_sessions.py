@@ -207,7 +207,7 @@ def test_the_sessions_used_longest_ago_are_forgotten(
     for session_id, head in zip(IDS, heads, strict=False):
         hot.keep(history_with(session_id, head))
 
-    assert [place for place, name in enumerate(IDS) if hot.folded(name) is not None] == kept
+    assert [place for place, name in enumerate(IDS) if hot.get_folded(name) is not None] == kept
     assert len(hot) == len(kept)
 
 
@@ -217,18 +217,18 @@ def test_the_latest_sessions_stay_however_long_they_are() -> None:
     for session_id in IDS:
         hot.keep(history_with(session_id, 500))
 
-    assert [place for place, name in enumerate(IDS) if hot.folded(name) is not None] == [4, 5]
+    assert [place for place, name in enumerate(IDS) if hot.get_folded(name) is not None] == [4, 5]
 
 
 def test_a_session_that_is_looked_at_stays() -> None:
     hot = HotLog(MemoryLog(), most_sessions=2)
     hot.keep(history_with(IDS[0], 1))
     hot.keep(history_with(IDS[1], 1))
-    hot.folded(IDS[0])
+    hot.get_folded(IDS[0])
 
     hot.keep(history_with(IDS[2], 1))
 
-    assert [hot.folded(name) is not None for name in IDS[:3]] == [True, False, True]
+    assert [hot.get_folded(name) is not None for name in IDS[:3]] == [True, False, True]
 
 
 def test_a_session_that_grows_is_counted_once() -> None:
@@ -267,13 +267,13 @@ def test_pinned_workflows_are_decoded_once_proven_each_time_and_only_so_many_are
     append(log, A, 0, plan("a:1"), blobs)
     hot = HotLog(log)
 
-    pairs = [[hot.pinned(WorkflowHash(blob.ref)) for _ in range(2)] for blob in blobs]
+    pairs = [[hot.load_pinned(WorkflowHash(blob.ref)) for _ in range(2)] for blob in blobs]
 
     assert [pair[0].name for pair in pairs] == [f"Workflow {number}" for number in range(MOST_WORKFLOWS + 1)]
     assert all(pair[0] is pair[1] for pair in pairs)
     assert len(log.asked) == 2 * len(blobs)
-    assert hot.pinned(WorkflowHash(blobs[0].ref)) is not pairs[0][0]
-    assert hot.pinned(WorkflowHash(blobs[-1].ref)) is pairs[-1][0]
+    assert hot.load_pinned(WorkflowHash(blobs[0].ref)) is not pairs[0][0]
+    assert hot.load_pinned(WorkflowHash(blobs[-1].ref)) is pairs[-1][0]
 
 
 def test_a_session_that_was_deleted_under_a_running_server_is_unknown_to_it(tmp_path: Path) -> None:

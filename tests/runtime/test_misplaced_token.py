@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH
 from handrail.contract.outcome import Failure, NextCall
-from handrail.runtime.misplaced_token import with_call_corrected
+from handrail.runtime.misplaced_token import correct_call
 
 OUTPUT = {"notesMarkdown": "done"}
 
@@ -16,7 +16,7 @@ OUTPUT = {"notesMarkdown": "done"}
 def check(operation: str, params: dict[str, Any], expected: NextCall | None) -> None:
     failure = Failure(kind=TOKEN_SCOPE_MISMATCH, message="A state token was sent as ackToken.")
 
-    assert with_call_corrected(failure, operation, params).next_call == expected
+    assert correct_call(failure, operation, params).next_call == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_where_no_call_can_be_corrected_the_session_of_the_token_is_offered(
 ) -> None:
     failure = Failure(kind=TOKEN_SCOPE_MISMATCH, message="Misplaced.", details={"session_id": "ses_1"})
 
-    told = with_call_corrected(failure, operation, params)
+    told = correct_call(failure, operation, params)
 
     assert told.next_call == NextCall(operation="session.resume", params={"query": "ses_1"})
 
@@ -110,4 +110,4 @@ def test_where_no_call_can_be_corrected_the_session_of_the_token_is_offered(
     ids=["another trouble", "has its call"],
 )
 def test_other_failures_are_left_as_they_are(failure: Failure) -> None:
-    assert with_call_corrected(failure, "run.continue", {"ackToken": "st1x"}) is failure
+    assert correct_call(failure, "run.continue", {"ackToken": "st1x"}) is failure

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.program.update.notice import newer_releases
+from handrail.program.update.notice import list_newer_releases
 from tests.updates.releases import OLD, SECONDS
 from tools.packed_files import description
 
@@ -44,5 +44,5 @@ def test_the_releases_between_two_versions_are_those_after_the_first_up_to_the_s
         f"## [{version}]\n\n### Fixed\n\n- A line.\n" for version in ("2.0", "1.10", "1.9", "1.9rc1", "x")
     )
 
-    assert [one.version for one in newer_releases(text, "1.9rc1", "1.10.0")] == ["1.10", "1.9"]
-    assert newer_releases(text, "x", "2.0") == []
+    assert [one.version for one in list_newer_releases(text, "1.9rc1", "1.10.0")] == ["1.10", "1.9"]
+    assert list_newer_releases(text, "x", "2.0") == []

@@ -21,7 +21,7 @@ LISTING: Stage = ("handrail.host.program.updates", "fetched", 0)
 METADATA: Stage = ("handrail.host.program.updates", "fetched", 1)
 MANAGER: Stage = ("handrail.program.update.update_program", "_manager_call", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
-FORGET: Stage = (OURS, "keep_look", 0)
+FORGET: Stage = (OURS, "keep_check", 0)
 SKILL: Stage = ("handrail.host.program.updates", "sync_skill", 0)
 
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from handrail.engine.simulation.simulate import simulate
-from handrail.operations.workflows.examined_workflows import WorkflowText, examine_texts
+from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow

@@ -18,7 +18,7 @@ def encode(number: int, length: int) -> str:
     )
 
 
-def of_digest(digest: bytes, length: int) -> str:
+def encode_digest(digest: bytes, length: int) -> str:
     """The first `5 * length` bits of a digest."""
     bits = len(digest) * 8
     assert length * 5 <= bits, "the digest is too short for that many characters"

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 MAX_ENTRIES = 1_000_000
 """Nothing is ever compacted; the number says so in the form that LAFS asks for."""
@@ -102,12 +102,12 @@ Entry: TypeAlias = LedgerEntry | dict[str, Json]
 """An entry as we make it, or as a caller decoded it."""
 
 
-def checksum_start(ledger_id: str) -> str:
+def start_checksum(ledger_id: str) -> str:
     """The checksum of a ledger without entries; binds the chain to its run."""
     return digest({"ledgerId": ledger_id})
 
 
-def checksum_next(previous: str, entry: Entry) -> str:
+def extend_checksum(previous: str, entry: Entry) -> str:
     """The checksum after one more entry: constant work, and a delta can be verified from what is known."""
     return digest([previous, msgspec.to_builtins(entry)])
 
@@ -193,6 +193,6 @@ def _typed(entry: dict[str, Json]) -> LedgerEntry:
     except msgspec.ValidationError as error:
         raise Fault(
             E_VALIDATION,
-            f"A ledger entry is malformed: {quoted(str(error))}.",
+            f"A ledger entry is malformed: {quote(str(error))}.",
             hint="Pass the entries as the ledger gave them.",
         ) from None

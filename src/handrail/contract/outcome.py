@@ -189,7 +189,7 @@ def _is_out_of_memory(defect: Exception) -> bool:
             return False
 
 
-UNSEEN = "reply_not_built"
+STAND_IN = "reply_not_built"
 """The notice of an answer that stands for a reply which could not be made."""
 DONE = "The change is made and stored, but its answer could not be put together."
 
@@ -210,7 +210,7 @@ class Commits:
         self.reads_back = reads_back
 
 
-def unseen(commits: Commits, *, cause: str = "", incident: str = "") -> Success:
+def make_stand_in(commits: Commits, *, cause: str = "", incident: str = "") -> Success:
     """The answer in place of a reply that could not be made: that it is done, and how to read it."""
     following = commits.reads_back
     assert following is not None, "only what was changed is told this way"
@@ -218,20 +218,20 @@ def unseen(commits: Commits, *, cause: str = "", incident: str = "") -> Success:
     message = f"{DONE} Do not repeat the call; read what is there with {following.operation}."
     why = {"cause": cause, "incident": incident}
     extra: dict[str, Json] = {name: value for name, value in why.items() if value}
-    notice = Notice(type=UNSEEN, message=message, severity="warning", extra=extra)
+    notice = Notice(type=STAND_IN, message=message, severity="warning", extra=extra)
     return Success(data={"committed": True, "message": message, "read": read}, notices=(notice,))
 
 
-def is_unseen(success: Success) -> bool:
-    return any(notice.type == UNSEEN for notice in success.notices)
+def is_stand_in(success: Success) -> bool:
+    return any(notice.type == STAND_IN for notice in success.notices)
 
 
-def spelled(success: Success, call: str) -> Success:
+def spell_reading_call(success: Success, call: str) -> Success:
     """The same answer with the reading call as one surface writes it."""
     assert isinstance(success.data, dict), "such an answer is an object"
     message = f"{DONE} Do not repeat the call; read what is there with: {call}"
     told = tuple(
-        msgspec.structs.replace(one, message=message) if one.type == UNSEEN else one
+        msgspec.structs.replace(one, message=message) if one.type == STAND_IN else one
         for one in success.notices
     )
     read = {**success.data["read"], "call": call}

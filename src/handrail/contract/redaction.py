@@ -54,13 +54,13 @@ def is_secret_name(name: str) -> bool:
     return re.search(_TELLING_NAME, name) is not None
 
 
-def without_named_secrets(value: Json, own: frozenset[str] = TOLD) -> Json:
+def redact_named_secrets(value: Json, own: frozenset[str] = TOLD) -> Json:
     """The same value with every text under a telling name replaced; numbers and truth values stay."""
     match value:
         case dict():
             return {name: _field(name, inner, own) for name, inner in value.items()}
         case list() | tuple():
-            return [without_named_secrets(inner, own) for inner in value]
+            return [redact_named_secrets(inner, own) for inner in value]
         case _:
             return value
 
@@ -70,7 +70,7 @@ def _field(name: str, value: Json, own: frozenset[str]) -> Json:
         return value
     if is_secret_name(name):
         return _hidden(value)
-    return without_named_secrets(value, frozenset() if name in _FOREIGN else own)
+    return redact_named_secrets(value, frozenset() if name in _FOREIGN else own)
 
 
 def _hidden(value: Json) -> Json:
@@ -85,32 +85,32 @@ def _hidden(value: Json) -> Json:
             return value
 
 
-def without_credentials(text: str) -> str:
+def redact_credentials(text: str) -> str:
     """The same text with what every address in it tells of its user replaced: login, password, key."""
     if "@" in text:
         text = re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text)
     return re.sub(_TELLING_QUERY, rf"\1{REDACTED}", text) if "=" in text and "?" in text else text
 
 
-def without_minted(text: str) -> str:
+def cut_minted_tokens(text: str) -> str:
     """The same text in which every token of ours is cut: who reads it must not be able to act with one."""
     return re.sub(_MINTED, r"\1…", text)
 
 
-def without_shapes(text: str) -> str:
+def redact_shapes(text: str) -> str:
     """The same text without anything that looks like a secret, for what is kept and never acted on."""
-    return without_minted(without_credentials(text))
+    return cut_minted_tokens(redact_credentials(text))
 
 
-def without_told_secrets(value: Json) -> Json:
-    """`without_named_secrets`, and by shape what stands under other names than those of our tokens."""
-    return _shaped(without_named_secrets(value), TOLD)
+def redact_secrets(value: Json) -> Json:
+    """`redact_named_secrets`, and by shape what stands under other names than those of our tokens."""
+    return _shaped(redact_named_secrets(value), TOLD)
 
 
 def _shaped(value: Json, own: frozenset[str]) -> Json:
     match value:
         case str():
-            return without_shapes(value)
+            return redact_shapes(value)
         case dict():
             return {name: inner if name in own else _shaped(inner, own) for name, inner in value.items()}
         case list() | tuple():
@@ -119,7 +119,7 @@ def _shaped(value: Json, own: frozenset[str]) -> Json:
             return value
 
 
-def credentials_in(address: str) -> tuple[bytes, ...]:
+def find_credentials(address: str) -> tuple[bytes, ...]:
     """The password in an address, alone and with its user, as written and as meant; often there is none."""
     found = re.search(_CREDENTIALS, address)
     if found is None:
@@ -130,7 +130,7 @@ def credentials_in(address: str) -> tuple[bytes, ...]:
 
 
 class Secrets:
-    """The secrets that this process has read. Whatever it writes goes through `redacted` first."""
+    """The secrets that this process has read. Whatever it writes goes through `redact` first."""
 
     def __init__(self) -> None:
         self._spellings: tuple[bytes, ...] = ()
@@ -141,26 +141,26 @@ class Secrets:
         # Longest first: a part must not be replaced before the whole is found.
         self._spellings = tuple(sorted(found | set(self._spellings), key=lambda form: (-len(form), form)))
 
-    def redacted(self, content: bytes) -> bytes:
+    def redact(self, content: bytes) -> bytes:
         for form in self._spellings:
             if form in content:
                 content = content.replace(form, REDACTED.encode())
         return content
 
-    def redacted_text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         if not self._spellings:
             return text
-        return self.redacted(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-    def redacted_json(self, value: Json) -> Json:
+    def redact_json(self, value: Json) -> Json:
         """The same value with every text in it redacted, the names too."""
         match value:
             case str():
-                return self.redacted_text(value)
+                return self.redact_text(value)
             case dict():
-                return {self.redacted_text(name): self.redacted_json(inner) for name, inner in value.items()}
+                return {self.redact_text(name): self.redact_json(inner) for name, inner in value.items()}
             case list() | tuple():
-                return [self.redacted_json(inner) for inner in value]
+                return [self.redact_json(inner) for inner in value]
             case _:
                 return value
 

@@ -28,7 +28,7 @@ _LEAST_LETTERS = 5
 """In a shorter word every letter counts: one slip makes another word of it."""
 
 
-def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Known names within a quarter of the length, closest first, then alphabetical; at most `most`.
 
     None that says the opposite.
@@ -36,7 +36,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     return [candidate for _, candidate in _scored(name, known)[:most]]
 
 
-def only_near(name: str, known: Iterable[str]) -> str:
+def find_only_near(name: str, known: Iterable[str]) -> str:
     """The known name that is nearer than every other one; nothing where two are as near, or none is.
 
     In a short name every letter counts: more than one slip could make any word of it.
@@ -45,7 +45,7 @@ def only_near(name: str, known: Iterable[str]) -> str:
     return scored[0][1] if scored and (scored[0][0] == 1 or len(name) > 4) else ""
 
 
-def clearly_nearest(name: str, known: Iterable[str]) -> str:
+def find_clearly_nearest(name: str, known: Iterable[str]) -> str:
     """The same for a question: short names count, too."""
     scored = _first(name, known)
     return scored[0][1] if scored else ""
@@ -56,7 +56,7 @@ def _first(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
     return [] if len(scored) == 2 and scored[0][0] == scored[1][0] else scored[:1]
 
 
-def same_word(name: str, known: Iterable[str]) -> str:
+def find_same_word(name: str, known: Iterable[str]) -> str:
     """The known name that is certainly meant; nothing where that is not certain.
 
     It differs in case or in what joins its words, or by one slip of the keyboard, and no other is as near.
@@ -68,7 +68,7 @@ def same_word(name: str, known: Iterable[str]) -> str:
     alike = [one for one in names if abs(len(one) - len(name)) <= 1]
     if len(name) > _LONGEST or len(alike) * len(name) * 3 > MOST_CELLS:
         return ""
-    near = [one for one in alike if edits(one.lower(), name.lower(), 1) == 1]
+    near = [one for one in alike if count_edits(one.lower(), name.lower(), 1) == 1]
     return near[0] if len(near) == 1 and _is_slip(name, near[0]) else ""
 
 
@@ -141,14 +141,14 @@ def _scored(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
             left -= len(wanted) * (2 * allowed + 1)
             if left < 0:
                 break
-            distance = edits(wanted, folded, allowed)
+            distance = count_edits(wanted, folded, allowed)
         # A name of which nothing is left is another name: `==` is not a slip of `gt`.
         if distance <= allowed and distance < max(len(wanted), 1) and not is_opposed(name, candidate):
             scored.append((distance, candidate))
     return sorted(scored)
 
 
-def edits(left: str, right: str, most: int = 64) -> int:
+def count_edits(left: str, right: str, most: int = 64) -> int:
     """Edits (insert, delete, replace, swap neighbours) from one to the other; beyond `most` only that."""
     left, right = _where_they_differ(left, right)
     before: list[int] = []

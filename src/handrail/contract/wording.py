@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.redaction import without_shapes
+from handrail.contract.redaction import redact_shapes
 
 LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
@@ -34,12 +34,12 @@ _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
-def counted_work(items: Sequence[Mapping[str, Any]]) -> str:
+def count_work(items: Sequence[Mapping[str, Any]]) -> str:
     """How much work a search found: sessions, or runs where one session has several."""
     sessions = len({item.get("sessionId") for item in items})
     if sessions == len(items):
-        return counted(sessions, "session")
-    return f"{counted(len(items), 'run')} of {counted(sessions, 'session')}"
+        return format_count(sessions, "session")
+    return f"{format_count(len(items), 'run')} of {format_count(sessions, 'session')}"
 
 
 def make_readable(text: str) -> str:
@@ -85,35 +85,35 @@ def _readable(value: Any) -> Any:
             return value
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def format_count(number: int, one: str, many: str = "") -> str:
     """`1 session`, `2 sessions`, `12 000 entries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ")
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
 
     White space becomes one space, invisible characters become U+FFFD so that their presence shows,
     inner double quotes become single ones, and a cut is marked by an ellipsis.
     """
-    return f'"{shortened(text)}"'
+    return f'"{shorten(text)}"'
 
 
-def shortened(text: str, longest: int = LONGEST_QUOTE) -> str:
+def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
     """The same without the quotes around it, for a field of its own; at most four times as long."""
     clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
-    clean = without_shapes(clean).replace('"', "'")  # a message ends up in logs
+    clean = redact_shapes(clean).replace('"', "'")  # a message ends up in logs
     if len(clean) > longest or len(text) > _LOOKED_AT:
         clean = clean[: longest - 1] + "…"
     return clean
 
 
-def in_sight(json_text: str) -> str:
+def escape_hidden(json_text: str) -> str:
     """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
     return re.sub(_ESCAPED_IN_JSON, _escapes, json_text)
 
 
-def spelled_out(text: str) -> str:
+def spell_hidden(text: str) -> str:
     """Outside text in which every hidden character but line ends and tabs stands as its escape."""
     return re.sub(_HIDDEN, _spelled, text.replace("\r\n", "\n"))
 
@@ -127,13 +127,13 @@ def _escapes(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
-def visible(text: str) -> str:
+def mark_hidden(text: str) -> str:
     """Outside text of any length for people's eyes: lines stay, nothing hides, reorders or carries a token.
 
     What joins or colours an emoji stays, because it is seen.
     """
     told = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
-    return without_shapes(told)
+    return redact_shapes(told)
 
 
 def _marked(hidden: re.Match[str]) -> str:

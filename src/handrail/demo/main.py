@@ -19,7 +19,7 @@ import msgspec
 from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAGE, E_VALIDATION
 from handrail.contract.envelopes.cli import encode_document, to_cli
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.demo.processes import child_environment
 from handrail.demo.scene import Broken, Scene, Teller
 from handrail.demo.story import Totals, tell
@@ -61,13 +61,13 @@ def read_options(arguments: list[str]) -> Options:
         flag = waiting.pop(0)
         if flag not in given or not waiting:
             trouble = "needs a value" if flag in given else "is not known here"
-            raise Fault(E_USAGE, f"{quoted(flag)} {trouble}.", hint=f"Usage: {USAGE}")
+            raise Fault(E_USAGE, f"{quote(flag)} {trouble}.", hint=f"Usage: {USAGE}")
         given[flag] = waiting.pop(0)
     match given["--format"]:
         case "text" | "json" as form:
             return Options(keep=given["--keep"], format=form)
         case other:
-            raise Fault(E_VALIDATION, f"There is no format {quoted(other)}.", hint=f"Usage: {USAGE}")
+            raise Fault(E_VALIDATION, f"There is no format {quote(other)}.", hint=f"Usage: {USAGE}")
 
 
 def _parts(word: str) -> list[str]:
@@ -189,7 +189,7 @@ def _scratch(keep: str) -> Iterator[str]:
         ) from error
     if is_taken:
         hint = "Give the name of a directory that does not exist yet."
-        raise Fault(E_VALIDATION, f"{quoted(keep)} is not empty.", details={"param": "keep"}, hint=hint)
+        raise Fault(E_VALIDATION, f"{quote(keep)} is not empty.", details={"param": "keep"}, hint=hint)
     try:
         yield place
     finally:

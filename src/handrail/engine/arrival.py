@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.ids import Autonomy
-from handrail.contract.wording import shortened
+from handrail.contract.wording import shorten
 from handrail.engine.events import GapRecorded
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
@@ -192,7 +192,7 @@ def _variables(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 def _shown(value: Any) -> str:
-    return shortened(msgspec.json.encode(value).decode())
+    return shorten(msgspec.json.encode(value).decode())
 
 
 # A prompt as it reads in the mode in force: nobody is told to ask where nobody will be asked.

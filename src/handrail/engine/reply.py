@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload
-from handrail.contract.wording import quoted, shortened
+from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import is_ending_gap
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
@@ -343,7 +343,7 @@ def session_ref(session_id: str, run: Run, *, with_goal: bool = True) -> Session
         session_id=session_id,
         run_id=run.run_id,
         workflow_id=run.workflow_id,
-        goal=shortened(goal, LONGEST_GOAL),
+        goal=shorten(goal, LONGEST_GOAL),
     )
 
 
@@ -452,7 +452,7 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
     if gap.reason == "reported" and not is_ending_gap(gap):
         message = (
-            f"The gap {quoted(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
+            f"The gap {quote(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
             "settles it."
         )
         return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
@@ -489,10 +489,10 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
     warnings = []
     for held in standing.nearly_declared[:MOST_MISNAMED_TOLD]:
         message = (
-            f"The context key {quoted(held.key)} is no input of this workflow and steers nothing; did you "
+            f"The context key {quote(held.key)} is no input of this workflow and steers nothing; did you "
             f"mean {held.declared}? If so, {advice}."
         )
-        details = {"key": shortened(held.key), "suggestion": held.declared}
+        details = {"key": shorten(held.key), "suggestion": held.declared}
         warnings.append(ReplyWarning(code="INPUT_NEARLY_DECLARED", message=message, details=details))
     return warnings
 
@@ -510,9 +510,7 @@ def _misnamed_warnings(found: tuple[Misnamed, ...]) -> list[ReplyWarning]:
     warnings = []
     for held in found[:MOST_MISNAMED_TOLD]:
         meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."
-        message = f"The artifact kind {quoted(held.kind)} is not known here and counts for nothing{meant}"
-        details = {"kind": shortened(held.kind)} | (
-            {"suggestion": held.suggestion} if held.suggestion else {}
-        )
+        message = f"The artifact kind {quote(held.kind)} is not known here and counts for nothing{meant}"
+        details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})
         warnings.append(ReplyWarning(code="ARTIFACT_KIND_UNKNOWN", message=message, details=details))
     return warnings

@@ -33,7 +33,7 @@ class AuditFiles:
     def record(self, line: AuditLine, keep_months: int) -> None:
         month = line.at[:7]
         try:
-            content = self._secrets.redacted(_encoded(line))
+            content = self._secrets.redact(_encoded(line))
             descriptor, is_new = self._opened(month)
             try:
                 os.write(descriptor, content)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted, shortened
+from handrail.contract.wording import quote, shorten
 from handrail.host.private_files import create_private_in_parts, opened_plainly
 from handrail.ports.workspace import FilePlace
 
@@ -30,12 +30,12 @@ class ProjectFiles:
             resolved = os.path.realpath(named)
         except ValueError:  # a null byte, or half of a surrogate pair
             raise Fault(
-                E_VALIDATION, f"No directory can have the name {quoted(named)}.", details={"param": "to"}
+                E_VALIDATION, f"No directory can have the name {quote(named)}.", details={"param": "to"}
             ) from None
         if not directory and not _is_inside(resolved, os.path.realpath(project)):
             raise Fault(
                 E_VALIDATION,
-                f"The directory {quoted(named)} leads out of the project.",
+                f"The directory {quote(named)} leads out of the project.",
                 details={"param": "to", "expected": "a directory inside the project"},
                 hint="Name the directory you mean with --to.",
             )
@@ -113,7 +113,7 @@ def _write(descriptor: int, content: bytes) -> None:
 def _not_a_directory(path: str) -> Fault:
     return Fault(
         E_VALIDATION,
-        f"{quoted(path)} is not a directory.",
+        f"{quote(path)} is not a directory.",
         details={"param": "to", "expected": "a directory"},
         hint="Name a directory with --to; it is made if it does not exist.",
     )
@@ -124,12 +124,12 @@ def _refused(trouble: OSError, path: str) -> Fault:
         directory = os.path.dirname(path)
         return Fault(
             E_NOT_FOUND,
-            f"The directory {quoted(directory)} does not exist.",
-            details={"resource": "directory", "id": shortened(directory)},
+            f"The directory {quote(directory)} does not exist.",
+            details={"resource": "directory", "id": shorten(directory)},
             hint="Make it, or name a file in a directory that exists, then send the same call again.",
         )
     if trouble.errno in _DENIED:
         needed = "write access to the directory"
-        return Fault(E_FORBIDDEN, f"{quoted(path)} may not be created.", details={"needed": needed})
+        return Fault(E_FORBIDDEN, f"{quote(path)} may not be created.", details={"needed": needed})
     reason = errno.errorcode.get(trouble.errno or 0, "unknown")
-    return Fault(E_IO, f"{quoted(path)} could not be written.", details={"reason": reason})
+    return Fault(E_IO, f"{quote(path)} could not be written.", details={"reason": reason})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from handrail.contract.redaction import Secrets, without_shapes
+from handrail.contract.redaction import Secrets, redact_shapes
 from handrail.host.private_files import ensure_private_directory
 
 MOST_INCIDENT_BYTES = 65_536
@@ -21,8 +21,8 @@ class IncidentFiles:
         self._secrets = secrets or Secrets()
 
     def record(self, traceback: str) -> str:
-        text = without_shapes(traceback[:_MOST_LOOKED_AT])
-        content = self._secrets.redacted(text.encode(errors="replace"))[:MOST_INCIDENT_BYTES]
+        text = redact_shapes(traceback[:_MOST_LOOKED_AT])
+        content = self._secrets.redact(text.encode(errors="replace"))[:MOST_INCIDENT_BYTES]
         incident = hashlib.sha256(content).hexdigest()[:12]
         try:
             ensure_private_directory(self._directory)

@@ -127,9 +127,9 @@ class LocalSettings:
             self._lowered("dangerous")
         except Fault as fault:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
-        from handrail.contract.envelopes.format import wrong_variables
+        from handrail.contract.envelopes.format import find_wrong_variables
 
-        found += [_problem(name, fault) for name, fault in wrong_variables(self._environment).items()]
+        found += [_problem(name, fault) for name, fault in find_wrong_variables(self._environment).items()]
         return tuple(found)
 
     def set_preferences(
@@ -228,11 +228,11 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
         found.append(_problem(shown, fault))
     except msgspec.ValidationError as trouble:
         found.append(_problem(shown, _broken(shown, str(trouble))))
-    from handrail.contract.suggest import nearest
+    from handrail.contract.suggest import find_nearest
 
     known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *WORKFLOW_KEYS[shown])
     for name in sorted(set(document) - set(known)):
-        near = nearest(name, known, most=1)
+        near = find_nearest(name, known, most=1)
         fix = f"Write {near[0]} instead." if near else f"Remove it; known here: {', '.join(sorted(known))}."
         message = f"{shown} has a setting that nothing reads."
         found.append(SettingProblem(place=f"{shown} {name}", message=message, fix=fix))

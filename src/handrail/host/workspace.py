@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import make_readable, quoted
+from handrail.contract.wording import make_readable, quote
 from handrail.host.private_files import opened_plainly
 
 _SMALL_FILE_BYTES = 4_096
@@ -33,7 +33,7 @@ class LocalWorkspace:
         if not os.path.isdir(path):
             raise Fault(
                 E_VALIDATION,
-                f"The project directory {quoted(named)} does not exist.",
+                f"The project directory {quote(named)} does not exist.",
                 details={"param": "project"},
                 hint="Give an existing directory, or leave project out to use the git root here.",
             )

@@ -16,8 +16,8 @@ from handrail.contract.ids import (
     session_id_for_request,
 )
 from handrail.contract.outcome import Fault, NextCall
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
 from handrail.ports.log import Loaded
@@ -55,7 +55,7 @@ def find_run(rt: Runtime, text: str) -> FoundRun:
         return copied
     raise Fault(
         SESSION_NOT_FOUND,
-        f"No session of this store has the run {quoted(text)}.",
+        f"No session of this store has the run {quote(text)}.",
         details={"session_id": text[:128]},
         hint="List the sessions; session show tells the runs of one.",
         next_call=NextCall(operation="session.list", params={}),
@@ -141,7 +141,7 @@ def _not_found(rt: Runtime, asked: str) -> Fault:
     known = [stamp.session_id for stamp in rt.log.list_sessions()]
     return Fault(
         SESSION_NOT_FOUND,
-        f"There is no session {quoted(asked)} in this store.",
-        details={"session_id": asked[:128], "did_you_mean": nearest(asked, known[:1000])},
+        f"There is no session {quote(asked)} in this store.",
+        details={"session_id": asked[:128], "did_you_mean": find_nearest(asked, known[:1000])},
         next_call=NextCall(operation="session.list", params={}),
     )

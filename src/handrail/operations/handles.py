@@ -42,9 +42,9 @@ from handrail.runtime.sessions import (
     Session,
     commit,
     healthy_session,
-    last_seen,
-    lost_work,
+    load_last_seen,
     read_session,
+    refuse_lost_work,
     require_healthy,
 )
 from handrail.workflows.compiled import Choice, Leaf
@@ -64,7 +64,7 @@ class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
     """State tokens that came along; `token_pairs.require_one_reply` says whether they belong to it."""
 
 
-class SentAgain(msgspec.Struct, frozen=True, kw_only=True):
+class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
     """The call of a token: what must be said again where the token was answered with other content."""
 
     claims: AttemptClaims
@@ -153,42 +153,42 @@ def node_of(history: History, claims: Claims) -> Node:
     """
     node = node_at(history, claims.node_tag)
     if node is None:
-        raise lost_work(history.session_id, history.head)
+        raise refuse_lost_work(history.session_id, history.head)
     return node
 
 
-def require_shown(history: History, claims: Claims) -> None:
+def require_place(history: History, claims: Claims) -> None:
     """Raises Fault STORE_HISTORY_LOST unless the log holds the place that a token names."""
     if not is_session_point(history, claims.node_tag):
         node_of(history, claims)
 
 
-def new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:
+def mint_new_node_tokens(keys: Keys, session_id: SessionId, node: Node, leaf: Leaf | None) -> Tokens:
     """The tokens of the reply that created a node; a replay mints the same bytes."""
     return _tokens(keys, session_id, node, leaf, attempt_for_new(node.node_id))
 
 
-def fresh_tokens(
+def mint_fresh_tokens(
     keys: Keys, randomness: Randomness, session_id: SessionId, node: Node, leaf: Leaf | None
 ) -> Tokens:
     """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
     return _tokens(keys, session_id, node, leaf, attempt_of(randomness.bytes(8)))
 
 
-def session_token(keys: Keys, history: History) -> str:
+def mint_session_token(keys: Keys, history: History) -> str:
     """A state token without a run: it names the newest point of the session itself."""
     assert history.opening is not None, "every session began"
     tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
     return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
 
 
-def state_token_of(keys: Keys, claims: Claims) -> str:
+def mint_state_token_for(keys: Keys, claims: Claims) -> str:
     """The state token of the place that any other token names."""
     place = StateClaims(session_id=claims.session_id, node_tag=claims.node_tag)
     return mint(keys.signing_key(WORKFLOW), place)
 
 
-def state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
+def mint_state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
     return mint(keys.signing_key(WORKFLOW), StateClaims(session_id=session_id, node_tag=node.tag))
 
 
@@ -200,7 +200,7 @@ def _tokens(
     All get a checkpoint token: what is worth noting may come up after the end.
     """
     key = keys.signing_key(WORKFLOW)
-    state = state_token(keys, session_id, node)
+    state = mint_state_token(keys, session_id, node)
     tag = node.tag
     saving = CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt_id)
     checkpoint = mint(key, saving)
@@ -234,22 +234,22 @@ def answer_attempt(
 
     `decide(session, node, salt)` plans it; it is not called for a replay.
     """
-    session = last_seen(rt.log, claims.session_id)
+    session = load_last_seen(rt.log, claims.session_id)
     if session is None or not _is_open(session, claims, use):
         session = session_of(rt.log, claims)
-        recorded = recorded_answer(session, claims, use)
+        recorded = find_recorded_answer(session, claims, use)
         if recorded is not None:  # committed answers never change: a replay needs no lock
             return session, recorded
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (current, witness):
             session = current
-            recorded = recorded_answer(session, claims, use)
+            recorded = find_recorded_answer(session, claims, use)
             if recorded is not None:
                 return session, recorded
             node = node_of(current.history, claims)
             committed = commit(rt, witness, current, partial(decide, current, node), blobs)
         if committed is not None:
-            recorded = recorded_answer(committed, claims, use)
+            recorded = find_recorded_answer(committed, claims, use)
             assert recorded is not None, "a committed answer is in the history"
             return committed, recorded
     raise Fault(
@@ -261,14 +261,14 @@ def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
     return isinstance(gate(session.history, claims.node_tag, claims.attempt_id, use), Open)
 
 
-def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
+def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
     """The answer of the attempt, if it has one.
 
     Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.
     """
     match gate(session.history, claims.node_tag, claims.attempt_id, use):
         case Refused():
-            raise lost_work(session.history.session_id, session.history.head)
+            raise refuse_lost_work(session.history.session_id, session.history.head)
         case Answered(recorded=recorded):
             return recorded
         case Open():
@@ -277,7 +277,7 @@ def recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) ->
             assert_never(never)
 
 
-def foretold(
+def predict_outcome(
     rt: Runtime,
     claims: AttemptClaims,
     use: AttemptUse,
@@ -285,7 +285,7 @@ def foretold(
 ) -> AckVerdict:
     """Decide as the real call would, from the log as it stands, and throw the plan away."""
     session = session_of(rt.reading().reader, claims)
-    recorded = recorded_answer(session, claims, use)
+    recorded = find_recorded_answer(session, claims, use)
     node = node_of(session.history, claims)
     step_id = step_key(node.state) if isinstance(node.state, Running) else ""
     if recorded is not None:

@@ -10,7 +10,7 @@ from handrail.contract.catalogue import SESSION_LOCKED
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.tokens.confirm import refusal
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.ports.store import RemovalPlan, SessionToRemove, StoreKeeper
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import LOCK_WAIT_MS
@@ -39,7 +39,7 @@ def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
     rt.keeper().wait_for_writers(sound, LOCK_WAIT_MS)
 
 
-def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
+def remove_session(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
     """Remove one session; the bytes that this freed.
 
     Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone.
@@ -50,7 +50,11 @@ def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
             freed = keeper.remove_session(session, _LOOK_MS)
         except Fault as fault:
             waited_ms += _LOOK_MS
-            if fault.kind is not SESSION_LOCKED or waited_ms >= LOCK_WAIT_MS or rt.interruptions.asked():
+            if (
+                fault.kind is not SESSION_LOCKED
+                or waited_ms >= LOCK_WAIT_MS
+                or rt.interruptions.stop_reason()
+            ):
                 raise
             continue
         if freed is None:
@@ -61,15 +65,17 @@ def remove(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -> int:
 
 def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
     """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
-    if rt.interruptions.asked():
+    if rt.interruptions.stop_reason():
         return _postponed("the call was to end")
     try:
         removed = keeper.remove(_LEFTOVERS)
     except Fault as fault:
         return _postponed(fault.message.removesuffix("."))
-    warnings = safe_mode(removed.blocked_by)
+    warnings = explain_safe_mode(removed.blocked_by)
     if removed.busy:
-        busy = f"somebody writes to {counted(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
+        busy = (
+            f"somebody writes to {format_count(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
+        )
         warnings += _postponed(busy).warnings
     if removed.blobs:
         rt.commits.note(NextCall(operation="store.du"))
@@ -81,12 +87,12 @@ def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
     )
 
 
-def safe_mode(blocked_by: Sequence[str]) -> list[str]:
+def explain_safe_mode(blocked_by: Sequence[str]) -> list[str]:
     """Why no blob may go, if one may not."""
     if not blocked_by:
         return []
     named = ", ".join(blocked_by[:5])
-    unread = counted(len(blocked_by), "session")
+    unread = format_count(len(blocked_by), "session")
     return [
         f"Safe mode: no blob is removed, because {unread} cannot be read whole ({named}). "
         "Run handrail store verify, restore or delete them, then collect again."

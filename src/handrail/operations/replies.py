@@ -21,10 +21,10 @@ from handrail.engine.reply import (
     workflow_ref,
 )
 from handrail.engine.standing import standing_at
-from handrail.operations.handles import SentAgain, new_node_tokens
+from handrail.operations.handles import TokenCall, mint_new_node_tokens
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
-from handrail.runtime.sessions import HotLog, Session, history_before
+from handrail.runtime.sessions import HotLog, Session, load_history_before
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 RUN_SHAPE = Shape(
@@ -59,10 +59,10 @@ RUN_SHAPE = Shape(
 """How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
 
 
-def pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
     """The compiled workflow a run is pinned to, whatever its source file says today."""
     if isinstance(reader, HotLog):
-        return reader.pinned(workflow_hash)
+        return reader.load_pinned(workflow_hash)
     return decode_compiled(reader.get_blob(BlobRef(workflow_hash)))
 
 
@@ -75,7 +75,7 @@ def reply_to_answer(
     *,
     warnings: tuple[ReplyWarning, ...] = (),
     project: str = "",
-    sent: SentAgain | None = None,
+    sent: TokenCall | None = None,
 ) -> Success:
     """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
 
@@ -83,18 +83,18 @@ def reply_to_answer(
     """
     history = session.history
     node = history.nodes[recorded.to_node_id]
-    workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "reply")
-    tokens = new_node_tokens(keys, history.session_id, node, standing.leaf)
+    tokens = mint_new_node_tokens(keys, history.session_id, node, standing.leaf)
     recap = _branches_before(reader, keys, session.history, recorded, workflow)
     if recorded.input_digest != input_digest:
-        from handrail.operations.whereabouts import input_mismatch, start_mismatch, with_current_place
+        from handrail.operations.position import add_current_place, warn_of_other_input, warn_of_other_start
 
         if sent is None:
-            refused = start_mismatch(keys, history, workflow, node.node_id)
+            refused = warn_of_other_start(keys, history, workflow, node.node_id)
         else:
-            refused = input_mismatch(keys, history, workflow, recorded, sent, input_digest)
-            recap = with_current_place(recap, keys, history, workflow, node.node_id)
+            refused = warn_of_other_input(keys, history, workflow, recorded, sent, input_digest)
+            recap = add_current_place(recap, keys, history, workflow, node.node_id)
         warnings = (refused, *warnings)
     notes = history.notes.get(node.node_id)
     if notes is not None and notes.ref is not None:
@@ -109,13 +109,13 @@ def reply_to_answer(
         warnings=(*session.warnings, *warnings),
         workflow=_shown_source(history.runs[node.run_id]) if project else None,
         project=project,
-        closing=closing_at(history, node),
+        closing=describe_closing(history, node),
     )
     version = ledger_version(history, node.run_id, recorded.index)
     return success_of(reply, LedgerRef(ledger_id=node.run_id, version=version, previous_version=version - 1))
 
 
-def closing_at(history: History, node: Node) -> str:
+def describe_closing(history: History, node: Node) -> str:
     """At the end of a run what to tell the user; nothing before."""
     if not isinstance(node.state, Complete):
         return ""
@@ -146,12 +146,12 @@ def _branches_before(
     node = history.nodes[recorded.to_node_id]
     if node.parent is None or not is_fork(history, node):
         return None
-    from handrail.operations.whereabouts import with_place_left
+    from handrail.operations.position import add_place_left
     from handrail.projections.recap import lost_branch
 
-    before = history_before(reader, history, recorded.index)
+    before = load_history_before(reader, history, recorded.index)
     lost = lost_branch(before, workflow, node.parent)
-    return with_place_left(lost, keys, before, workflow, node.parent)
+    return add_place_left(lost, keys, before, workflow, node.parent)
 
 
 def _notes_truncated(size_bytes: int) -> ReplyWarning:

@@ -6,15 +6,15 @@ from typing import Literal
 
 import msgspec
 
-from handrail.contract.disclosure.newest_within import FENCE_BYTES, newest_rows
+from handrail.contract.disclosure.newest import FENCE_BYTES, take_newest_rows
 from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of
 from handrail.contract.outcome import Payload, Success
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, StateClaims, mint
-from handrail.contract.wording import shortened
+from handrail.contract.wording import shorten
 from handrail.engine.history import History, SessionNotes
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import LONGEST_GOAL, ReplyWarning, ToolCall, put_warnings_first
-from handrail.operations.handles import state_token
+from handrail.operations.handles import mint_state_token
 from handrail.ports.process import Keys, Randomness
 from handrail.projections.overview import run_overview
 from handrail.projections.recap import KEPT_MOST_RECENT, NOTES_BUDGET_BYTES, TRUNCATION_MARK
@@ -70,7 +70,9 @@ class SessionReply(Payload, frozen=True, kw_only=True):
     project: str = ""
 
 
-def opened_reply(keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...], project: str) -> Success:
+def reply_to_opening(
+    keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...], project: str
+) -> Success:
     """The reply to the start of a session, from recorded facts: the same for every replay."""
     opening = session.history.opening
     assert opening is not None, "the session was begun"
@@ -79,7 +81,7 @@ def opened_reply(keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...
     return _success(msgspec.structs.replace(reply, project=project))
 
 
-def noted_reply(
+def reply_to_notes(
     keys: Keys, session: Session, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
     """The reply to notes of the session: the next ones get a token of their own."""
@@ -89,7 +91,7 @@ def noted_reply(
     return _success(_reply(keys, session, noted.tag, attempt, opening.goal, warnings))
 
 
-def reread_reply(
+def reply_to_reread(
     keys: Keys, randomness: Randomness, session: Session, tag: str, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
     """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
@@ -118,14 +120,14 @@ def _reply(
         kind="ok",
         session_token=mint(key, StateClaims(session_id=session_id, node_tag=tag)),
         checkpoint_token=saving if session.is_sound else "",
-        session=SessionAlone(session_id=session_id, goal=shortened(goal, LONGEST_GOAL)),
+        session=SessionAlone(session_id=session_id, goal=shorten(goal, LONGEST_GOAL)),
         next_call=keeping if session.is_sound else None,
         warnings=[*session.warnings, *warnings],
     )
 
 
 def _recap(history: History) -> SessionRecap:
-    kept, omitted = newest_rows(
+    kept, omitted = take_newest_rows(
         tuple(history.session_notes.values()), _entry, NOTES_BUDGET_BYTES, FENCE_BYTES
     )
     return SessionRecap(
@@ -146,7 +148,7 @@ def _runs(keys: Keys, history: History) -> list[RunPlace]:
     places = []
     for run in newest:
         held = run_overview(history, run.run_id)
-        token = state_token(keys, history.session_id, held.tip)
+        token = mint_state_token(keys, history.session_id, held.tip)
         places.append(
             RunPlace(
                 run_id=run.run_id,

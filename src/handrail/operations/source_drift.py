@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.facts import is_same_place, place_of, run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
@@ -45,7 +45,7 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
     errors = [problem for problem in compilation.problems if problem.severity == "error"]
     raise Fault(
         WORKFLOW_INVALID,
-        f"The workflow file {quoted(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
+        f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
         details={"workflow_id": entry.id, "problems": [problem_row(problem) for problem in errors[:20]]},
     )
 
@@ -69,7 +69,7 @@ class _Differing(NamedTuple):
     happened: str = _CHANGED
 
 
-def source_warnings(
+def warn_of_drift(
     library: WorkflowLibrary,
     workspace: Workspace,
     project: str | UnsetType,
@@ -97,7 +97,7 @@ def source_warnings(
 
 def _told(file: _Differing) -> ReplyWarning:
     message = (
-        f"The {file.source_kind} {file.what} {quoted(file.source_ref)} {file.happened}. This run goes on "
+        f"The {file.source_kind} {file.what} {quote(file.source_ref)} {file.happened}. This run goes on "
         "with the workflow it was started with; to use the file as it is now, start a new run."
     )
     details = {"sourceKind": file.source_kind, "sourceRef": file.source_ref}

@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
 from handrail.engine.history_cache import FOLD_VERSION
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.overview import SessionFacts, session_facts
@@ -79,7 +79,7 @@ class Sessions:
         found = self._summary(stamp.session_id).subjects if kept is None else _SUBJECTS.decode(kept)
         return tuple(msgspec.structs.replace(subject, order=stamp.order) for subject in found or ())
 
-    def without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
+    def find_without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
         """Sessions of which the index knows for certain that they do not have all these words."""
         known = frozenset(held.stamp.session_id for held in self._indexed.values() if held.facts is not None)
         if self._view is None or not known or not words:
@@ -122,21 +122,21 @@ class Sessions:
         try:
             for run in history.runs.values():
                 if run.workflow_hash not in self._workflows:
-                    self._workflows[run.workflow_hash] = pinned_workflow(self._reader, run.workflow_hash)
+                    self._workflows[run.workflow_hash] = load_pinned_workflow(self._reader, run.workflow_hash)
         except Fault:
             return Summary(facts=facts, subjects=None)
         return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
 
 
 @contextmanager
-def stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Sessions]:
+def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Sessions]:
     """The sessions of the store, by way of the index if there is one. Raises IndexTrouble, and then:
     ask again without it."""
     index = rt.index() if with_index else None
     if index is None:
         yield Sessions(rt, None)
         return
-    with index.opened(_form()) as view:
+    with index.open_view(_form()) as view:
         sessions = Sessions(rt, view)
         yield sessions
         sessions.keep()
@@ -165,7 +165,7 @@ _FACTS = msgspec.msgpack.Decoder(SessionFacts)
 _SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
 
 
-def sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
+def find_sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
     """Every session that has this run, by id: one and its copies."""
     try:
         return _with_run(rt, run_id, with_index=True)
@@ -174,6 +174,6 @@ def sessions_with_run(rt: Runtime, run_id: str) -> list[SessionId]:
 
 
 def _with_run(rt: Runtime, run_id: str, *, with_index: bool) -> list[SessionId]:
-    with stored_sessions(rt, with_index=with_index) as sessions:
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
         ids = (stamp.session_id for stamp in sessions.stamps)
         return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)

@@ -10,13 +10,13 @@ from handrail.contract.ids import ObservationKey, RunId, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail.contract.tokens.workflow import AckClaims, CheckpointClaims, ChoiceClaims, Claims, StateClaims
-from handrail.contract.wording import quoted, shortened
+from handrail.contract.wording import quote, shorten
 from handrail.engine.facts import RECAP_EXCERPT_BYTES, WorkDone, find_long_notes
 from handrail.engine.history import History, Node, context_at, merge_context, node_at, steps_after
 from handrail.engine.judge.artifacts import InputProblem, check_context_change
 from handrail.engine.judge.report_frame import find_marks
-from handrail.operations.handles import AttemptClaims, Handle, state_token_of
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.handles import AttemptClaims, Handle, mint_state_token_for
+from handrail.operations.replies import load_pinned_workflow
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import OFFERED_CALL_BYTES, Input
@@ -27,7 +27,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 # What can be observed around the caller right now; helpful for finding work again, never required.
 
 
-def observed_here(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
+def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
     """Branch, head and repository; nothing where the directory is gone: a report must not fail by that."""
     try:
         return rt.workspace.observations(rt.workspace.project("" if project is UNSET else project))
@@ -105,7 +105,9 @@ def _within_one_run(
     assert ours.node is not None, "a run was found by its node"
     alone = {name: value for name, value in params.items() if name != "stateToken"}
     if steps_after(ours.history, ours.node.node_id):
-        call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, theirs.claims)})
+        call = NextCall(
+            operation="run.continue", params={"stateToken": mint_state_token_for(keys, theirs.claims)}
+        )
         return (
             call,
             f"The step of the {ours.field} was finished before; the call offered here reads the other.",
@@ -117,7 +119,7 @@ def _within_one_run(
 
 
 def _between_runs(keys: Keys, ours: _Owner) -> tuple[NextCall, str]:
-    call = NextCall(operation="run.continue", params={"stateToken": state_token_of(keys, ours.claims)})
+    call = NextCall(operation="run.continue", params={"stateToken": mint_state_token_for(keys, ours.claims)})
     hint = (
         f"Decide which work you report. If it is that of the {ours.field}, send that token alone; the call "
         "offered here shows its step. Otherwise take both tokens from the newest reply of the other run."
@@ -136,7 +138,7 @@ def _owner(reader: EventReader, field: str, claims: Claims) -> _Owner:
         return _Owner(field=field, claims=claims, history=history)
     from handrail.projections.position import title_at  # noqa: PLC0415 - only a refusal names the work
 
-    workflow = pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(reader, history.runs[node.run_id].workflow_hash)
     return _Owner(field=field, claims=claims, history=history, node=node, title=title_at(workflow, node))
 
 
@@ -150,8 +152,8 @@ def _told(owner: _Owner) -> str:
     if owner.history is None or owner.node is None:
         return f"session {owner.claims.session_id}"
     run = owner.history.runs[owner.node.run_id]
-    step = f"step {quoted(owner.title)}" if owner.title else "the end"
-    goal = f", goal {quoted(run.seen['goal'])}" if run.seen.get("goal") else ""
+    step = f"step {quote(owner.title)}" if owner.title else "the end"
+    goal = f", goal {quote(run.seen['goal'])}" if run.seen.get("goal") else ""
     return f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {owner.claims.session_id})"
 
 
@@ -162,8 +164,8 @@ def _row(owner: _Owner) -> dict[str, Json]:
         row |= {
             "run_id": run.run_id,
             "workflow_id": run.workflow_id,
-            "goal": shortened(run.seen.get("goal", "")),
-            "step": shortened(owner.title),
+            "goal": shorten(run.seen.get("goal", "")),
+            "step": shorten(owner.title),
         }
     return row
 
@@ -188,7 +190,7 @@ class Output(Input, frozen=True, kw_only=True):
     ] = []
 
 
-def work_done(
+def read_report(
     output: Output | msgspec.UnsetType,
     context: dict[str, Any] | msgspec.UnsetType,
     option: int | None = None,
@@ -221,7 +223,7 @@ def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
     return () if work.notes_ref is None else (Blob(ref=work.notes_ref, content=work.notes.encode()),)
 
 
-def whole_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+def load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()
@@ -356,11 +358,11 @@ def _canonical_size(path: tuple[str, ...], value: Json) -> int:
     try:
         return len(canonical_bytes(value))
     except Fault:
-        from handrail.contract.json.trouble import refused_value  # noqa: PLC0415 - only a refused value pays
+        from handrail.contract.json.trouble import explain_refused_value  # noqa: PLC0415 - only a refused value pays
 
         for name in reversed(path):
             value = {name: value}
-        raise refused_value(value) from None
+        raise explain_refused_value(value) from None
 
 
 def _input_digest(

@@ -10,9 +10,9 @@ from msgspec.structs import fields, replace
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, NextCall
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
-from handrail.runtime.misplaced_token import offering
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
+from handrail.runtime.misplaced_token import offer_call
 from handrail.runtime.operation import OPERATION_NAMES, operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.workflows.catalog import Catalog, CatalogEntry, build_catalog
@@ -28,7 +28,7 @@ from handrail.workflows.places import add_places
 from handrail.workflows.problem import Problem, edit_rows
 
 
-def catalog_of(rt: Runtime, project: str) -> Catalog:
+def load_catalog(rt: Runtime, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
     return build_catalog(rt.library.files(project))
 
@@ -49,13 +49,13 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
     near = _near_ids(catalog, workflow_id)
     raise Fault(
         WORKFLOW_NOT_FOUND,
-        f"There is no workflow {quoted(workflow_id)}.",
+        f"There is no workflow {quote(workflow_id)}.",
         details={"workflow_id": workflow_id[:128], "did_you_mean": near},
         next_call=NextCall(operation="workflow.list", params={}),
     )
 
 
-def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
+def correct_workflow_id(rt: Runtime, failure: Failure) -> Failure:
     """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
 
     Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
@@ -67,7 +67,7 @@ def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
     named = call.params.get("project")
     try:
         project, _ = project_or_root(rt, named if isinstance(named, str) else UNSET)
-        find_workflow(catalog_of(rt, project), asked)
+        find_workflow(load_catalog(rt, project), asked)
     except Fault as fault:
         if fault.kind is not WORKFLOW_NOT_FOUND:
             return failure
@@ -81,7 +81,7 @@ def with_known_workflow(rt: Runtime, failure: Failure) -> Failure:
         refused = replace(failure, message=f"{failure.message} {fault.message}", details=told, next_call=None)
         if len(near) != 1:
             return replace(refused, hint="Correct what the problems name.")
-        return offering(
+        return offer_call(
             refused, NextCall(operation=call.operation, params=call.params | {"workflowId": near[0]})
         )
     return failure
@@ -92,8 +92,8 @@ def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
     ids = [entry.id for entry in catalog.entries if entry.is_usable]
     named = [one for one in ids if one.rpartition(".")[2] == workflow_id.rpartition(".")[2]]
     by_name = {one.rpartition(".")[2]: one for one in ids}
-    names = nearest(workflow_id.rpartition(".")[2], by_name)
-    return named or nearest(workflow_id, ids) or [by_name[name] for name in names]
+    names = find_nearest(workflow_id.rpartition(".")[2], by_name)
+    return named or find_nearest(workflow_id, ids) or [by_name[name] for name in names]
 
 
 def _claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
@@ -148,7 +148,7 @@ def _parameters_of(name: str) -> frozenset[str]:
     return frozenset(field.encode_name for field in fields(operation(name).input))
 
 
-def errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
+def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
     """Why a start would be refused although the file can be read: what it names is not there, or not fit.
 
     Bundled workflows are compiled before a release is made.
@@ -211,7 +211,7 @@ def _invalid(entry: CatalogEntry) -> Fault:
     reserved = any(problem.code == "reserved_id" for problem in errors)
     return Fault(
         WORKFLOW_ID_RESERVED if reserved else WORKFLOW_INVALID,
-        f"The workflow file {quoted(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
+        f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
         details={
             "workflow_id": entry.id,
             "problems": [problem_row(problem) for problem in errors[:20]],

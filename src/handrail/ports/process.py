@@ -52,10 +52,10 @@ class Audit(Protocol):
 class Interruptions(Protocol):
     """How a call learns that it shall end, where it can end with a true answer."""
 
-    def deferred(self) -> AbstractContextManager[None]:
-        """Inside, nothing ends the call; it looks at `asked` between the parts of its work."""
+    def defer(self) -> AbstractContextManager[None]:
+        """Inside, nothing ends the call; it looks at `stop_reason` between the parts of its work."""
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         """What asks the call to end; empty while nothing does."""
 
     def end_here(self) -> None:

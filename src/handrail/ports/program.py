@@ -168,7 +168,7 @@ class ProvenanceOrder(msgspec.Struct, frozen=True, kw_only=True):
     """A file; empty: the public Sigstore, brought up to date first."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedBundle(msgspec.Struct, frozen=True, kw_only=True):
     """What came of one bundle: the statement that was signed, or why it does not count."""
 
     statement: bytes = b""
@@ -180,7 +180,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 class Checked(msgspec.Struct, frozen=True, kw_only=True, tag="checked"):
     """Every bundle was judged, in order."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedBundle, ...]
 
 
 class NotTrusting(msgspec.Struct, frozen=True, kw_only=True, tag="not_trusting"):
@@ -263,7 +263,7 @@ class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """Where it came from in the end, for addresses relative to it."""
 
 
-class Driven(msgspec.Struct, frozen=True, kw_only=True):
+class ManagerExit(msgspec.Struct, frozen=True, kw_only=True):
     """How the package manager ended."""
 
     status: int
@@ -280,7 +280,7 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     """The directory of its package."""
 
 
-class Look(msgspec.Struct, frozen=True, kw_only=True):
+class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What a look at the index found, as it is remembered."""
 
     checked_at: str
@@ -370,15 +370,15 @@ class Updates(Protocol):
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """A `file:` or http address, as seen from `base`. Raises Fault, by what the other side answered."""
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
         """Run the package manager to its end; a signal is passed on to it. Never raises."""
 
     def installed(self) -> Installed | None:
         """What a new process says of itself; None when it cannot be started."""
 
     def sync_skill(self, package: str) -> SkillCopy: ...
-    def last_look(self) -> Look | None: ...
-    def keep_look(self, look: Look | None) -> None:
+    def last_check(self) -> UpdateCheck | None: ...
+    def keep_check(self, look: UpdateCheck | None) -> None:
         """Remember what a look at the index found; None when it does not hold any more. Never raises."""
 
 

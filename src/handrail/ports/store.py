@@ -213,7 +213,7 @@ class IndexView(Protocol):
 class SessionIndex(Protocol):
     """A rebuildable cache beside the log."""
 
-    def opened(self, form: str) -> AbstractContextManager[IndexView]:
+    def open_view(self, form: str) -> AbstractContextManager[IndexView]:
         """A look; entries of another form are dropped first. Raises IndexTrouble."""
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.disclosure.newest_within import encoded_size
+from handrail.contract.disclosure.newest import encoded_size
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Json
-from handrail.contract.wording import spelled_out
+from handrail.contract.wording import spell_hidden
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 
 MOST_CHARACTERS = 65_536
@@ -55,7 +55,7 @@ def pinned_texts(workflows: Mapping[str, CompiledWorkflow]) -> Iterator[PinnedTe
     """Every text, by workflow: steps in their order, then functions and contracts by name."""
     for workflow_hash in sorted(workflows):
         workflow = workflows[workflow_hash]
-        name = spelled_out(workflow.id)
+        name = spell_hidden(workflow.id)
         for part in _parts(workflow.steps):
             plain: dict[str, Json] = msgspec.to_builtins(part)
             rest = {key: value for key, value in plain.items() if key not in _TOLD_APART}
@@ -70,13 +70,13 @@ def pinned_texts(workflows: Mapping[str, CompiledWorkflow]) -> Iterator[PinnedTe
 def _text(
     workflow_id: str, kind: str, name: str, prompt: str, title: str = "", more: dict[str, Json] | None = None
 ) -> PinnedText:
-    spelled, others = spelled_out(prompt[:MOST_CHARACTERS]), _spelled(more or {})
+    spelled, others = spell_hidden(prompt[:MOST_CHARACTERS]), _spelled(more or {})
     is_short = len(prompt) <= MOST_CHARACTERS and encoded_size(others) <= MOST_CHARACTERS
     return PinnedText(
         workflow_id=workflow_id[:MOST_NAME],
         kind=kind,
-        id=spelled_out(name[:MOST_NAME]),
-        title=spelled_out(title[:MOST_NAME]),
+        id=spell_hidden(name[:MOST_NAME]),
+        title=spell_hidden(title[:MOST_NAME]),
         prompt_digest="sha256:" + sha256(prompt.encode()).hexdigest() if prompt else "",
         prompt=spelled,
         is_cut=not is_short,
@@ -87,7 +87,7 @@ def _text(
 def _summary(workflow_hash: str, workflow: CompiledWorkflow) -> PinnedWorkflow:
     prompts = [getattr(part, "prompt", "") for part in _parts(workflow.steps)]
     return PinnedWorkflow(
-        workflow_id=spelled_out(workflow.id[:MOST_NAME]),
+        workflow_id=spell_hidden(workflow.id[:MOST_NAME]),
         workflow_hash=workflow_hash,
         texts=len(prompts) + len(workflow.functions) + len(workflow.contracts),
         prompts_digest=digest(prompts),
@@ -104,9 +104,9 @@ def _parts(steps: Sequence[Part]) -> Iterator[Part]:
 def _spelled(value: Any) -> Any:
     match value:
         case str():
-            return spelled_out(value)
+            return spell_hidden(value)
         case dict():
-            return {spelled_out(name): _spelled(inner) for name, inner in value.items()}
+            return {spell_hidden(name): _spelled(inner) for name, inner in value.items()}
         case list() | tuple():
             return [_spelled(inner) for inner in value]
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.engine.history import History, Node, path_to, steps_after
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph, skipped_at
@@ -65,9 +65,9 @@ def closing_line(history: History, node_id: NodeId) -> str:
     passed = {entry.step_id for entry in skipped_at(history, node_id)}
     gaps = open_gaps(history, node_id)
     parts = [
-        f"{counted(done, 'step')} done",
+        f"{format_count(done, 'step')} done",
         *([f"{len(passed)} passed by"] if passed else []),
-        *([f"{counted(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
+        *([f"{format_count(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
     ]
     told = "; ".join(parts)
     return f"{run.workflow_id} is finished: {told}" + ("" if told.endswith(".") else ".")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.disclosure.newest_within import FENCE_BYTES, encoded_size, newest_rows, newest_within
+from handrail.contract.disclosure.newest import FENCE_BYTES, encoded_size, take_newest, take_newest_rows
 from handrail.contract.ids import NodeId
 from handrail.engine.events import Blocked
 from handrail.engine.facts import facts_at
@@ -146,7 +146,7 @@ def _counted(recap: Recap, entries: list[RecapEntry], omitted: int) -> Recap:
 def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[list[BranchSummary], int]:
     """The preferred branch and the newest of the others that fit, oldest first, and what they take."""
     first = sorted(ends, key=lambda node: (node.node_id in graph.preferred_path, node.index), reverse=True)
-    shown, used = newest_within(
+    shown, used = take_newest(
         (_branch(history, graph, node) for node in first), CHILDREN_BUDGET_BYTES, FENCE_BYTES
     )
     place = {node.node_id: node.index for node in ends}
@@ -200,7 +200,7 @@ def _entries(
     """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
     leaves = leaves_of(workflow)
     made = (_entry(history, leaves, node, text) for node, text in reversed(told))
-    shown, used = newest_within(made, budget, FENCE_BYTES)
+    shown, used = take_newest(made, budget, FENCE_BYTES)
     if shown or not told:
         return shown, used
     newest = _entry(history, leaves, *told[-1])
@@ -250,7 +250,7 @@ def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) 
 
 def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
     """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
-    return newest_rows(
+    return take_newest_rows(
         current_artifacts(history, node_id),
         lambda held: RecapArtifact(kind=held.kind, step_id=held.step_id, body=held.body),
         ARTIFACT_BUDGET_BYTES,
@@ -260,7 +260,7 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
 
 def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]:
     """The same for steps and loops that the run passed by."""
-    return newest_rows(
+    return take_newest_rows(
         skipped_at(history, node_id),
         lambda entry: SkippedPart(step_id=entry.step_id, condition_id=entry.condition_id),
         SKIPPED_BUDGET_BYTES,

@@ -84,12 +84,12 @@ def run_batch(
 
     Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
-    *_, result = batch_lines(rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent)
+    *_, result = stream_batch(rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent)
     assert isinstance(result, BatchResult), "the whole comes last"
     return result
 
 
-def batch_lines(
+def stream_batch(
     rt: Runtime,
     targets: Sequence[str],
     act: Callable[[str], None],
@@ -101,9 +101,9 @@ def batch_lines(
     """The same with every item as soon as it is done, and the whole last."""
     items: list[BatchItem] = []
     stopped = ""
-    with rt.interruptions.deferred():
+    with rt.interruptions.defer():
         for target in targets:
-            stopped = rt.interruptions.asked()
+            stopped = rt.interruptions.stop_reason()
             if stopped or (items and _stops(items[-1], absent) and not continue_on_error):
                 break
             items.append(_attempted(target, act))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from handrail.contract.catalogue import BUDGET_EXCEEDED, INTERNAL_ERROR, VALIDATION_ERROR
-from handrail.contract.disclosure.disclose import disclose, refused_ask
+from handrail.contract.disclosure.disclose import disclose, refuse_ask
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import (
     HINT_LIMIT,
@@ -31,25 +31,25 @@ from handrail.contract.outcome import (
     Success,
     failure_of,
     failure_of_defect,
-    unseen,
+    make_stand_in,
 )
 from handrail.contract.redaction import (
-    without_credentials,
-    without_named_secrets,
-    without_shapes,
-    without_told_secrets,
+    redact_credentials,
+    redact_named_secrets,
+    redact_secrets,
+    redact_shapes,
 )
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import make_readable_json, make_safe_json
-from handrail.runtime.misplaced_token import with_call_corrected
+from handrail.runtime.misplaced_token import correct_call
 from handrail.runtime.operation import AckVerdict, Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import (
     Caller,
-    account_for,
-    keyed,
+    add_request_key,
     require_key,
     require_permission,
     settings_or_defaults,
+    write_audit_line,
 )
 from handrail.runtime.runtime import Runtime
 
@@ -118,7 +118,7 @@ def input_problems(
             meant[name] = value
             continue
         problem: dict[str, Json] = {"param": name[:80], "problem": "unknown name", "expected": sorted(fields)}
-        near = [known for known in nearest(name, fields) if known not in params and known not in meant]
+        near = [known for known in find_nearest(name, fields) if known not in params and known not in meant]
         if near:
             problem["did_you_mean"] = near[0]
             meant[near[0]] = value
@@ -209,24 +209,26 @@ def perform_operation(
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
 
     def work() -> Outcome:
-        request = _permitted(own, called, params, caller, ask, declared)
+        request = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own, request))
-        outcome = _disclosed(own, called, params, request, success, ask, measure or _unmeasured, declared)
-        return _with_cursor(own, called, request, outcome)
+        outcome = _disclose_success(
+            own, called, params, request, success, ask, measure or _measure_payload, declared
+        )
+        return _add_cursor(own, called, request, outcome)
 
-    outcome = _caught(own, called.name, params, work)
+    outcome = _catch_trouble(own, called.name, params, work)
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
-        outcome = _with_key(own, called, outcome)
-    return _accounted(own, called, params, outcome, caller, started_ms)
+        outcome = _add_key(own, called, outcome)
+    return _audit_outcome(own, called, params, outcome, caller, started_ms)
 
 
-def _with_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
+def _add_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
     """The refusal of a creation whose corrected call can be sent as it stands."""
     call = failure.next_call
     if call is None or call.operation != called.name:
         return failure
     try:
-        return msgspec.structs.replace(failure, next_call=keyed(runtime, call))
+        return msgspec.structs.replace(failure, next_call=add_request_key(runtime, call))
     except Fault:  # no project to make a key for: that is what the refusal is about
         return failure
 
@@ -247,27 +249,27 @@ def perform_chunked(
     own = msgspec.structs.replace(runtime, commits=Commits() if commits is None else commits)
 
     def work() -> Outcome:
-        request = _permitted(own, called, params, caller, DEFAULT_ASK, None)
+        request = _admit(own, called, params, caller, DEFAULT_ASK, None)
         assert called.chunked is not None, f"{called.name} offers no chunks"
         answered = called.chunked(own, request)
         return Success(data=make_readable_json(answered.facts | keep(answered.chunks)))
 
-    outcome = _caught(own, called.name, params, work)
-    return _accounted(own, called, params, outcome, caller, started_ms)
+    outcome = _catch_trouble(own, called.name, params, work)
+    return _audit_outcome(own, called, params, outcome, caller, started_ms)
 
 
 def declared_of(called: Operation) -> Declared:
     """The names that answers of this operation can have, its dry runs included."""
-    from handrail.contract.disclosure.named_fields import declared_by
+    from handrail.contract.disclosure.named_fields import declare_fields
 
     types = [called.output, *called.variants]
     if called.effect == "ack":
         types.append(AckVerdict)
     elif called.effect in ("create", "gated", "dangerous"):
-        from handrail.runtime.write_gate import DryRun
+        from handrail.runtime.write_permission import DryRun
 
         types.append(DryRun)
-    return declared_by(types, called.item, called.shape)
+    return declare_fields(types, called.item, called.shape)
 
 
 def perform_stream(
@@ -282,19 +284,19 @@ def perform_stream(
     def next_line() -> StreamItem | Outcome:
         nonlocal lines
         if lines is None:
-            request = _permitted(runtime, called, params, caller, ask, declared)
+            request = _admit(runtime, called, params, caller, ask, declared)
             assert called.stream is not None, f"{name} offers no stream"
             lines = iter(called.stream(runtime, request))
-        return _disclosed_line(called, next(lines), ask, declared)
+        return _disclose_line(called, next(lines), ask, declared)
 
-    line = _caught(runtime, name, params, next_line)
+    line = _catch_trouble(runtime, name, params, next_line)
     while isinstance(line, StreamItem):
         yield line
-        line = _caught(runtime, name, params, next_line)
-    yield _accounted(runtime, called, params, line, caller, started_ms)
+        line = _catch_trouble(runtime, name, params, next_line)
+    yield _audit_outcome(runtime, called, params, line, caller, started_ms)
 
 
-def account(
+def audit_call(
     runtime: Runtime,
     called: Operation,
     params: dict[str, Json],
@@ -305,10 +307,10 @@ def account(
     """The audit line of a call, also of one that a signal ended."""
     effect = effect_of(called, params)
     settings = settings_or_defaults(runtime)
-    account_for(runtime, settings, caller, called.name, effect, params, outcome, started_ms)
+    write_audit_line(runtime, settings, caller, called.name, effect, params, outcome, started_ms)
 
 
-def _permitted(
+def _admit(
     runtime: Runtime,
     called: Operation,
     params: dict[str, Json],
@@ -318,7 +320,7 @@ def _permitted(
 ) -> Any:
     """The input, once it is valid, can be answered as asked, and this caller may ask for it."""
     request = decode_input(called, params)
-    refusal = refused_ask(ask, called.shape, declared)
+    refusal = refuse_ask(ask, called.shape, declared)
     if refusal is not None:
         raise Fault(refusal.kind, refusal.message, details=refusal.details, hint=refusal.hint)
     effect = effect_of(called, params)
@@ -329,7 +331,7 @@ def _permitted(
     return request
 
 
-def _disclosed(
+def _disclose_success(
     rt: Runtime,
     called: Operation,
     params: dict[str, Json],
@@ -360,25 +362,27 @@ def _disclosed(
     return msgspec.structs.replace(smallest, notices=(*smallest.notices, notice))
 
 
-def _caught(runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]) -> _T | Outcome:
+def _catch_trouble(
+    runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]
+) -> _T | Outcome:
     """What the work gives. Trouble is a failure, unless something was committed before it came."""
-    done = _tried(work, lambda: _recorded(runtime))
+    done = _try_work(work, lambda: _record_incident(runtime))
     match done:
         case _Trouble(fault=PartlyDone() as fault):
-            return _safe(failure_of(fault))
+            return _redact_failure(failure_of(fault))
         case _Trouble(fault=fault, incident=incident) if runtime.commits.is_made:
             cause = INTERNAL_ERROR if fault is None else fault.kind
-            return unseen(runtime.commits, cause=cause.code, incident=incident)
+            return make_stand_in(runtime.commits, cause=cause.code, incident=incident)
         case _Trouble(defect=Exception() as defect, incident=incident):
             return failure_of_defect(defect, incident)
         case _Trouble(fault=fault):
             assert fault is not None, "trouble is a fault or a defect"
-            return _safe(with_call_corrected(failure_of(fault), name, params))
+            return _redact_failure(correct_call(failure_of(fault), name, params))
         case _:
             return done
 
 
-def _accounted(
+def _audit_outcome(
     runtime: Runtime,
     called: Operation,
     params: dict[str, Json],
@@ -387,8 +391,9 @@ def _accounted(
     started_ms: int,
 ) -> Outcome:
     """The outcome, whose audit line is written; that it could not be is told beside it."""
-    done = _tried(
-        lambda: account(runtime, called, params, outcome, caller, started_ms), lambda: _recorded(runtime)
+    done = _try_work(
+        lambda: audit_call(runtime, called, params, outcome, caller, started_ms),
+        lambda: _record_incident(runtime),
     )
     if not isinstance(done, _Trouble) or isinstance(outcome, Failure):
         return outcome
@@ -405,38 +410,38 @@ class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
     incident: str = ""
 
 
-def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | _Trouble:
+def _try_work(work: Callable[[], _T], record: Callable[[], str]) -> _T | _Trouble:
     try:
         return work()
     except Fault as fault:
         return _Trouble(fault=fault)
     except Exception as defect:  # noqa: BLE001 - the one place where an unforeseen exception becomes a value
         # Keeping the traceback may fail for the same reason: no memory, no descriptor.
-        incident = _tried(record, str)
+        incident = _try_work(record, str)
         return _Trouble(defect=defect, incident=incident if isinstance(incident, str) else "")
 
 
-def _recorded(runtime: Runtime) -> str:
+def _record_incident(runtime: Runtime) -> str:
     import traceback
 
     return runtime.incidents.record(traceback.format_exc())
 
 
-def _safe(failure: Failure) -> Failure:
+def _redact_failure(failure: Failure) -> Failure:
     """Without what a caller sent under a telling name; the next call then says that it was left out.
 
     A hint may hold a token to go on with; a login in an address is never needed.
     """
     following = failure.next_call
     if following is not None:
-        params = without_named_secrets(following.params)
+        params = redact_named_secrets(following.params)
         following = msgspec.structs.replace(following, params=params)
         following = msgspec.structs.replace(following, params=make_readable_json(following.params))
     return msgspec.structs.replace(
         failure,
-        message=without_shapes(failure.message)[:MESSAGE_LIMIT],
-        hint=without_credentials(failure.hint)[:HINT_LIMIT],
-        details=_prompt_json(without_told_secrets(failure.details)),
+        message=redact_shapes(failure.message)[:MESSAGE_LIMIT],
+        hint=redact_credentials(failure.hint)[:HINT_LIMIT],
+        details=_prompt_json(redact_secrets(failure.details)),
         next_call=following,
     )
 
@@ -455,31 +460,31 @@ def _prompt_json(value: Json) -> Json:
     return make_safe_json(make_readable_json(value))
 
 
-def _disclosed_line(
+def _disclose_line(
     called: Operation, line: StreamItem | Success, ask: Ask, declared: Declared | None
 ) -> StreamItem | Outcome:
     """A line of a list is disclosed as an item of its page would be."""
     if isinstance(line, Success):
         whole = Ask(mvi=ask.mvi)  # fields were picked from the items; a summary has its own
-        return disclose(line, None if called.item is not None else called.shape, whole, _unmeasured)
+        return disclose(line, None if called.item is not None else called.shape, whole, _measure_payload)
     if called.item is None:
         return line
     page = Success(data={}, page=Page(items=(line.data,)))
     unbounded = msgspec.structs.replace(ask, budget=None)
-    match disclose(page, called.shape, unbounded, _unmeasured, declared=declared):
+    match disclose(page, called.shape, unbounded, _measure_payload, declared=declared):
         case Success(page=Page(items=(data,))):
             return msgspec.structs.replace(line, data=data)
         case trouble:
             return trouble
 
 
-def _unmeasured(success: Success) -> int:
+def _measure_payload(success: Success) -> int:
     """The size of the bare payload, for callers that send no document."""
     items = [] if success.page is None else list(success.page.items)
     return len(msgspec.json.encode([success.data, items]))
 
 
-def _with_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Outcome) -> Outcome:
+def _add_cursor(runtime: Runtime, called: Operation, request: Any, outcome: Outcome) -> Outcome:
     """Mint the cursor last: only now is it known which item is the last one sent."""
     if not isinstance(outcome, Success) or outcome.page is None or not outcome.page.has_more:
         return outcome

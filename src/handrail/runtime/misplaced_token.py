@@ -19,16 +19,16 @@ _REPORTED = {"output", "context"}
 _AROUND = " \t\r\n\"'`<>[](){}"
 
 
-def with_call_corrected(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
+def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
     """The failure with a call to copy, where what is wrong with the caller's own can only mean one thing."""
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
-        return offering(failure, call)
+        return offer_call(failure, call)
     return _with_token_moved(failure, operation, params)
 
 
-def offering(failure: Failure, call: NextCall) -> Failure:
+def offer_call(failure: Failure, call: NextCall) -> Failure:
     """The failure with this call to copy, unless it is too long to send back."""
     is_short = len(msgspec.json.encode(call.params)) <= OFFERED_CALL_BYTES
     return msgspec.structs.replace(failure, next_call=call) if is_short else failure

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from handrail.contract.disclosure.newest_within import encoded_size
+from handrail.contract.disclosure.newest import encoded_size
 from handrail.contract.outcome import Page
 from handrail.contract.tokens.cursor import cursor_scope, read_cursor
 from handrail.contract.tokens.workflow import CURSOR
@@ -41,7 +41,7 @@ def page_of(
 ) -> Page:
     """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
     limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
-    after = place_before(runtime, called, request)
+    after = read_place(runtime, called, request)
     rows: list[Any] = []
     sort_keys: list[tuple[str, ...]] = []
     has_more, used = False, 0
@@ -66,7 +66,7 @@ def page_of(
     )
 
 
-def place_before(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
+def read_place(runtime: Runtime, called: Operation, request: Any) -> tuple[str, ...] | None:
     """The sort key of the last row of the page before; None on the first page."""
     if request.cursor is msgspec.UNSET:
         return None

@@ -15,7 +15,7 @@ from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_FORBIDDEN
 from handrail.contract.ids import MaxEffect, is_session_id
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome, Success
-from handrail.contract.redaction import REDACTED, is_secret_name, without_shapes
+from handrail.contract.redaction import REDACTED, is_secret_name, redact_shapes
 from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports.process import AuditLine
 from handrail.ports.workspace import Settings
@@ -81,11 +81,11 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
         E_CONFIRMATION_REQUIRED,
         "This command creates something and needs a request id, so that a repeat does not create it twice.",
         details={"missing": "request_id", "effect": called.effect},
-        next_call=keyed(rt, NextCall(operation=called.name, params=params)),
+        next_call=add_request_key(rt, NextCall(operation=called.name, params=params)),
     )
 
 
-def keyed(rt: Runtime, call: NextCall) -> NextCall:
+def add_request_key(rt: Runtime, call: NextCall) -> NextCall:
     """The call of a creation with a key that is made from it, where it has none.
 
     Raises Fault when there is no project for it.
@@ -113,7 +113,7 @@ _MOST_ITEMS = 50
 _FINGERPRINT_LENGTH = 16
 
 
-def account_for(
+def write_audit_line(
     rt: Runtime,
     settings: Settings,
     caller: Caller,
@@ -147,7 +147,7 @@ def account_for(
     rt.audit.record(line, settings.audit_months)
 
 
-def account_for_start(rt: Runtime, caller: Caller) -> None:
+def write_server_start_line(rt: Runtime, caller: Caller) -> None:
     """The line of a server that begins to listen."""
     line = AuditLine(
         at=rt.clock.now(),
@@ -216,7 +216,7 @@ def _measured(value: Json) -> dict[str, Json]:
 
 def _text(value: Any) -> str:
     """Whatever its field is called: a token in the wrong one is a token all the same."""
-    return without_shapes(make_readable(str(value)))
+    return redact_shapes(make_readable(str(value)))
 
 
 def _not_json(value: Any) -> dict[str, Json]:

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 class NeverInterrupted:
     """`ports.Interruptions` where the surface has its own way to end."""
 
-    def deferred(self) -> AbstractContextManager[None]:
+    def defer(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         return ""
 
     def end_here(self) -> None:

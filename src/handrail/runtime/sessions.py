@@ -53,7 +53,7 @@ def is_sound(health: Health) -> bool:
     return health.state == "healthy"
 
 
-def banner_of(session_id: SessionId, health: Health, event_count: int) -> str:
+def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
     """One line for whoever reads the session; empty when it is sound."""
     if is_sound(health):
         return ""
@@ -64,7 +64,7 @@ def banner_of(session_id: SessionId, health: Health, event_count: int) -> str:
     )
 
 
-def commands_for(session_id: SessionId) -> tuple[str, str]:
+def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
     """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
     return (
         f"handrail store verify --ids {session_id} --report-only",
@@ -72,7 +72,7 @@ def commands_for(session_id: SessionId) -> tuple[str, str]:
     )
 
 
-def helping_call(session_id: SessionId) -> NextCall:
+def call_to_verify(session_id: SessionId) -> NextCall:
     """The call that tells what is wrong with a session that cannot go on."""
     return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
 
@@ -81,8 +81,8 @@ def unsound_warnings(session_id: SessionId, health: Health, event_count: int) ->
     """The banner as a reply carries it; nothing when the session is sound."""
     if is_sound(health):
         return ()
-    details = {**_facts(session_id, health, event_count), "commands": list(commands_for(session_id))}
-    message = banner_of(session_id, health, event_count)
+    details = {**_facts(session_id, health, event_count), "commands": list(list_repair_commands(session_id))}
+    message = describe_damage(session_id, health, event_count)
     return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
 
 
@@ -90,12 +90,12 @@ def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> 
     """The banner beside an answer that is about something else than the session's state."""
     if is_sound(health):
         return ()
-    message = banner_of(session_id, health, event_count)
+    message = describe_damage(session_id, health, event_count)
     extra = _facts(session_id, health, event_count)
     return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
 
 
-def not_sound(session_id: SessionId, health: Health, event_count: int) -> Fault:
+def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
     """The refusal of whatever needs a session that is proven whole."""
     return Fault(
         SESSION_NOT_HEALTHY,
@@ -107,24 +107,24 @@ def not_sound(session_id: SessionId, health: Health, event_count: int) -> Fault:
             "event_index": event_count,
         },
         hint=_help_for(session_id),
-        next_call=helping_call(session_id),
+        next_call=call_to_verify(session_id),
     )
 
 
-def lost_work(session_id: SessionId, event_count: int) -> Fault:
+def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
     """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
-    verify, _ = commands_for(session_id)
+    verify, _ = list_repair_commands(session_id)
     return Fault(
         STORE_HISTORY_LOST,
         f"The log of session {session_id} no longer holds a step that was acknowledged.",
         details={"session_id": session_id, "event_count": event_count},
         hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
-        next_call=helping_call(session_id),
+        next_call=call_to_verify(session_id),
     )
 
 
 def _help_for(session_id: SessionId) -> str:
-    verify, salvage = commands_for(session_id)
+    verify, salvage = list_repair_commands(session_id)
     return f"Ask the user to run {verify}, and {salvage} to keep what is left."
 
 
@@ -189,7 +189,7 @@ class HotLog:
     def get_blob(self, ref: BlobRef) -> bytes:
         return self.log.get_blob(ref)
 
-    def pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+    def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
         """The workflow of a run, decoded once: content never changes under its hash.
 
         The log proves each time that it still has it, so a running server and a new process agree on what
@@ -216,7 +216,7 @@ class HotLog:
     def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
         return self.log.hold_existing(session_id, wait_ms)
 
-    def folded(self, session_id: SessionId) -> History | None:
+    def get_folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""
         with self._guard:
             history = self._histories.pop(session_id, None)
@@ -291,31 +291,31 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as committed right now, without a lock; None when it is not in this store."""
-    known = reader.folded(session_id) if isinstance(reader, HotLog) else None
-    known = known or _recalled(reader, session_id)
+    known = reader.get_folded(session_id) if isinstance(reader, HotLog) else None
+    known = known or _recall_history(reader, session_id)
     tail = None if known is None else reader.load_since(session_id, known.head)
     if known is not None and tail is not None and _continues(known, tail):
-        return _kept(reader, Session(history=extend(known, tail.records), health=tail.health))
+        return _keep_if_sound(reader, Session(history=extend(known, tail.records), health=tail.health))
     loaded = reader.load(session_id)
     if loaded is None:
         return None
-    return _kept(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
+    return _keep_if_sound(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
 
 
-def last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
+def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
     """The session as this process saw it last. Only good to begin a hold with, which brings it up to date."""
-    known = reader.folded(session_id) if isinstance(reader, HotLog) else None
+    known = reader.get_folded(session_id) if isinstance(reader, HotLog) else None
     return None if known is None else Session(history=known)
 
 
-def history_before(reader: EventReader, history: History, index: int) -> History:
+def load_history_before(reader: EventReader, history: History, index: int) -> History:
     """The history as it stood right before one of its events.
 
     Raises Fault STORE_HISTORY_LOST when the log no longer holds it.
     """
     loaded = reader.load(history.session_id)
     if loaded is None or loaded.head < index:
-        raise lost_work(history.session_id, 0 if loaded is None else loaded.head)
+        raise refuse_lost_work(history.session_id, 0 if loaded is None else loaded.head)
     return fold(history.session_id, loaded.records[:index])
 
 
@@ -338,7 +338,7 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
         rt.interruptions.end_here()
         with take(session_id, LOCK_WAIT_MS) as hold:
             rt.interruptions.end_here()  # it may have waited long
-            current = _caught_up(hold, session)
+            current = _bring_up_to_date(hold, session)
             require_healthy(current)
             yield current, Witness(hold=hold)
     except Fault as fault:
@@ -357,10 +357,10 @@ def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
 def require_healthy(session: Session) -> None:
     """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
     if not session.is_sound:
-        raise not_sound(session.history.session_id, session.health, session.history.head)
+        raise refuse_unsound(session.history.session_id, session.health, session.history.head)
 
 
-def resuming(session_id: SessionId) -> NextCall:
+def call_to_resume(session_id: SessionId) -> NextCall:
     """The call that shows where a session stands and how it goes on; every surface offers it."""
     return NextCall(operation="session.resume", params={"query": session_id})
 
@@ -376,8 +376,8 @@ def commit(
 
     `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
     """
-    drafts = _drafts(session.history, plan_with, rt.clock.now())
-    reads_back = resuming(session.history.session_id)
+    drafts = _write_drafts(session.history, plan_with, rt.clock.now())
+    reads_back = call_to_resume(session.history.session_id)
     rt.interruptions.end_here()  # the last moment at which that is true: nothing was changed
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
@@ -385,14 +385,14 @@ def commit(
             grown = Session(history=extend(session.history, records), health=session.health)
             if _is_worth_remembering(session.history.head, grown.history.head):
                 witness.hold.remember(encode_history(grown.history))
-            return _kept(rt.log, grown)
+            return _keep_if_sound(rt.log, grown)
         case Conflict() | Replayed():
             return None
         case never:
             assert_never(never)
 
 
-def _caught_up(hold: SessionHold, session: Session) -> Session:
+def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
     """The session with what was committed between the unlocked look and the hold."""
     tail = hold.load_since(session.history.head)
     if tail is None:
@@ -417,7 +417,7 @@ def _continues(history: History, tail: Loaded) -> bool:
     return first.digest == chain_digest(history.head_digest, first.dedupe_key, first.body)
 
 
-def _recalled(reader: EventReader, session_id: SessionId) -> History | None:
+def _recall_history(reader: EventReader, session_id: SessionId) -> History | None:
     """What an earlier process folded, as far as the log still begins with it."""
     remembered = reader.recall(session_id)
     history = None if remembered is None else decode_history(remembered.content)
@@ -435,7 +435,7 @@ def _is_worth_remembering(before: int, after: int) -> bool:
     return before // step != after // step
 
 
-def _kept(reader: EventReader, session: Session) -> Session:
+def _keep_if_sound(reader: EventReader, session: Session) -> Session:
     """Remember a sound session for the next call, where the reader can."""
     if isinstance(reader, HotLog):
         if session.is_sound:
@@ -445,7 +445,9 @@ def _kept(reader: EventReader, session: Session) -> Session:
     return session
 
 
-def _drafts(history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str) -> list[Draft]:
+def _write_drafts(
+    history: History, plan_with: Callable[[int], Sequence[PlannedEvent]], at: str
+) -> list[Draft]:
     for salt in range(TAG_SALTS):
         drafts = []
         collides = False

@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.ports.store import Effort, ProofOrder, ProofPart
 from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, bit_rot
 from handrail.store_proof.clocks import clocks
@@ -107,14 +107,14 @@ def _scratch(directory: str) -> Iterator[str]:
     if not os.path.isdir(directory):
         raise Fault(
             E_VALIDATION,
-            f"{quoted(directory)} is not a directory.",
+            f"{quote(directory)} is not a directory.",
             details={"param": "dir", "expected": "an existing directory on the disk to prove"},
         )
     try:
         place = tempfile.mkdtemp(prefix="handrail-selftest-", dir=directory)
     except OSError as error:
         why = os.strerror(error.errno or 0)
-        message = f"No scratch directory could be made in {quoted(directory)}: {why}."
+        message = f"No scratch directory could be made in {quote(directory)}: {why}."
         raise Fault(E_IO, message, details={"reason": "unwritable"}) from error
     try:
         yield place

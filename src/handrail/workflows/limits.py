@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 # Every limit of the workflow language, in one place.
 #
@@ -116,13 +116,13 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
     name = path.replace("\\", "/").rpartition("/")[2]
     stem, dot, ending = name.rpartition(".")
     folded = f"{dot}{ending}".lower()
-    wanted = quoted(f"{stem}{_ENDING}")
+    wanted = quote(f"{stem}{_ENDING}")
     if name.startswith(".") or name.endswith(_ENDING):
         return None  # a hidden file is another tool's
     if folded in _YAML:
         fix = f"Write the same as JSON into {wanted}, and remove this file."
-        return f"{quoted(name)} is YAML; workflow files are JSON.", fix
-    why = f"{quoted(name)} is not looked for: only names that end in {_ENDING} are."
+        return f"{quote(name)} is YAML; workflow files are JSON.", fix
+    why = f"{quote(name)} is not looked for: only names that end in {_ENDING} are."
     if folded == _ENDING:
         return why, f"Rename it to {wanted}."
     if folded in _LIKE_JSON:

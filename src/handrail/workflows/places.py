@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from handrail.contract.json.trouble import first_trouble
+from handrail.contract.json.trouble import find_syntax_trouble
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, rewrite_text
 
 Place: TypeAlias = tuple[int, int]
@@ -74,7 +74,7 @@ def suggest_repair(content: bytes) -> tuple[str, Edit]:
         text = content.decode()
     except UnicodeDecodeError:
         return "", NO_EDIT
-    trouble = first_trouble(text)
+    trouble = find_syntax_trouble(text)
     if trouble is None:
         return "", NO_EDIT
     if trouble.text is None:

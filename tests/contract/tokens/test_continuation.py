@@ -23,8 +23,8 @@ from handrail.contract.tokens.continuation import (
     mint_each,
     missing_parameters,
     open_continuation,
+    restore_parameters,
     token_digest,
-    with_refetched,
 )
 from tests.contract.tokens.samples import KEY, OTHER_KEY
 
@@ -133,17 +133,17 @@ def test_the_left_out_parameters_are_taken_back_only_as_they_were() -> None:
     opened = open_continuation([KEY], mint_continuation(KEY, noisy))
     assert opened is not None
 
-    restored = with_refetched(opened, {"changes": NOISE, "search": "ignored"})
+    restored = restore_parameters(opened, {"changes": NOISE, "search": "ignored"})
 
     assert restored is not None
     assert restored.parameters == noisy.parameters
-    assert with_refetched(opened, {"changes": NOISE + "x"}) is None
-    assert with_refetched(opened, {}) is None
+    assert restore_parameters(opened, {"changes": NOISE + "x"}) is None
+    assert restore_parameters(opened, {}) is None
 
 
 def test_a_token_that_needs_nothing_is_taken_as_it_is() -> None:
     assert missing_parameters(CONTINUATION) == ()
-    assert with_refetched(CONTINUATION, {"search": "other"}) == CONTINUATION
+    assert restore_parameters(CONTINUATION, {"search": "other"}) == CONTINUATION
 
 
 def test_a_lean_token_can_be_minted_again_without_losing_its_digests() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handrail.program.setup.jsonc import NotEditable, parse, with_element, with_member, without_part
+from handrail.program.setup.jsonc import NotEditable, add_element, parse, remove_part, set_member
 
 ENTRY = {"command": "/bin/h", "args": ["mcp"]}
 RENDERED = '"handrail": {\n      "command": "/bin/h",\n      "args": ["mcp"]\n    }'
@@ -25,12 +25,12 @@ ADDED = [
 
 @pytest.mark.parametrize(("text", "expected"), ADDED)
 def test_a_member_is_added_first_and_nothing_else_moves(text: str, expected: str) -> None:
-    assert with_member(text, ("s",), "handrail", ENTRY) == expected
+    assert set_member(text, ("s",), "handrail", ENTRY) == expected
 
 
 @pytest.mark.parametrize("text", [text for text, _ in ADDED if "//" not in text])
 def test_what_was_there_is_still_there_by_another_reader(text: str) -> None:
-    read = json.loads(with_member(text, ("s",), "handrail", ENTRY))
+    read = json.loads(set_member(text, ("s",), "handrail", ENTRY))
 
     assert read["s"].pop("handrail") == ENTRY
     assert {**json.loads(text), "s": read["s"]} == read
@@ -41,20 +41,20 @@ def test_an_entry_that_is_there_is_replaced_in_its_place() -> None:
         '{\n\t"s": {\n\t\t"a": 1, // one\n\t\t"handrail": {"command": "old"}, // ours\n\t\t"b": 2\n\t}\n}\n'
     )
 
-    changed = with_member(text, ("s",), "handrail", {"command": "new"})
+    changed = set_member(text, ("s",), "handrail", {"command": "new"})
 
     assert changed == text.replace('{"command": "old"}', '{\n\t\t\t"command": "new"\n\t\t}')
 
 
 def test_line_ends_and_tabs_are_those_of_the_file() -> None:
-    changed = with_member('{\r\n\t"a": 1\r\n}\r\n', (), "b", {"c": 1})
+    changed = set_member('{\r\n\t"a": 1\r\n}\r\n', (), "b", {"c": 1})
 
     assert changed == '{\r\n\t"b": {\r\n\t\t"c": 1\r\n\t},\r\n\t"a": 1\r\n}\r\n'
 
 
 def test_an_element_is_added_first_and_its_list_is_made_where_it_is_missing() -> None:
-    assert json.loads(with_element("{}", ("h", "E"), {"x": 1})) == {"h": {"E": [{"x": 1}]}}
-    assert json.loads(with_element('{"h": {"E": [1, 2]}}', ("h", "E"), 0)) == {"h": {"E": [0, 1, 2]}}
+    assert json.loads(add_element("{}", ("h", "E"), {"x": 1})) == {"h": {"E": [{"x": 1}]}}
+    assert json.loads(add_element('{"h": {"E": [1, 2]}}', ("h", "E"), 0)) == {"h": {"E": [0, 1, 2]}}
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_an_element_is_added_first_and_its_list_is_made_where_it_is_missing() ->
     ],
 )
 def test_a_part_goes_with_its_comma_and_its_line(text: str, place: int, expected: str) -> None:
-    assert without_part(text, ("s",), place) == expected
+    assert remove_part(text, ("s",), place) == expected
 
 
 @pytest.mark.parametrize("text", [text for text, _ in ADDED if '"s"' in text])
 def test_adding_and_taking_out_again_gives_the_same_bytes(text: str) -> None:
-    changed = with_member(text, ("s",), "handrail", ENTRY)
+    changed = set_member(text, ("s",), "handrail", ENTRY)
 
-    assert without_part(changed, ("s",), 0) == text
+    assert remove_part(changed, ("s",), 0) == text
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_what_is_not_understood_is_not_touched(text: str) -> None:
 @pytest.mark.parametrize("text", ["[]", '{"s": []}', '{"s": null}', '"s"'])
 def test_a_place_of_another_kind_is_not_touched(text: str) -> None:
     with pytest.raises(NotEditable):
-        with_member(text, ("s",), "handrail", ENTRY)
+        set_member(text, ("s",), "handrail", ENTRY)

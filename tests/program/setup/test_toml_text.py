@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from handrail.program.setup.edits import table, with_table, without_table
+from handrail.program.setup.edits import read_table, remove_table, write_table
 from handrail.program.setup.jsonc import NotEditable
 
 PATH = ("mcp_servers", "handrail")
@@ -22,7 +22,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_table_is_added_at_the_end_and_the_parser_sees_nothing_else_change(text: str) -> None:
-    changed = with_table(text, PATH, ENTRY)
+    changed = write_table(text, PATH, ENTRY)
 
     read = tomllib.loads(changed)
     assert changed.startswith(text)
@@ -33,7 +33,7 @@ def test_the_table_is_added_at_the_end_and_the_parser_sees_nothing_else_change(t
 
 @pytest.mark.parametrize("text", [text for text in TEXTS if text.endswith("\n") and '"""' not in text])
 def test_adding_and_taking_out_again_gives_the_same_bytes(text: str) -> None:
-    assert without_table(with_table(text, PATH, ENTRY), PATH) == text
+    assert remove_table(write_table(text, PATH, ENTRY), PATH) == text
 
 
 def test_the_table_is_replaced_in_its_place_with_what_belongs_to_it() -> None:
@@ -41,12 +41,12 @@ def test_the_table_is_replaced_in_its_place_with_what_belongs_to_it() -> None:
         '[mcp_servers.handrail] # ours\ncommand = "old"\n[mcp_servers.handrail.env]\nA = "1"\n'
         '\n# next\n[mcp_servers.other]\ncommand = "o"\n'
     )
-    held = table(text, PATH)
+    held = read_table(text, PATH)
     assert held is not None
 
     entry = {**ENTRY, "env": {"A": "1", "b c": "2"}}
 
-    changed = with_table(text, PATH, entry)
+    changed = write_table(text, PATH, entry)
 
     assert changed.endswith('[mcp_servers.other]\ncommand = "o"\n')
     assert tomllib.loads(changed)["mcp_servers"] == {
@@ -67,4 +67,4 @@ def test_the_table_is_replaced_in_its_place_with_what_belongs_to_it() -> None:
 )
 def test_a_file_in_another_form_is_not_touched(text: str) -> None:
     with pytest.raises(NotEditable):
-        with_table(text, PATH, ENTRY)
+        write_table(text, PATH, ENTRY)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.program.update.verify_release import bundles_of, is_about
+from handrail.program.update.verify_release import is_about, read_bundles
 
 NAME, DIGEST = "handrail-7.1.0-py3-none-any.whl", "ab" * 32
 ATTESTATION: dict[str, Any] = {
@@ -29,7 +29,7 @@ def provenance(*bundles: list[dict[str, Any]]) -> bytes:
 
 
 def test_the_parts_of_an_attestation_become_a_bundle() -> None:
-    (bundle,) = bundles_of(provenance([ATTESTATION]))
+    (bundle,) = read_bundles(provenance([ATTESTATION]))
 
     assert json.loads(bundle) == {
         "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
@@ -48,15 +48,15 @@ def test_the_parts_of_an_attestation_become_a_bundle() -> None:
 def test_the_attestations_of_all_publishers_count_in_order() -> None:
     other = {**ATTESTATION, "envelope": {"statement": "eA==", "signature": "c2ln"}}
 
-    found = bundles_of(provenance([ATTESTATION], [], [other]))
+    found = read_bundles(provenance([ATTESTATION], [], [other]))
 
     assert [json.loads(one)["dsseEnvelope"]["payload"] for one in found] == ["c3RhdGVtZW50", "eA=="]
 
 
 def test_sixteen_attestations_are_read_and_no_more() -> None:
-    assert len(bundles_of(provenance([ATTESTATION] * 16))) == 16
+    assert len(read_bundles(provenance([ATTESTATION] * 16))) == 16
     with pytest.raises(ValueError, match="too many"):
-        bundles_of(provenance([ATTESTATION] * 8, [ATTESTATION] * 9))
+        read_bundles(provenance([ATTESTATION] * 8, [ATTESTATION] * 9))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_sixteen_attestations_are_read_and_no_more() -> None:
 )
 def test_what_is_no_provenance_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="it "):
-        bundles_of(content)
+        read_bundles(content)
 
 
 def test_a_statement_about_the_file_is_known() -> None:

@@ -12,18 +12,18 @@ from packaging.specifiers import SpecifierSet
 
 from handrail.program.update.package_index import (
     OfferedFile,
-    best,
-    exactly,
+    choose_newest,
+    choose_version,
+    fits_python,
     is_major_step,
-    offered_files,
-    python_fits,
+    read_offered_files,
 )
 
 NAME = "handrail-1.2.0-py3-none-any.whl"
 
 
 def listed(**row: Any) -> OfferedFile:
-    (found,) = offered_files(
+    (found,) = read_offered_files(
         msgspec.json.encode({"files": [{"filename": NAME, "url": NAME, **row}]}), "application/json"
     )
     return found
@@ -66,7 +66,7 @@ def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[s
     ],
 )
 def test_a_link_of_html_says_the_same(attributes: str, expected: dict[str, Any]) -> None:
-    found = offered_files(f"<html><body><a {attributes}>{NAME}</a></body></html>".encode(), "text/html")
+    found = read_offered_files(f"<html><body><a {attributes}>{NAME}</a></body></html>".encode(), "text/html")
 
     assert found == [OfferedFile(**{"version": "1.2.0", "url": NAME, "filename": NAME, **expected})]
 
@@ -76,7 +76,7 @@ def test_a_link_of_html_says_the_same(attributes: str, expected: dict[str, Any])
 )
 def test_whatever_arrives_is_a_listing_or_none(content: bytes, media: str) -> None:
     try:
-        found = offered_files(content, media)
+        found = read_offered_files(content, media)
     except ValueError:
         return
 
@@ -96,12 +96,12 @@ CLAUSES = st.tuples(
 def test_a_python_fits_as_the_reference_library_says(clauses: list[str], python: str) -> None:
     text = ",".join(clauses)
 
-    assert python_fits(text, python) is (python in SpecifierSet(text))
+    assert fits_python(text, python) is (python in SpecifierSet(text))
 
 
 @pytest.mark.parametrize("text", ["three", ">=", "=>3.11", ">=3.11;", "3.11"])
 def test_what_cannot_be_read_fits_nobody(text: str) -> None:
-    assert python_fits(text, "3.11.7") is False
+    assert fits_python(text, "3.11.7") is False
 
 
 def test_the_newest_that_fits_is_taken_and_a_named_one_as_it_is() -> None:
@@ -114,8 +114,8 @@ def test_the_newest_that_fits_is_taken_and_a_named_one_as_it_is() -> None:
         OfferedFile(version="1.10", url="f", requires_python=">=3.99"),
     ]
 
-    taken = [best(files, "3.11.7", with_pre=False), best(files, "3.11.7", with_pre=True)]
-    named = [exactly(files, version, "3.11.7") for version in ("1.10.0", "1.11.0", "1.12.0", "3.0")]
+    taken = [choose_newest(files, "3.11.7", with_pre=False), choose_newest(files, "3.11.7", with_pre=True)]
+    named = [choose_version(files, version, "3.11.7") for version in ("1.10.0", "1.11.0", "1.12.0", "3.0")]
 
     assert [one and one.url for one in taken] == ["b", "c"]
     assert [one and one.url for one in named] == ["b", "d", "e", None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.outcome import failure_of
-from handrail.program.update.find_release import update_failed
+from handrail.program.update.find_release import make_update_failure
 from handrail.program.update.upstream import kind_of_upstream, wait_ms_of_header
 
 # CLI section 6; the last two are answers that no rule covers.
@@ -71,6 +71,6 @@ def test_a_wait_is_read_only_from_whole_seconds(header: str | None, wait_ms: int
 @pytest.mark.promise("truth.index-outage")
 @pytest.mark.parametrize("status", [None, *range(100, 1000)])
 def test_whatever_an_index_answers_a_failed_update_can_be_told_with_its_stage(status: int | None) -> None:
-    failed = update_failed(kind_of_upstream(status), "The index did not help.", stage="discover")
+    failed = make_update_failure(kind_of_upstream(status), "The index did not help.", stage="discover")
 
     assert failure_of(failed).details["stage"] == "discover"

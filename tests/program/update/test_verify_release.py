@@ -8,7 +8,7 @@ from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
 from handrail.ports.program import InstallFacts
-from handrail.program.update.verify_release import exact_command, require_extra
+from handrail.program.update.verify_release import pin_command, require_extra
 
 PYTHON = "/venv/bin/python"
 
@@ -52,7 +52,7 @@ PYTHON = "/venv/bin/python"
 def test_a_manager_gets_the_verified_version_and_may_not_build_it(
     command: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
-    assert exact_command(command, "7.1.0") == expected
+    assert pin_command(command, "7.1.0") == expected
 
 
 def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFacts:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.contract.wording import visible
+from handrail.contract.wording import mark_hidden
 from handrail.projections.html.elements import document, element, join_html, style_sheet
 
 
@@ -39,8 +39,8 @@ def test_text_and_attributes_come_out_as_they_went_in(text: str, value: str) -> 
     seen = Seen(element("p", text, title=value).markup)
 
     assert [tag for tag, _ in seen.tags] == ["p"]
-    assert "".join(seen.texts) == visible(text)
-    assert seen.tags[0][1]["title"] == visible(value)
+    assert "".join(seen.texts) == mark_hidden(text)
+    assert seen.tags[0][1]["title"] == mark_hidden(value)
 
 
 def test_what_is_none_or_false_is_left_out() -> None:

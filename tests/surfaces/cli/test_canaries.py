@@ -52,7 +52,7 @@ class Silent(Process):
 
     def __init__(self, secrets: Secrets) -> None:
         super().__init__()
-        self.redact = secrets.redacted
+        self.redact = secrets.redact
         self.written = b""
 
     def start_deadline(self, seconds: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.program.update.notice import releases
+from handrail.program.update.notice import read_releases
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.self_description.changelog import ShowChangelog, show_changelog
 from tests.conftest import GivenInstallation
@@ -65,7 +65,7 @@ def since(runtime: Runtime, version: str) -> list[str]:
 
 @pytest.mark.promise("cli.changelog")
 def test_releases_are_read_with_dates_categories_and_whole_items() -> None:
-    found = releases(TEXT)
+    found = read_releases(TEXT)
 
     assert [(one.version, one.date) for one in found] == [
         ("1.10.0", "2027-02-03"),
@@ -98,4 +98,4 @@ def test_since_is_strictly_newer_and_by_number(runtime: Runtime, version: str, e
     "text", ["", "## \n", "- lost item\n", "### Added\n- lost\n", "## [x]\n### Added\n- y\n"]
 )
 def test_odd_texts_hold_no_release(text: str) -> None:
-    assert releases(text) == []
+    assert read_releases(text) == []

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.catalogue import E_CONFLICT, E_INTERRUPTED, E_USAGE, FIELD_UNKNOWN, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Failure, NextCall
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.failures import failure_lines
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import (
@@ -77,7 +77,7 @@ def test_sizes_are_told_in_units(size: int, text: str) -> None:
 
 
 def test_numbers_have_their_plural() -> None:
-    assert [counted(count, "entry", "entries") for count in (0, 1, 12_000)] == [
+    assert [format_count(count, "entry", "entries") for count in (0, 1, 12_000)] == [
         "0 entries",
         "1 entry",
         "12 000 entries",

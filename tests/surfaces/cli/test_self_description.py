@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail import __version__
-from handrail.program.update.notice import releases
+from handrail.program.update.notice import read_releases
 from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 
@@ -131,7 +131,7 @@ def test_two_answers_differ_in_nothing_but_time(tool: Tool, started: Any, line: 
 @pytest.mark.promise("cli.version")
 def test_every_place_tells_the_same_version(tool: Tool) -> None:
     skill = page("skills/handrail/SKILL.md").text
-    released = [release.version for release in releases(page("CHANGELOG.md").text)]
+    released = [release.version for release in read_releases(page("CHANGELOG.md").text)]
 
     assert tool.run("--version").out.decode() == f"handrail {__version__}\n"
     assert tool.data("--version", "--format", "json") == {

@@ -18,7 +18,7 @@ from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RESOLVE = ("handrail.operations.store.rotate_keys", "_plan", 0)
 CLAIM = ("handrail.host.confirmed_tokens:ConfirmedTokenFiles", "claim", 0)
-BEFORE_WRITE = ("handrail.runtime.write_gate", "check_expiry", 0)
+BEFORE_WRITE = ("handrail.runtime.write_permission", "check_expiry", 0)
 WRITE = ("handrail.host.keyring:FileKeyring", "rotate", 0)
 AUDIT = ("handrail.host.audit:AuditFiles", "record", 0)
 REMOVE_SECOND = ("handrail.event_log.files.upkeep.keeper:FileKeeper", "remove_session", 1)

@@ -23,7 +23,7 @@ from handrail.contract.conformance.rules import (
 )
 from handrail.contract.envelopes.format import FORMATS, FlagInput, ResolvedFormat
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 # The CLI envelope and its stream lines: exact keys, frozen codes (CLI sections 3, 5, 6).
 
@@ -83,7 +83,7 @@ def _retryable_frozen(doc: dict[str, Json]) -> str:
 def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
     error = doc.get("error")
     if error is not None and error["code"] not in _CORE:
-        detail = f"{quoted(error['code'])} is no core code; the tool must declare it with its exit status."
+        detail = f"{quote(error['code'])} is no core code; the tool must declare it with its exit status."
         yield Advisory(name="cli_extension_code", detail=detail)
 
 

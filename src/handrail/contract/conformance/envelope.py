@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from handrail.contract.catalogue import CONTEXT_MISSING, CONTEXT_STALE, KINDS
-from handrail.contract.conformance.profile import NamedCheck, Profile, reserved
+from handrail.contract.conformance.profile import NamedCheck, Profile, reserve_checks
 from handrail.contract.conformance.report import Advisory, SchemaError, Tier
 from handrail.contract.conformance.rules import (
     ANY_ARRAY,
@@ -28,7 +28,7 @@ from handrail.contract.conformance.rules import (
 from handrail.contract.envelopes.lafs import SCHEMA_URI
 from handrail.contract.outcome import Json
 from handrail.contract.registered import REGISTRY
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 # The shape of the LAFS envelope, as its schema has it.
 
@@ -161,7 +161,7 @@ def _invariants(doc: Envelope) -> str:
 
 def _code_registered(doc: Envelope) -> str:
     code = _code(doc)
-    return "" if not code or code in REGISTRY else f"{quoted(code)} is not a registered code."
+    return "" if not code or code in REGISTRY else f"{quote(code)} is not a registered code."
 
 
 def _action_valid(doc: Envelope) -> str:
@@ -176,7 +176,7 @@ def _never_fails(_: Envelope) -> str:
 def _transport_mapped(doc: Envelope) -> str:
     if doc["_meta"]["transport"] == "sdk" or not _code_registered(doc):
         return ""
-    return f"{quoted(_code(doc))} has no status for the transport {doc['_meta']['transport']}."
+    return f"{quote(_code(doc))} has no status for the transport {doc['_meta']['transport']}."
 
 
 def _mvi_present(doc: Envelope) -> str:
@@ -324,7 +324,7 @@ ENVELOPE = Profile(
         _named("strict_mode_enforced", "standard", _strict_enforced),
         _named("context_mutation_failure", "complete", _mutation_failure),
         _named("context_preservation_valid", "complete", _preservation),
-        *reserved(("context_validation", "pagination_validation")),
+        *reserve_checks(("context_validation", "pagination_validation")),
     ),
     advice=_advice,
 )

@@ -19,7 +19,7 @@ from handrail.contract.conformance.rules import (
     Whole,
     findings,
 )
-from handrail.contract.ledger import checksum_next, checksum_start
+from handrail.contract.ledger import extend_checksum, start_checksum
 from handrail.contract.outcome import Fault, Json
 
 # The context ledger as a document: full, delta or summary (LAFS 8.1).
@@ -108,9 +108,9 @@ def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
 def _chain(ledger_id: str, entries: list[Json]) -> str:
     """The checksum of the entries; empty when one of them has no canonical form."""
     try:
-        checksum = checksum_start(ledger_id)
+        checksum = start_checksum(ledger_id)
         for entry in entries:
-            checksum = checksum_next(checksum, entry)
+            checksum = extend_checksum(checksum, entry)
     except Fault:
         return ""
     return checksum

@@ -94,7 +94,7 @@ def _decided(check: NamedCheck, doc: Json) -> Check:
     return Check(name=check.name, passed=not reason, detail=reason or check.note)
 
 
-def reserved(names: Iterable[str]) -> Iterator[NamedCheck]:
+def reserve_checks(names: Iterable[str]) -> Iterator[NamedCheck]:
     """Names that LAFS 12.1.3 keeps for later; they pass until it defines them."""
     for name in names:
         note = "Reserved by LAFS 12.1.3; it passes until it is defined."

@@ -21,12 +21,12 @@ from handrail.contract.disclosure.fields import (
     Budget,
     Object,
     Shape,
-    over_selected,
+    map_selected,
     path_of,
-    selected,
-    shortened,
-    with_data,
-    without,
+    remove_field,
+    replace_data,
+    select_objects,
+    shorten_list,
 )
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Notice, Outcome, Page, Success
@@ -194,12 +194,12 @@ def _only(candidate: _Candidate) -> _Stage:
 
 
 def _shortened(success: Success, shape: Shape | None, name: str, length: int) -> Success:
-    return _edited(success, shape, lambda value: shortened(value, path_of(name), length))
+    return _edited(success, shape, lambda value: shorten_list(value, path_of(name), length))
 
 
 def _without(success: Success, shape: Shape | None, name: str) -> Success:
     path = (name,) if shape is None else path_of(name)  # only a shape has dotted names; a key may have dots
-    return _edited(success, shape, lambda value: without(value, path))
+    return _edited(success, shape, lambda value: remove_field(value, path))
 
 
 def _droppable(success: Success, shape: Shape | None) -> list[str]:
@@ -221,13 +221,13 @@ def _holders(success: Success, shape: Shape | None) -> list[Object]:
     """What `windows` and `drop_order` are relative to; the wrapper, when it lists items without a page."""
     if shape is not None and shape.select == ITEMS:
         return [success.data] if isinstance(success.data, dict) else []
-    return selected(success, shape)
+    return select_objects(success, shape)
 
 
 def _edited(success: Success, shape: Shape | None, edit: Callable[[Json], Json]) -> Success:
     if shape is not None and shape.select == ITEMS:
-        return with_data(success, edit(success.data))
-    return over_selected(success, shape, edit)
+        return replace_data(success, edit(success.data))
+    return map_selected(success, shape, edit)
 
 
 def _longest(success: Success, shape: Shape | None, name: str) -> int:
@@ -281,7 +281,7 @@ def _with_name(gone: list[str], name: str) -> list[str]:
 
 def _with_marks(success: Success, gone: list[str]) -> Success:
     assert isinstance(success.data, dict), "only an object can carry marks"
-    return with_data(success, {**success.data, TRUNCATED: True, TRUNCATED_FIELDS: gone})
+    return replace_data(success, {**success.data, TRUNCATED: True, TRUNCATED_FIELDS: gone})
 
 
 def _marked(success: Success, strategy: str, budget: Budget) -> _Candidate:

@@ -18,15 +18,15 @@ from handrail.contract.disclosure.fields import (
     Ask,
     Object,
     Shape,
-    over_selected,
+    map_selected,
     path_of,
     project,
-    stamped,
+    remove_field,
+    stamp_untrusted,
     tree_of,
-    without,
 )
 from handrail.contract.outcome import UNTRUSTED, Failure, Json, Outcome, Success
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 if TYPE_CHECKING:  # few calls name fields, and the types of a payload are dear to look through
     from handrail.contract.disclosure.named_fields import Declared
@@ -34,14 +34,14 @@ if TYPE_CHECKING:  # few calls name fields, and the types of a payload are dear 
 MAX_EXPANSION_DEPTH = 3
 
 
-def refused_ask(ask: Ask, shape: Shape | None, declared: Declared | None = None) -> Failure | None:
+def refuse_ask(ask: Ask, shape: Shape | None, declared: Declared | None = None) -> Failure | None:
     """Why nothing can be shown as asked, whatever the answer is; known before anything is done."""
     refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
     if refusal is not None or declared is None:
         return refusal
-    from handrail.contract.disclosure.named_fields import undeclared
+    from handrail.contract.disclosure.named_fields import refuse_undeclared
 
-    return undeclared((ask.field,) if ask.field is not None else ask.fields or (), declared)
+    return refuse_undeclared((ask.field,) if ask.field is not None else ask.fields or (), declared)
 
 
 def disclose(
@@ -61,7 +61,7 @@ def disclose(
     """
     if isinstance(outcome, Failure):
         return outcome
-    refusal = refused_ask(ask, shape)
+    refusal = refuse_ask(ask, shape)
     if refusal is not None:
         return refusal
     shown = _shown(outcome, shape, ask, declared)
@@ -107,7 +107,7 @@ def _expansion_refused(names: Sequence[str], shape: Shape | None) -> Failure | N
     if unknown:
         details: dict[str, Json] = {"unknown": _cut(unknown), "valid": list(offered)}
         more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        message = f"{quoted(unknown[0])}{more} cannot be expanded here."
+        message = f"{quote(unknown[0])}{more} cannot be expanded here."
         return Failure(kind=EXPAND_UNKNOWN, message=message, details=details)
     if deep:
         depth = max(len(path_of(name)) for name in deep)
@@ -131,7 +131,7 @@ def _at_level(success: Success, shape: Shape | None, ask: Ask, expanded: Sequenc
     if shape is None or names is None or ask.fields is not None or ask.field is not None:
         return success
     tree = tree_of([*names, *expanded, *([shape.id_field] if shape.id_field else [])])
-    return over_selected(success, shape, lambda holder: project(holder, tree))
+    return map_selected(success, shape, lambda holder: project(holder, tree))
 
 
 def _without_relations(success: Success, shape: Shape | None, expanded: Sequence[str]) -> Success:
@@ -139,10 +139,10 @@ def _without_relations(success: Success, shape: Shape | None, expanded: Sequence
 
     def plain(holder: Object) -> Object:
         for path in hidden:
-            holder = without(holder, path)
+            holder = remove_field(holder, path)
         return holder
 
-    return over_selected(success, shape, plain) if hidden else success
+    return map_selected(success, shape, plain) if hidden else success
 
 
 def _stamped(success: Success, shape: Shape | None) -> Success:
@@ -153,9 +153,9 @@ def _stamped(success: Success, shape: Shape | None) -> Success:
     name, value = shape.trusted_where
 
     def marked(holder: Object) -> Object:
-        return holder if name and holder.get(name) == value else stamped(holder, shape.untrusted)
+        return holder if name and holder.get(name) == value else stamp_untrusted(holder, shape.untrusted)
 
-    return over_selected(success, shape, marked)
+    return map_selected(success, shape, marked)
 
 
 def _named_beside(success: Success, names: Sequence[str]) -> Success:

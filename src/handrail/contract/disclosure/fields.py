@@ -178,12 +178,12 @@ def id_name(holder: Object) -> str:
     return next((key for key in holder if key.endswith(("_id", "Id"))), "")
 
 
-def without(value: Json, path: Path) -> Json:
+def remove_field(value: Json, path: Path) -> Json:
     """Everything but the field at `path`."""
     return edit_at(value, path, lambda holder, key: {k: v for k, v in holder.items() if k != key})
 
 
-def shortened(value: Json, path: Path, length: int) -> Json:
+def shorten_list(value: Json, path: Path, length: int) -> Json:
     """The list at `path` cut to its first items."""
     return edit_at(value, path, lambda holder, key: {**holder, key: _head(holder[key], length)})
 
@@ -209,14 +209,14 @@ def presence(value: Json, path: Path) -> Presence:
         case dict():
             return presence(value[path[0]], path[1:]) if path[0] in value else "absent"
         case list() | tuple():
-            return any_presence(presence(item, path) for item in value)
+            return combine_presence(presence(item, path) for item in value)
         case None:
             return "unclear"
         case _:
             return "absent"
 
 
-def any_presence(found: Iterable[Presence]) -> Presence:
+def combine_presence(found: Iterable[Presence]) -> Presence:
     """Together: there if anywhere, unclear if nothing was looked at or one was unclear, else absent."""
     seen = set(found)
     if "there" in seen:
@@ -224,7 +224,7 @@ def any_presence(found: Iterable[Presence]) -> Presence:
     return "unclear" if not seen or "unclear" in seen else "absent"
 
 
-def stamped(holder: Object, names: Sequence[str]) -> Object:
+def stamp_untrusted(holder: Object, names: Sequence[str]) -> Object:
     """The object with `_untrusted` listing those of `names` that it holds.
 
     A name that leads through a list is stamped on each item of that list instead.
@@ -289,7 +289,7 @@ def _list_on(holder: Object, path: Path) -> int | None:
 
 def _stamped_items(holder: Object, path: Path, name: str) -> Object:
     def stamp(parent: Object, key: str) -> Object:
-        items = [stamped(item, (name,)) if isinstance(item, dict) else item for item in parent[key]]
+        items = [stamp_untrusted(item, (name,)) if isinstance(item, dict) else item for item in parent[key]]
         return {**parent, key: items}
 
     changed: Object = edit_at(holder, path, stamp)
@@ -317,13 +317,13 @@ def entity_key(shape: Shape | None) -> str:
     return shape.select[len(_ENTITY) :] if shape is not None and shape.select.startswith(_ENTITY) else ""
 
 
-def selected(success: Success, shape: Shape | None) -> list[Object]:
+def select_objects(success: Success, shape: Shape | None) -> list[Object]:
     """The objects that field names are relative to."""
     values = _values(success, shape)
     return [value for value in values if isinstance(value, dict)]
 
 
-def over_selected(success: Success, shape: Shape | None, change: Callable[[Object], Object]) -> Success:
+def map_selected(success: Success, shape: Shape | None, change: Callable[[Object], Object]) -> Success:
     """The same outcome with every selected object changed; everything around them stays."""
 
     def changed(value: Json) -> Json:
@@ -341,11 +341,11 @@ def over_selected(success: Success, shape: Shape | None, change: Callable[[Objec
         return msgspec.structs.replace(success, data=change(data))
     inner = data.get(key)
     if isinstance(inner, list | tuple):
-        return with_data(success, {**data, key: [changed(item) for item in inner]})
-    return with_data(success, {**data, key: changed(inner)}) if key in data else success
+        return replace_data(success, {**data, key: [changed(item) for item in inner]})
+    return replace_data(success, {**data, key: changed(inner)}) if key in data else success
 
 
-def with_data(success: Success, data: Object) -> Success:
+def replace_data(success: Success, data: Object) -> Success:
     return msgspec.structs.replace(success, data=data)
 
 

@@ -18,17 +18,17 @@ from handrail.contract.disclosure.fields import (
     Object,
     Path,
     Shape,
-    any_presence,
+    combine_presence,
     entity_key,
     is_list,
-    over_selected,
+    map_selected,
     path_of,
     presence,
     project,
     project_with_ids,
-    selected,
+    replace_data,
+    select_objects,
     tree_of,
-    with_data,
 )
 from handrail.contract.envelopes.cli import PLACE_KEYS, encode_document, payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome, Success
@@ -51,7 +51,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
     """Of each item of a list, or of the entity, where the shape selects one: names are relative to it."""
 
 
-def declared_by(types: Sequence[type[Any]], item: type[Any] | None, shape: Shape) -> Declared:
+def declare_fields(types: Sequence[type[Any]], item: type[Any] | None, shape: Shape) -> Declared:
     """The names of payloads of these types; `item` is the row of a list that they hold."""
     payload = _tree_of(types)
     assert payload is not None, "a payload is an object"
@@ -166,7 +166,7 @@ def keep_fields(
     return msgspec.structs.replace(success, notices=notices, disclosure="custom")
 
 
-def undeclared(names: Sequence[str], declared: Declared) -> Failure | None:
+def refuse_undeclared(names: Sequence[str], declared: Declared) -> Failure | None:
     """The refusal of names of which no answer can have any."""
     unknown = unknown_names(names, declared)
     return _all_unknown(unknown, known_names(declared)) if names and len(unknown) == len(names) else None
@@ -205,7 +205,7 @@ def _scope(success: Success, shape: Shape | None) -> _Scope:
     named = [name for level in (full, *levels.values()) for name in level or ()]
     extra = (*shape.relations, *([shape.id_field] if shape.id_field else [])) if shape is not None else ()
     return _Scope(
-        objects=selected(success, shape),
+        objects=select_objects(success, shape),
         wrapper=(prefix, *_paging_keys(success), *keys) if prefix else (),
         prefix=prefix,
         declared=tuple(dict.fromkeys([*named, *extra])),
@@ -245,7 +245,7 @@ def _is_known(name: str, scope: _Scope) -> bool:
         return True
     is_root_declared = path[0] in scope.declared
     looked_at = [holder for holder in scope.objects if path[0] in holder or not is_root_declared]
-    found = any_presence(presence(holder, path) for holder in looked_at)
+    found = combine_presence(presence(holder, path) for holder in looked_at)
     if found == "unclear" and not looked_at:  # nothing to look at: only a complete declaration can say no
         return is_root_declared or not scope.is_complete
     return found != "absent"
@@ -271,9 +271,9 @@ def _unless_named(expanded: Sequence[str], wanted: Sequence[str]) -> list[str]:
 def _projected(success: Success, shape: Shape | None, scope: _Scope, tree: NameTree) -> Success:
     if not scope.is_nested:
         knows_id = shape is not None and bool(shape.id_field)
-        return over_selected(success, shape, lambda holder: project_with_ids(holder, tree, knows_id=knows_id))
+        return map_selected(success, shape, lambda holder: project_with_ids(holder, tree, knows_id=knows_id))
     assert isinstance(success.data, dict), "only an object has objects one level down"
-    return with_data(success, {key: _nested(value, tree) for key, value in success.data.items()})
+    return replace_data(success, {key: _nested(value, tree) for key, value in success.data.items()})
 
 
 def _nested(value: Json, tree: NameTree) -> Json:

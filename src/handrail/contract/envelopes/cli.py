@@ -12,7 +12,7 @@ import msgspec
 from handrail.contract.catalogue import INVARIANT_VIOLATION
 from handrail.contract.json.numbers import LARGEST_INTEGER
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
-from handrail.contract.wording import in_sight
+from handrail.contract.wording import escape_hidden
 
 # What every dialect derives from a Failure and its catalogue row.
 
@@ -128,7 +128,7 @@ def encode_document(document: Json, *, compact: bool) -> bytes:
     """
     encoded = msgspec.json.encode(_sendable(document))
     if not encoded.isascii() or b"\x7f" in encoded:
-        encoded = in_sight(encoded.decode()).encode()
+        encoded = escape_hidden(encoded.decode()).encode()
     return (encoded if compact else msgspec.json.format(encoded, indent=2)) + b"\n"
 
 

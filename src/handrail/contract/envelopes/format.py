@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_USAGE, FORMAT_CONFLICT
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 Format: TypeAlias = Literal["json", "text", "raw"]
 FormatSource: TypeAlias = Literal["flag", "environment", "project", "user", "default"]
@@ -91,7 +91,7 @@ def resolve_format(flags: FlagInput) -> ResolvedFormat:
     return ResolvedFormat(format="json", source="default")
 
 
-def wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
+def find_wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
     """The variables about answers that hold something else than they take; an empty one counts as not set."""
     found = {}
     for name, (fits, takes) in _VARIABLES.items():
@@ -99,7 +99,7 @@ def wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
         if value and not fits(value):
             found[name] = Fault(
                 E_CONFIG,
-                f"The environment variable {name} has the value {quoted(value)}; it takes {takes}.",
+                f"The environment variable {name} has the value {quote(value)}; it takes {takes}.",
                 details={"setting": name, "source": "environment"},
                 hint=f"Set {name} to {takes}, or unset it.",
             )

@@ -75,7 +75,7 @@ def deprecation_warning(notice: Notice) -> dict[str, Json]:
     }
 
 
-def overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation]:
+def find_overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation]:
     """The entries whose day has passed; the thing should be gone, and its entry with it."""
     assert _DATE.fullmatch(today), "today is year, month and day"
     return [entry for entry in entries if entry.remove_by < today]

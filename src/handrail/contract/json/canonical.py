@@ -36,9 +36,9 @@ def canonical_bytes(value: Json) -> bytes:
     except (ValueError, TypeError, KeyError, RecursionError):  # a lone surrogate is a ValueError, too
         pass
     # Only what was refused pays for saying where.
-    from handrail.contract.json.trouble import refused_value  # noqa: PLC0415 - see above
+    from handrail.contract.json.trouble import explain_refused_value  # noqa: PLC0415 - see above
 
-    raise refused_value(value)
+    raise explain_refused_value(value)
 
 
 def canonical_bytes_of_decoded(value: Json) -> bytes:

@@ -44,7 +44,7 @@ def integer_text(value: int) -> str:
     raise ValueError
 
 
-def survives(value: int) -> bool:
+def is_exact_integer(value: int) -> bool:
     """Whether `integer_text` takes the integer."""
     try:
         integer_text(value)

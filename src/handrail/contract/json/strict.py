@@ -8,7 +8,13 @@ from typing import NoReturn
 
 import msgspec
 
-from handrail.contract.json.trouble import DEEPEST, broken_syntax, broken_text, refused_text, too_many_bytes
+from handrail.contract.json.trouble import (
+    DEEPEST,
+    explain_broken_syntax,
+    explain_broken_text,
+    explain_refused_text,
+    explain_too_many_bytes,
+)
 from handrail.contract.outcome import Json
 
 DEPTH_LIMIT = 64
@@ -30,13 +36,13 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
     try:
         value = _DECODER.decode(text)
     except JSONDecodeError as error:
-        raise broken_syntax(text, error.pos, error.msg) from None
+        raise explain_broken_syntax(text, error.pos, error.msg) from None
     except (ValueError, RecursionError):  # what the hooks refuse, endless digits, endless nesting
-        raise refused_text(text, max_depth) from None
+        raise explain_refused_text(text, max_depth) from None
     if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
-        raise refused_text(text, max_depth)
+        raise explain_refused_text(text, max_depth)
     if has_half_escapes(text) and not _has_whole_characters(value):
-        raise refused_text(text, max_depth)
+        raise explain_refused_text(text, max_depth)
     return value
 
 
@@ -53,14 +59,14 @@ def decode_json_at(
     try:
         value, end = _DECODER.raw_decode(text, at)
     except JSONDecodeError as error:
-        raise broken_syntax(text, error.pos, error.msg) from None
+        raise explain_broken_syntax(text, error.pos, error.msg) from None
     except (ValueError, RecursionError):
-        raise refused_text(text, max_depth, at, depth) from None
+        raise explain_refused_text(text, max_depth, at, depth) from None
     left = max_depth - depth
     if text.count("[", at, end) + text.count("{", at, end) > left and is_deeper(value, left):
-        raise refused_text(text, max_depth, at, depth)
+        raise explain_refused_text(text, max_depth, at, depth)
     if is_suspect and not _has_whole_characters(value):
-        raise refused_text(text, max_depth, at, depth)
+        raise explain_refused_text(text, max_depth, at, depth)
     return value, end
 
 
@@ -76,14 +82,14 @@ def utf8_text(data: bytes | str, max_bytes: int) -> str:
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     if len(raw) > max_bytes:
-        raise too_many_bytes(len(raw), max_bytes)
+        raise explain_too_many_bytes(len(raw), max_bytes)
     try:
         text = data if isinstance(data, str) and data.isascii() else raw.decode()
     except UnicodeDecodeError as error:
         sound = raw[: error.start].decode()
-        raise broken_text(sound, len(sound), "this is not UTF-8") from None
+        raise explain_broken_text(sound, len(sound), "this is not UTF-8") from None
     if text.startswith("\ufeff"):
-        raise broken_text(text, 0, "it begins with a byte order mark")
+        raise explain_broken_text(text, 0, "it begins with a byte order mark")
     return text
 
 

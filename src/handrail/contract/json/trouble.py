@@ -12,9 +12,9 @@ from math import isfinite
 from typing import NamedTuple
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
-from handrail.contract.json.numbers import survives
+from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 # What somebody meant who wrote almost JSON: a comma too many, a comment, other quotes, other literals.
 #
@@ -73,7 +73,7 @@ def syntax_trouble(text: str, position: int, said: str) -> SyntaxTrouble:
     return _other_language(text) or _meant(text, position, said) or _plain(text, position, said)
 
 
-def first_trouble(text: str) -> SyntaxTrouble | None:
+def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
     """The first place where a text is no JSON; None where the grammar has nothing against it."""
     if text.startswith("\ufeff"):
         return SyntaxTrouble("it begins with a byte order mark", 0, "Remove the byte order mark.", 1, "")
@@ -195,7 +195,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 
-def too_many_bytes(measured: int, limit: int) -> Fault:
+def explain_too_many_bytes(measured: int, limit: int) -> Fault:
     return Fault(
         REQUEST_TOO_LARGE,
         f"The JSON has {measured} bytes; the limit is {limit}.",
@@ -203,7 +203,7 @@ def too_many_bytes(measured: int, limit: int) -> Fault:
     )
 
 
-def broken_text(text: str, position: int, sentence: str) -> Fault:
+def explain_broken_text(text: str, position: int, sentence: str) -> Fault:
     """The text up to `position` is fine, then comes what the sentence says."""
     line, column = _place(text, position)
     return Fault(
@@ -219,13 +219,13 @@ def _place(text: str, position: int) -> tuple[int, int]:
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
-def broken_syntax(text: str, position: int, said: str) -> Fault:
+def explain_broken_syntax(text: str, position: int, said: str) -> Fault:
     """The decoder stopped at `position` and said why."""
     trouble = syntax_trouble(text, position, said)
-    return broken_text(text, trouble.position, trouble.sentence)
+    return explain_broken_text(text, trouble.position, trouble.sentence)
 
 
-def refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Fault:
+def explain_refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Fault:
     """The first thing in a text that the grammar allows and `decode_json` does not.
 
     It is looked for from `at` on, where `depth` arrays and objects are open.
@@ -243,7 +243,7 @@ def refused_text(text: str, max_depth: int, at: int = 0, depth: int = 0) -> Faul
         elif part not in (",", ":"):
             sentence = _refused_string(part, brackets[-1] if key_is_next else None) or _refused_number(part)
             if sentence:
-                return broken_text(text, match.start(), sentence)
+                return explain_broken_text(text, match.start(), sentence)
         key_is_next = part in ("{", ",") and bool(brackets) and brackets[-1] is not None
     raise AssertionError("a refused text holds something to refuse")
 
@@ -268,7 +268,7 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
     if keys is None:
         return ""
     if string in keys:
-        return f"the key {quoted(string)} appears twice in one object"
+        return f"the key {quote(string)} appears twice in one object"
     keys.add(string)
     return ""
 
@@ -295,14 +295,14 @@ def _is_readable(digits: str) -> bool:
     return True
 
 
-def refused_value(value: Json) -> Fault:
+def explain_refused_value(value: Json) -> Fault:
     """Why a value has no canonical form; the value was refused, so there is a reason."""
     waiting: list[tuple[str, int, Json]] = [("", 0, value)]
     while waiting:
         pointer, depth, current = waiting.pop()
         sentence, hint = _refused_part(current, depth)
         if sentence:
-            place = quoted(pointer)
+            place = quote(pointer)
             message = f"The value at {place} {sentence}." if pointer else f"The value {sentence}."
             return Fault(E_VALIDATION, message, details={"param": place.strip('"')}, hint=hint)
         if isinstance(current, dict):
@@ -330,7 +330,11 @@ def _refused_part(value: Json, depth: int) -> tuple[str, str]:
     if type(value) is str:
         return ("", "") if _is_whole(value) else ("holds half of a surrogate pair", "Send whole characters.")
     if type(value) is int:
-        return ("", "") if survives(value) else ("is an integer that JSON readers would round", _AS_STRING)
+        return (
+            ("", "")
+            if is_exact_integer(value)
+            else ("is an integer that JSON readers would round", _AS_STRING)
+        )
     if type(value) is float:
         return ("", "") if isfinite(value) else ("is not a finite number", _NO_SUCH_NUMBER)
     if value is None or type(value) in (bool, list, tuple):

@@ -138,7 +138,7 @@ def missing_parameters(continuation: Continuation) -> tuple[str, ...]:
     return tuple(name for name, value in continuation.parameters.items() if _is_digest(value))
 
 
-def with_refetched(continuation: Continuation, parameters: dict[str, Json]) -> Continuation | None:
+def restore_parameters(continuation: Continuation, parameters: dict[str, Json]) -> Continuation | None:
     """The continuation with its left-out parameters back; None if one is absent or not the original."""
     restored = dict(continuation.parameters)
     for name in missing_parameters(continuation):

@@ -39,19 +39,19 @@ _OTHER_THINGS = {
 }
 
 
-def too_long(expected: tuple[TokenKind, ...], length: int) -> Fault:
+def explain_too_long(expected: tuple[TokenKind, ...], length: int) -> Fault:
     message = f"The {_field(expected)} has {length} characters; at most {INPUT_LIMIT} are read. {_COPY_AGAIN}"
     details = {"token_kind": expected[0], "length": length, "found": "too much text"}
     return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
 
 
-def several(expected: tuple[TokenKind, ...], count: int) -> Fault:
+def explain_several(expected: tuple[TokenKind, ...], count: int) -> Fault:
     message = f"The {_field(expected)} holds {count} different tokens. Send only the one of the newest reply."
     details = {"token_kind": expected[0], "found": f"{count} tokens"}
     return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
 
 
-def wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
+def explain_wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
     """The token is genuine, but reading and advancing differ, so its purpose is never guessed."""
     kind = kind_of(claims)
     found = f"{'an' if kind == 'ack' else 'a'} {kind} token"
@@ -63,7 +63,7 @@ def wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
     return Fault(catalogue.TOKEN_SCOPE_MISMATCH, message, details=details)
 
 
-def something_else(expected: tuple[TokenKind, ...], original: str) -> Fault | None:
+def explain_other_thing(expected: tuple[TokenKind, ...], original: str) -> Fault | None:
     """A thing of ours that is no workflow token, or a token that someone shortened for display."""
     text = original.strip(" \t\r\n\"'`").lower()
     for start, name in _OTHER_THINGS.items():
@@ -89,7 +89,7 @@ def is_of_another_version(cleaned: str) -> bool:
     return layout is not None and len(cleaned) == layout.length and version in _OTHER_VERSIONS
 
 
-def refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
+def explain_refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
     """What is wrong with a cleaned text that neither verifies nor can be repaired."""
     if not cleaned:
         return _malformed(expected, cleaned, "nothing", "holds no token")

@@ -59,7 +59,7 @@ def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterat
     body, given = text[: layout.body_length], text[layout.body_length :]
     if body.startswith(layout.prefix) and is_base32(body):
         for key in keys:
-            right = base32.of_digest(mac(key, layout, body), MAC_LENGTH)
+            right = base32.encode_digest(mac(key, layout, body), MAC_LENGTH)
             if _is_one_edit_apart(right, given):
                 yield body + right
 
@@ -179,9 +179,9 @@ def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
     """
     tokens = _read_all(keys, text, expected)
     if len(tokens) > 1:
-        raise diagnosis.several(expected, len(tokens))
+        raise diagnosis.explain_several(expected, len(tokens))
     if kind_of(tokens[0].claims) not in expected:
-        raise diagnosis.wrong_field(expected, tokens[0].claims)
+        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
     return tokens[0]
 
 
@@ -196,9 +196,9 @@ def read_tokens(
     by_kind = {kind_of(token.claims): token for token in tokens}
     matching = [kind for kind in by_kind if kind in expected]
     if len(by_kind) < len(tokens) or len(matching) > 1:
-        raise diagnosis.several(expected, len(tokens))
+        raise diagnosis.explain_several(expected, len(tokens))
     if not matching:
-        raise diagnosis.wrong_field(expected, tokens[0].claims)
+        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
     return by_kind
 
 
@@ -208,10 +208,10 @@ def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...])
     if verified is not None:
         return [ReadToken(claims=verified[0], text=text, repaired=False, key_index=verified[1])]
     if len(text) > INPUT_LIMIT:
-        raise diagnosis.too_long(expected, len(text))
+        raise diagnosis.explain_too_long(expected, len(text))
     pieces = list(dict.fromkeys(split_glued(text)))
     if len(pieces) > len(LAYOUTS):
-        raise diagnosis.several(expected, len(pieces))
+        raise diagnosis.explain_several(expected, len(pieces))
     tokens = {token.text: token for token in (_read(keys, piece, text, expected) for piece in pieces)}
     return list(tokens.values())
 
@@ -228,4 +228,4 @@ def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[To
 
 
 def _refusal(cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> Fault:
-    return diagnosis.something_else(expected, original) or diagnosis.refused(expected, cleaned)
+    return diagnosis.explain_other_thing(expected, original) or diagnosis.explain_refused(expected, cleaned)

@@ -155,7 +155,7 @@ LAYOUT_BY_PREFIX = {layout.prefix: layout for layout in LAYOUTS.values()}
 def mint(key: bytes, claims: Claims) -> str:
     layout = LAYOUTS[kind_of(claims)]
     body = layout.prefix + _payload(claims)
-    return body + base32.of_digest(mac(key, layout, body), MAC_LENGTH)
+    return body + base32.encode_digest(mac(key, layout, body), MAC_LENGTH)
 
 
 def verify(keys: Sequence[bytes], text: str) -> tuple[Claims, int] | None:
@@ -291,7 +291,7 @@ def clean(text: str) -> str:
     Only the outside is stripped and only white space is taken out of the inside: a wrong character in
     the middle stays, as `?`, because the repair needs to know where it stood.
     """
-    return fold(_after_labels(visible(text)))
+    return fold(_after_labels(drop_zero_width(text)))
 
 
 def fold(text: str) -> str:
@@ -306,14 +306,14 @@ def fold(text: str) -> str:
     return "".join(character if character in base32.ALPHABET else BAD_CHARACTER for character in forgiven)
 
 
-def visible(text: str) -> str:
+def drop_zero_width(text: str) -> str:
     """Without zero-width and direction characters."""
     return text.translate(_INVISIBLE)
 
 
 def unwrap(text: str) -> str:
     """A token that keeps its case, without white space and without quotes or punctuation around it."""
-    return "".join(visible(text).split()).strip("\"'`<>()[]{}.,;:!?")
+    return "".join(drop_zero_width(text).split()).strip("\"'`<>()[]{}.,;:!?")
 
 
 def is_label(word: str) -> bool:
@@ -364,7 +364,8 @@ def split_glued(text: str) -> list[str]:
 def _fragments(text: str) -> list[str]:
     """The stretches between punctuation, without the words that only name a field."""
     spaced = "".join(
-        character if character.isalnum() or character.isspace() else "," for character in visible(text)
+        character if character.isalnum() or character.isspace() else ","
+        for character in drop_zero_width(text)
     )
     words = [[word for word in part.split() if not is_label(word)] for part in spaced.split(",")]
     return [fold(" ".join(part)) for part in words if part]

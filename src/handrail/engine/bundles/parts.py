@@ -14,9 +14,9 @@ import msgspec
 from handrail.contract.catalogue import REQUEST_TOO_LARGE
 from handrail.contract.ids import is_session_id
 from handrail.contract.json.strict import decode_json_at, has_half_escapes, utf8_text
-from handrail.contract.json.trouble import broken_syntax, broken_text
+from handrail.contract.json.trouble import explain_broken_syntax, explain_broken_text
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.bundles import limits
 from handrail.engine.bundles.document import (
     BUNDLE_VERSION,
@@ -75,7 +75,9 @@ class JsonWalk:
             place = self._at
             key: str = self.value()
             if key in seen:
-                raise broken_text(self._text, place, f"the key {quoted(key)} appears twice in one object")
+                raise explain_broken_text(
+                    self._text, place, f"the key {quote(key)} appears twice in one object"
+                )
             seen.add(key)
             if not self.is_at(":"):
                 raise self._broken("Expecting ':' delimiter")
@@ -116,7 +118,7 @@ class JsonWalk:
         self._at = space.end()
 
     def _broken(self, said: str) -> Exception:
-        return broken_syntax(self._text, self._at, said)
+        return explain_broken_syntax(self._text, self._at, said)
 
 
 _T = TypeVar("_T")
@@ -262,7 +264,7 @@ def _converted(value: Json, shape: type[_T], path: str) -> _T:
         # msgspec ends its sentences with: at `$.path`.
         _, _, place = str(error).rpartition(" - at `$.")
         where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
-        raise malformed(f"The bundle has another shape: {quoted(str(error))}.", where) from error
+        raise malformed(f"The bundle has another shape: {quote(str(error))}.", where) from error
 
 
 def _without_form(fault: Fault) -> Fault:

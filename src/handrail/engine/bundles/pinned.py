@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.bundles.limits import MOST_CONTRACT_PLACES
 from handrail.engine.bundles.trouble import malformed, newer, too_large
 from handrail.workflows import limits
@@ -109,9 +109,9 @@ def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
         return
     for contract_id, contract in sorted(workflow.contracts.items()):
         if len(contract.guidance) > limits.MAX_DESCRIPTION_CHARACTERS:
-            yield f"the guidance of the contract {quoted(contract_id)} is too long"
+            yield f"the guidance of the contract {quote(contract_id)} is too long"
         for problem in find_contract_problems(contract)[:1]:
-            yield f"the contract {quoted(contract_id)} is broken. {problem.message}"
+            yield f"the contract {quote(contract_id)} is broken. {problem.message}"
 
 
 def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:

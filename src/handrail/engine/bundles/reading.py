@@ -12,7 +12,7 @@ from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED
 from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, chain_digest, genesis
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.bundles.document import BundleSession, name_of
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
@@ -93,7 +93,7 @@ def _check_integrity(walked: WalkedBundle) -> None:
         if path not in parts:
             raise _lacking(path)
         if listed.get(path) != parts[path]:
-            raise altered(f"{quoted(path)} is not what the bundle's integrity entries say.", path)
+            raise altered(f"{quote(path)} is not what the bundle's integrity entries say.", path)
     if tuple(listed.values()) != found or bundle.bundle_id != name_of(found):
         raise altered("The bundle's id or the order of its entries does not fit its content.", "bundleId")
 
@@ -102,7 +102,7 @@ def _lacking(path: str) -> Fault:
     prefix = "session/pinnedWorkflows/"
     if path.startswith(prefix):
         return without_workflow(path.removeprefix(prefix))
-    return altered(f"The bundle lists {quoted(path)} and does not hold it.", path)
+    return altered(f"The bundle lists {quote(path)} and does not hold it.", path)
 
 
 def _check_continuable(session: BundleSession) -> None:
@@ -110,7 +110,7 @@ def _check_continuable(session: BundleSession) -> None:
         return
     raise Fault(
         BUNDLE_INTEGRITY_FAILED,
-        f"This is a salvage export: the session was {quoted(session.salvage.health)} when it was written, "
+        f"This is a salvage export: the session was {quote(session.salvage.health)} when it was written, "
         "so it can be read but not continued.",
         details={"path": "session/salvage", "found": session.salvage.reason[:200]},
         hint="Read it as it is, or import an export from before the damage.",
@@ -158,7 +158,7 @@ def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
     contents = {}
     for name, content in held.items():
         if name.partition("/")[2] != blob_ref(content):
-            raise altered(f"{quoted(name)} does not have the content that its name says.", f"session/{name}")
+            raise altered(f"{quote(name)} does not have the content that its name says.", f"session/{name}")
         contents[blob_ref(content)] = content
     return contents
 
@@ -179,7 +179,7 @@ def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[Bl
         used.update(pins)
     unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts} - used)
     if unused:
-        raise malformed(f"Nothing in the bundle refers to {quoted(unused[0])}.", "session")
+        raise malformed(f"Nothing in the bundle refers to {quote(unused[0])}.", "session")
 
 
 def _check_target(session: BundleSession, event: EventBody, pin: str, contents: dict[BlobRef, bytes]) -> None:

@@ -13,7 +13,7 @@ from handrail.contract.catalogue import (
     BUNDLE_UNSUPPORTED_VERSION,
 )
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 
 _OTHER_WAYS = "Use --as markdown or --as html for a report, or copy the whole store: `handrail store copy`."
 
@@ -70,12 +70,12 @@ def manifest_out_of_order(message: str, path: str) -> Fault:
 
 
 def without_snapshot(ref: str) -> Fault:
-    message = f"The bundle lacks the snapshot {quoted(ref)}, which a node stands at."
+    message = f"The bundle lacks the snapshot {quote(ref)}, which a node stands at."
     return Fault(BUNDLE_MISSING_SNAPSHOT, message, details=_at("session/snapshots"))
 
 
 def without_workflow(workflow_hash: str) -> Fault:
-    message = f"The bundle lacks the pinned workflow {quoted(workflow_hash)}, which a run needs."
+    message = f"The bundle lacks the pinned workflow {quote(workflow_hash)}, which a run needs."
     return Fault(BUNDLE_MISSING_PINNED_WORKFLOW, message, details=_at("session/pinnedWorkflows"))
 
 

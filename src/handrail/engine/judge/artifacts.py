@@ -9,7 +9,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.json.canonical import digest
-from handrail.contract.suggest import edits, nearest
+from handrail.contract.suggest import count_edits, find_nearest
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -110,7 +110,7 @@ def _is_nearly(key: str, name: str) -> bool:
     """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
-    return abs(len(given) - len(known)) <= allowed and edits(given, known) <= allowed
+    return abs(len(given) - len(known)) <= allowed and count_edits(given, known) <= allowed
 
 
 def correct_context(
@@ -185,7 +185,7 @@ def _suggested(spec: InputSpec, given: Any) -> Any:
         return spec.default
     if spec.enum:
         words = {value.lower(): value for value in spec.enum if isinstance(value, str)}
-        near = nearest(given, words, 1) if isinstance(given, str) else []
+        near = find_nearest(given, words, 1) if isinstance(given, str) else []
         return words[near[0]] if near else TO_FILL_IN
     if isinstance(given, str) and spec.type in ("integer", "number", "boolean"):
         converted = _converted(spec.type, given)
@@ -278,10 +278,10 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
     scored = []
     for candidate in known:
         its_space, _, its_name = candidate.rpartition(".")
-        if space and edits(_first(space), _first(its_space)) > 1:
+        if space and count_edits(_first(space), _first(its_space)) > 1:
             continue
         spellings = (its_name,) if space else (its_name, candidate)
-        distance = min(edits(_folded(bare), _folded(spelling)) for spelling in spellings)
+        distance = min(count_edits(_folded(bare), _folded(spelling)) for spelling in spellings)
         if distance <= max(len(_folded(bare)) // 5, 1 if f"{space}." == OURS else 0):
             scored.append((distance, candidate))
     return min(scored)[1] if scored else ""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.ids import Autonomy
-from handrail.contract.wording import shortened
+from handrail.contract.wording import shorten
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -187,7 +187,7 @@ def make_ask(workflow: CompiledWorkflow, held: Steering, *, is_every_round: bool
     return Ask(
         name=held.name,
         allowed=_allowed(spec, held),
-        description=shortened(spec.description),
+        description=shorten(spec.description),
         is_every_round=is_every_round,
     )
 
@@ -222,7 +222,7 @@ def _are_numbers(values: tuple[Any, ...]) -> bool:
 
 def _listed(values: Iterable[Any]) -> str:
     shown = [
-        shortened(value) if isinstance(value, str) and value else msgspec.json.encode(value).decode()[:80]
+        shorten(value) if isinstance(value, str) and value else msgspec.json.encode(value).decode()[:80]
         for value in values
     ]
     return " | ".join([*shown[:MOST_VALUES], *(["…"] if len(shown) > MOST_VALUES else [])])

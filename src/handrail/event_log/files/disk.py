@@ -21,7 +21,7 @@ from typing import Final
 from handrail.contract.catalogue import STORE_CORRUPT, STORE_IO_ERROR, STORE_PERMISSION_DENIED
 from handrail.contract.ids import BlobRef, blob_ref
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.ports.log import Blob
 
 FILE_MODE: Final = 0o600
@@ -272,9 +272,7 @@ def translate_os_errors(session_id: str = "") -> Iterator[None]:
 def _fault_of(error: OSError, session_id: str) -> Fault:
     number = error.errno or 0
     # The last two names are enough to find it, and reveal no path of the machine.
-    what = (
-        quoted("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
-    )
+    what = quote("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
     if number == errno.ENOTDIR:  # the error for a plain file, and for a link that is not followed
         return Fault(
             STORE_PERMISSION_DENIED,

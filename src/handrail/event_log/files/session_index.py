@@ -43,7 +43,7 @@ class FileSessionIndex:
         self._folder = f"{log.cache}/{INDEX_FOLDER}"
 
     @contextmanager
-    def opened(self, form: str) -> Iterator[FileIndexView]:
+    def open_view(self, form: str) -> Iterator[FileIndexView]:
         """Open the index, and start it over if it has another form. Raises IndexTrouble."""
         connection = None
         try:

@@ -15,7 +15,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_FORBIDDEN, E_IO
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.host.private_files import ensure_private_directory, replace_private
 from handrail.host.program.installation import PACKAGE, PACKED, install_method, places_of
 from handrail.host.program.skill_files import held_skill, remove_skill, sync_skill
@@ -178,7 +178,7 @@ def _replaced(path: str, content: bytes) -> None:
 def _unusable(path: str, why: str) -> Fault:
     return Fault(
         E_CONFIG,
-        f"{quoted(path)} {why}, so it was left alone.",
+        f"{quote(path)} {why}, so it was left alone.",
         details={"setting": path, "source": "file"},
         hint="Put the entry of the preview into that file by hand.",
     )
@@ -188,9 +188,9 @@ def _refused(path: str, trouble: OSError) -> Fault:
     if trouble.errno in _DENIED:
         return Fault(
             E_FORBIDDEN,
-            f"{quoted(path)} may not be changed.",
+            f"{quote(path)} may not be changed.",
             details={"needed": "write access to it"},
             hint="Ask the user: whatever manages that file has to add the entry of the preview.",
         )
     reason = errno.errorcode.get(trouble.errno or 0, "unknown")
-    return Fault(E_IO, f"{quoted(path)} could not be used.", details={"reason": reason})
+    return Fault(E_IO, f"{quote(path)} could not be used.", details={"reason": reason})

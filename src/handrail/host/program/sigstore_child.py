@@ -18,7 +18,7 @@ from sigstore.verify import Verifier, policy
 from handrail.ports.program import (
     Checked,
     IdentityPart,
-    Judged,
+    JudgedBundle,
     NotTrusting,
     ProvenanceAnswer,
     ProvenanceOrder,
@@ -75,21 +75,23 @@ def _answer(order: ProvenanceOrder) -> ProvenanceAnswer:
     return Checked(judged=tuple(_judged(verifier, bundle, order.identity) for bundle in order.bundles))
 
 
-def _judged(verifier: Verifier, content: str, identity: ReleaseIdentity) -> Judged:
+def _judged(verifier: Verifier, content: str, identity: ReleaseIdentity) -> JudgedBundle:
     try:
         bundle = Bundle.from_json(content)
     except (Error, ValueError):
-        return Judged(refusal="malformed_bundle")
+        return JudgedBundle(refusal="malformed_bundle")
     exactly = _Exactly(identity)
     try:
         kind, statement = verifier.verify_dsse(bundle, exactly)
     except CertValidationError:
-        return Judged(refusal="untrusted_certificate")
+        return JudgedBundle(refusal="untrusted_certificate")
     except (Error, ValueError):
         if exactly.mismatch:
-            return Judged(refusal="wrong_identity", mismatch=exactly.mismatch)
-        return Judged(refusal="bad_signature")
-    return Judged(statement=statement) if kind == STATEMENT else Judged(refusal="malformed_bundle")
+            return JudgedBundle(refusal="wrong_identity", mismatch=exactly.mismatch)
+        return JudgedBundle(refusal="bad_signature")
+    return (
+        JudgedBundle(statement=statement) if kind == STATEMENT else JudgedBundle(refusal="malformed_bundle")
+    )
 
 
 if __name__ == "__main__":

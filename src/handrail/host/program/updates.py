@@ -19,7 +19,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.outcome import Fault
-from handrail.contract.redaction import Secrets, credentials_in, without_credentials
+from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
 from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
 from handrail.host.program.fetching import FETCH_SECONDS, fetched, resolved, with_login
@@ -27,7 +27,15 @@ from handrail.host.program.index_sources import Manager, index_sources
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
 from handrail.host.program.skill_files import sync_skill
 from handrail.host.programs import find_program, make_child_environment
-from handrail.ports.program import Driven, Fetched, Installed, InstallFacts, Look, ManagerCall, SkillCopy
+from handrail.ports.program import (
+    Fetched,
+    Installed,
+    InstallFacts,
+    ManagerCall,
+    ManagerExit,
+    SkillCopy,
+    UpdateCheck,
+)
 
 _LOOK_SECONDS = 0.05
 _PATIENCE_SECONDS = 10
@@ -90,14 +98,14 @@ class LocalUpdates:
     def _signed_in(self, address: str) -> str:
         file = self._environment.get("NETRC") or os.path.join(self._user(), ".netrc")
         known = with_login(address, file)
-        for secret in credentials_in(known):
+        for secret in find_credentials(known):
             self._secrets.register(secret)
         return known
 
     def _user(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> Driven:
+    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
         try:
             child = subprocess.Popen(  # noqa: S603 - a package manager with a list of arguments, never a shell
                 list(call.argv),
@@ -109,10 +117,10 @@ class LocalUpdates:
                 start_new_session=True,
             )
         except OSError as trouble:
-            return Driven(status=-1, trouble=f"it could not be started: {trouble.strerror}")
+            return ManagerExit(status=-1, trouble=f"it could not be started: {trouble.strerror}")
         with child:
             stopped = _watched(child, asked, say)
-        return Driven(status=child.returncode, stopped_by=stopped)
+        return ManagerExit(status=child.returncode, stopped_by=stopped)
 
     def installed(self) -> Installed | None:
         environment = {key: value for key, value in self._environment.items() if key != "PYTHONPATH"}
@@ -137,14 +145,14 @@ class LocalUpdates:
     def sync_skill(self, package: str) -> SkillCopy:
         return sync_skill(os.path.join(package, "packed", "skill"), self._user(), self._home)
 
-    def last_look(self) -> Look | None:
+    def last_check(self) -> UpdateCheck | None:
         try:
             with open(os.path.join(self._home, *_LOOK), "rb") as file:
-                return msgspec.json.decode(file.read(_MOST_BYTES), type=Look)
+                return msgspec.json.decode(file.read(_MOST_BYTES), type=UpdateCheck)
         except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
             return None
 
-    def keep_look(self, look: Look | None) -> None:
+    def keep_check(self, look: UpdateCheck | None) -> None:
         """Two files, so that a call with nothing to tell finds no file to open."""
         notices = None if look is None or look.notice is None else [look.notice]
         self._keep(NOTICES, notices)
@@ -219,7 +227,7 @@ def _watched(
         chunk = os.read(child.stdout.fileno(), 65_536) if ready else b""
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
-            say(without_credentials(line.decode("utf-8", "replace")) + "\n")
+            say(redact_credentials(line.decode("utf-8", "replace")) + "\n")
         if (ready and not chunk) or (not ready and child.poll() is not None):
             return stopped
         word = asked()

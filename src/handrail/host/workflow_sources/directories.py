@@ -6,7 +6,7 @@ import os
 from typing import Literal, TypeAlias
 
 from handrail.contract.ids import SourceKind
-from handrail.contract.wording import make_readable, quoted
+from handrail.contract.wording import make_readable, quote
 from handrail.host.private_files import leads_out, opened_plainly, why_unreadable
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import (
@@ -80,7 +80,7 @@ def led_out(source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow"
         source_ref=make_readable(source_ref),
         content=b"",
         holds=holds,
-        trouble=f"{quoted(source_ref)} is a link that leads out of the {owner}, so it is not read.",
+        trouble=f"{quote(source_ref)} is a link that leads out of the {owner}, so it is not read.",
         remedy="Put what it leads to in its place, or remove the link.",
     )
 
@@ -105,7 +105,7 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, r
     content = content_of(path)
     why = "" if content else why_unreadable(path)
     if why:
-        return unusable(f"{quoted(source_ref)} {why}.", "Put a JSON file in its place, or remove it.")
+        return unusable(f"{quote(source_ref)} {why}.", "Put a JSON file in its place, or remove it.")
     return WorkflowFile(source_kind=source_kind, source_ref=source_ref, content=content, holds=held)
 
 
@@ -134,7 +134,7 @@ def _read(descriptor: int, most: int) -> bytes:
 
 
 def _too_many(source_kind: SourceKind, shown_as: str, count: int) -> WorkflowFile:
-    where = quoted(shown_as) if shown_as else f"the {source_kind} directory"
+    where = quote(shown_as) if shown_as else f"the {source_kind} directory"
     return WorkflowFile(
         source_kind=source_kind,
         source_ref="more files",

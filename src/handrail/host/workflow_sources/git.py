@@ -7,8 +7,8 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from handrail.contract.redaction import REDACTED, without_credentials
-from handrail.contract.wording import quoted
+from handrail.contract.redaction import REDACTED, redact_credentials
+from handrail.contract.wording import quote
 from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import GitSource, trouble
@@ -27,7 +27,7 @@ def clone_directory(home: str, url: str) -> str:
 def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
     """Every `*.json` of the directory at the pinned commit; what is not here yet is said, never fetched."""
     repository = _repository(source, home)
-    named = without_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
+    named = redact_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
     shown = f"{named.rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
     if not os.path.isdir(repository):
         return [_absent(source, repository, shown)]
@@ -36,7 +36,7 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
         return [_no_commit(source, repository, shown)]
     listing = git.run("ls-tree", "-z", f"{source.ref}:{source.directory}")
     if listing is None:
-        message = f"{shown} has no directory {quoted(source.directory)}."
+        message = f"{shown} has no directory {quote(source.directory)}."
         return [trouble("git", shown, message, "Correct directory in config.json.")]
     names = _listed(listing)
     contents = _contents(git, [digest for _, digest in names])
@@ -97,11 +97,11 @@ def _lines(digests: list[str]) -> bytes:
 
 def _absent(source: GitSource, repository: str, shown: str) -> WorkflowFile:
     if source.path:
-        message = f"The repository {quoted(source.path)} of config.json does not exist."
+        message = f"The repository {quote(source.path)} of config.json does not exist."
         return trouble("git", shown, message, "Correct path in config.json.")
-    address = without_credentials(source.url)
+    address = redact_credentials(source.url)
     command = shlex.join(["git", "clone", "--bare", "--", address, repository])
-    message = f"The repository {quoted(source.url)} is not fetched yet; nothing is fetched unasked."
+    message = f"The repository {quote(source.url)} is not fetched yet; nothing is fetched unasked."
     how = "Fetch it" if address == source.url else f"Fetch it, with your login in place of {REDACTED}"
     return trouble("git", shown, message, f"{how}: {command}")
 

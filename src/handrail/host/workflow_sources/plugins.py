@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.host.workflow_sources.directories import MOST_FILES
 from handrail.host.workflow_sources.settings import trouble
 from handrail.ports.workspace import WorkflowFile
@@ -27,9 +27,9 @@ def plugin_files(names: tuple[str, ...]) -> list[WorkflowFile]:
         if name in installed:
             found += _files_of(installed[name])
         else:
-            near = nearest(name, installed)
+            near = find_nearest(name, installed)
             remedy = f"Did you mean {' or '.join(near)}?" if near else "Install it, or remove its name."
-            message = f"config.json names the plugin {quoted(name)}, which is not installed."
+            message = f"config.json names the plugin {quote(name)}, which is not installed."
             found.append(trouble("plugin", name, message, remedy))
     return found
 
@@ -38,12 +38,12 @@ def _files_of(point: EntryPoint) -> list[WorkflowFile]:
     try:
         offered = point.load()()
     except Exception as error:  # noqa: BLE001 - a plugin is other people's code and may raise anything
-        message = f"The plugin {quoted(point.name)} failed with {type(error).__name__}: {quoted(str(error))}."
+        message = f"The plugin {quote(point.name)} failed with {type(error).__name__}: {quote(str(error))}."
         return [trouble("plugin", point.name, message, "Update or remove the plugin.")]
     if not isinstance(offered, Mapping) or not all(
         isinstance(name, str) and isinstance(content, bytes) for name, content in offered.items()
     ):
-        message = f"The plugin {quoted(point.name)} does not return file names with their bytes."
+        message = f"The plugin {quote(point.name)} does not return file names with their bytes."
         return [trouble("plugin", point.name, message, "Update or remove the plugin.")]
     return [
         WorkflowFile(

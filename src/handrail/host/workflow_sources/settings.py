@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.host.private_files import leads_out
 from handrail.host.workflow_sources.directories import content_of, led_out
 from handrail.ports.workspace import WorkflowFile
@@ -87,7 +87,7 @@ def project_settings(project: str) -> ProjectSettings:
             directories.append(os.path.normpath(name))
         else:
             remedy = "Write a directory inside the project, relative to it."
-            message = f"{shown} names {quoted(str(name))}, which is not a directory inside the project."
+            message = f"{shown} names {quote(str(name))}, which is not a directory inside the project."
             troubles.append(trouble("project", f"{shown} workflowDirectories[{place}]", message, remedy))
     return ProjectSettings(directories=tuple(dict.fromkeys(directories)), troubles=tuple(troubles))
 

@@ -17,11 +17,17 @@ from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, SessionNotes, is_session_point
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import Reply, ReplyWarning
-from handrail.operations.handles import SentAgain, answer_attempt, foretold, read_checkpoint, session_of
-from handrail.operations.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
-from handrail.operations.session_replies import noted_reply
-from handrail.operations.whereabouts import notes_mismatch
-from handrail.operations.work import Output, blobs_of, observed_here, require_one_reply, work_done
+from handrail.operations.handles import (
+    TokenCall,
+    answer_attempt,
+    predict_outcome,
+    read_checkpoint,
+    session_of,
+)
+from handrail.operations.position import warn_of_other_notes
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
+from handrail.operations.session_replies import reply_to_notes
+from handrail.operations.work import Output, blobs_of, observe_surroundings, read_report, require_one_reply
 from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
@@ -32,7 +38,7 @@ from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_ses
 def keep_session_notes(
     rt: Runtime,
     session: Session,
-    sent: SentAgain,
+    sent: TokenCall,
     claims: CheckpointClaims,
     work: WorkDone,
     warnings: tuple[ReplyWarning, ...],
@@ -47,11 +53,11 @@ def keep_session_notes(
         _check(work)
         session, noted = _keep(rt, session, output_id, work)
     if noted.input_digest != work.input_digest:
-        warnings = (notes_mismatch(rt.keys, sent, work), *warnings)
-    return noted_reply(rt.keys, session, noted, warnings)
+        warnings = (warn_of_other_notes(rt.keys, sent, work), *warnings)
+    return reply_to_notes(rt.keys, session, noted, warnings)
 
 
-def foretold_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
+def predict_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
     """What the same call without a dry run would do."""
     output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
     is_known = output_id in session.history.session_notes
@@ -111,22 +117,22 @@ def checkpoint_run(rt: Runtime, request: CheckpointRun) -> Success | AckVerdict:
     """Add a checkpoint once; the same token again gets the recorded reply."""
     handle = read_checkpoint(rt.keys, request.checkpoint_token, request.state_token)
     require_one_reply(rt.log, rt.keys, handle, "run.checkpoint", request)
-    work = work_done(request.output, UNSET)
-    sent = SentAgain(claims=handle.claims, request=request, tool="checkpoint_workflow")
+    work = read_report(request.output, UNSET)
+    sent = TokenCall(claims=handle.claims, request=request, tool="checkpoint_workflow")
     session = session_of(rt.log, handle.claims)
     if is_session_point(session.history, handle.claims.node_tag):
         if request.dry_run is True:
-            return foretold_session_notes(session, handle.claims, work)
+            return predict_session_notes(session, handle.claims, work)
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
-        seen = observed_here(rt, request.project)
+        workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        seen = observe_surroundings(rt, request.project)
         attempt_id = handle.claims.attempt_id
         return decide_checkpoint(session.history, workflow, node, attempt_id, work, salt, seen=seen)
 
     if request.dry_run is True:
-        return foretold(rt, handle.claims, "checkpoint", decide)
+        return predict_outcome(rt, handle.claims, "checkpoint", decide)
     session, recorded = answer_attempt(rt, handle.claims, "checkpoint", decide, blobs_of(work))
     return reply_to_answer(
         rt.log, rt.keys, session, recorded, work.input_digest, warnings=handle.warnings, sent=sent

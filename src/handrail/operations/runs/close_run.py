@@ -17,14 +17,14 @@ from handrail.contract.ids import RunId, is_run_id, is_session_id
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.decide import decide_close
 from handrail.engine.events import CloseReason
 from handrail.engine.history import Closing, History, closing_of, is_session_point
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
-from handrail.operations.stored_sessions import sessions_with_run
+from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip, run_graph
 from handrail.runtime.operation import Input, Operation
@@ -142,13 +142,13 @@ def _at_hand(session: Session) -> RunId:
 
 def _require_one_holder(rt: Runtime, run_id: str) -> None:
     """A copy of a session has the runs of its source: then the id of a run does not say which is meant."""
-    holders = sessions_with_run(rt, run_id)
+    holders = find_sessions_with_run(rt, run_id)
     if len(holders) < 2:
         return
     named = ", ".join(holders[:MOST_HOLDERS])
     raise Fault(
         VALIDATION_ERROR,
-        f"The run {quoted(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
+        f"The run {quote(run_id)} is in {len(holders)} sessions: {named}; nothing was closed. Name the "
         "session, or the run by one of its tokens.",
         details={
             "problems": [{"param": "run", "problem": "is in several sessions", "expected": named}],
@@ -186,7 +186,7 @@ def _require_open(history: History, run_id: RunId) -> None:
         return
     raise Fault(
         VALIDATION_ERROR,
-        f"Run {quoted(run_id)} is {status}: every step of it was passed, so there is nothing to close.",
+        f"Run {quote(run_id)} is {status}: every step of it was passed, so there is nothing to close.",
         details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
         next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
     )

@@ -14,17 +14,17 @@ from handrail.engine.decide import decide_advance
 from handrail.engine.events import PlannedEvent
 from handrail.engine.history import Node
 from handrail.engine.reply import Reply
-from handrail.operations.handles import SentAgain, answer_attempt, read_ack
-from handrail.operations.replies import RUN_SHAPE, pinned_workflow, reply_to_answer
+from handrail.operations.handles import TokenCall, answer_attempt, read_ack
+from handrail.operations.replies import RUN_SHAPE, load_pinned_workflow, reply_to_answer
 from handrail.operations.work import (
     Output,
     blobs_of,
     check_change,
     check_merged,
-    observed_here,
+    load_kept_notes,
+    observe_surroundings,
+    read_report,
     require_one_reply,
-    whole_kept_notes,
-    work_done,
 )
 from handrail.runtime.operation import AckVerdict, Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -73,10 +73,10 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
     require_one_reply(rt.log, rt.keys, handle, "run.continue", request)
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
-    work = work_done(request.output, request.context, option)
+    work = read_report(request.output, request.context, option)
 
     def decide(session: Session, node: Node, salt: int) -> Sequence[PlannedEvent]:
-        workflow = pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
+        workflow = load_pinned_workflow(rt.log, session.history.runs[node.run_id].workflow_hash)
         check_change(workflow, work.context)
         check_merged(session.history, node, work.context)
         return decide_advance(
@@ -86,14 +86,14 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
             claims.attempt_id,
             work,
             salt,
-            seen=observed_here(rt, request.project),
-            kept_notes=whole_kept_notes(rt.log, session.history, node),
+            seen=observe_surroundings(rt, request.project),
+            kept_notes=load_kept_notes(rt.log, session.history, node),
         )
 
     if request.dry_run is True:
-        from handrail.operations.handles import foretold
+        from handrail.operations.handles import predict_outcome
 
-        return foretold(rt, claims, "advance", decide)
+        return predict_outcome(rt, claims, "advance", decide)
     session, recorded = answer_attempt(rt, claims, "advance", decide, blobs_of(work))
     return reply_to_answer(
         rt.log,
@@ -102,7 +102,7 @@ def advance(rt: Runtime, request: ContinueRun, ack_token: str) -> Success | AckV
         recorded,
         work.input_digest,
         warnings=handle.warnings,
-        sent=SentAgain(claims=claims, request=request, tool="continue_workflow"),
+        sent=TokenCall(claims=claims, request=request, tool="continue_workflow"),
     )
 
 

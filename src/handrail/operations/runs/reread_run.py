@@ -15,11 +15,11 @@ from handrail.engine.facts import is_same_place, place_of, run_place
 from handrail.engine.history import History, Run, closing_of, is_session_point
 from handrail.engine.reply import ClosedPlace, reply_at
 from handrail.engine.standing import standing_at
-from handrail.operations.handles import Handle, fresh_tokens, node_of, read_state, session_of
-from handrail.operations.replies import closing_at, current_ledger, pinned_workflow, success_of
-from handrail.operations.session_replies import reread_reply
-from handrail.operations.source_drift import source_warnings
-from handrail.operations.whereabouts import with_current_place
+from handrail.operations.handles import Handle, mint_fresh_tokens, node_of, read_state, session_of
+from handrail.operations.position import add_current_place
+from handrail.operations.replies import current_ledger, describe_closing, load_pinned_workflow, success_of
+from handrail.operations.session_replies import reply_to_reread
+from handrail.operations.source_drift import warn_of_drift
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import Reading
@@ -44,9 +44,9 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
     if is_session_point(history, handle.claims.node_tag):
         return _reread_session(reading, request, session, handle)
     node = node_of(history, handle.claims)
-    workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
     standing = standing_at(history, workflow, node, "rehydrate")
-    tokens = fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
+    tokens = mint_fresh_tokens(reading.keys, reading.randomness, history.session_id, node, standing.leaf)
     if request.output is not UNSET or request.context is not UNSET:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
@@ -56,7 +56,7 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         standing,
         history.session_id,
         tokens,
-        recap=with_current_place(
+        recap=add_current_place(
             msgspec.structs.replace(
                 recap, read_in=place.read_in, closed=_closed(history, standing.run.run_id)
             ),
@@ -68,11 +68,11 @@ def rehydrate(reading: Reading, request: ContinueRun) -> Success:
         warnings=(
             *session.warnings,
             *handle.warnings,
-            *source_warnings(reading.library, reading.workspace, request.project, standing.run, workflow),
+            *warn_of_drift(reading.library, reading.workspace, request.project, standing.run, workflow),
         ),
         project=place.project,
         is_healthy=session.is_sound,
-        closing=closing_at(history, node),
+        closing=describe_closing(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
 
@@ -116,7 +116,7 @@ def _reread_session(
             next_call=NextCall(operation="run.continue", params={"stateToken": request.state_token}),
         )
     tag = handle.claims.node_tag
-    return reread_reply(reading.keys, reading.randomness, session, tag, handle.warnings)
+    return reply_to_reread(reading.keys, reading.randomness, session, tag, handle.warnings)
 
 
 def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:

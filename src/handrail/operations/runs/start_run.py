@@ -33,7 +33,7 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.decide import StartFacts, decide_start, name_missing_lists
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
@@ -50,11 +50,11 @@ from handrail.engine.judge.artifacts import InputProblem, check_start_context, c
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall
 from handrail.operations.finding import find_requested
-from handrail.operations.handles import require_shown, state_token
+from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer
 from handrail.operations.source_drift import pin
 from handrail.operations.work import check_context, check_filled_in, input_row
-from handrail.operations.workflow_catalog import catalog_of, find_workflow
+from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.process import Keys
 from handrail.runtime.operation import Input, Operation
@@ -68,7 +68,7 @@ from handrail.runtime.sessions import (
     read_session,
     wait_for_writer,
 )
-from handrail.runtime.write_gate import GATE_FIELDS, Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_permission import GATE_FIELDS, Change, DryRun, GatedInput, Plan, preview_or_write
 from handrail.workflows.catalog import CatalogEntry, suggest_id
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.limits import id_status
@@ -81,7 +81,7 @@ FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "
 """Sources whose files other people write."""
 
 
-def recorded_warnings(run: Run) -> tuple[ReplyWarning, ...]:
+def list_recorded_warnings(run: Run) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
     return (*_legacy_id(run), *_first_run(run))
 
@@ -99,7 +99,7 @@ def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: W
     return False
 
 
-def duplicate_start(
+def find_duplicate_start(
     reader: EventReader, keys: Keys, joined: Session, input_digest: str, here: Place
 ) -> tuple[ReplyWarning, ...]:
     """A start without a request id that equals one nobody went on with: named, with the call to go on there.
@@ -140,7 +140,7 @@ def _is_untouched(history: History, run: Run, here: Place) -> bool:
 
 def _duplicate(keys: Keys, history: History, run: Run) -> ReplyWarning:
     assert run.first_node is not None, "an untouched run has its first node"
-    token = state_token(keys, history.session_id, history.nodes[run.first_node])
+    token = mint_state_token(keys, history.session_id, history.nodes[run.first_node])
     return ReplyWarning(
         code="DUPLICATE_START",
         message=(
@@ -170,7 +170,7 @@ def _first_run(run: Run) -> tuple[ReplyWarning, ...]:
         return ()
     message = (
         "This is the first run of this workflow in this store. Its steps come from the "
-        f"{run.source_kind} file {quoted(run.source_ref)}, pinned as {run.workflow_hash}. "
+        f"{run.source_kind} file {quote(run.source_ref)}, pinned as {run.workflow_hash}. "
         "Whoever wrote that file decides what the steps ask for: if you do not know it, show its steps to "
         "the user before you follow them."
     )
@@ -218,7 +218,7 @@ def start_run(rt: Runtime, request: StartRun) -> Success | DryRun:
     if request.dry_run is not True and request.confirm is UNSET:
         return _run_of(rt, request)
     project = project_of(rt, request.project)
-    return through_gate(
+    return preview_or_write(
         rt,
         OPERATION,
         request,
@@ -250,7 +250,9 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
     if recorded is None:  # a replay answers even when the workflow's file is gone by now
         seen = _seen(rt, asked, project)
         if request.request_id is UNSET:  # with one, a repeat meets its own run
-            warnings = duplicate_start(rt.log, rt.keys, session, asked.input_digest, place_of(project, seen))
+            warnings = find_duplicate_start(
+                rt.log, rt.keys, session, asked.input_digest, place_of(project, seen)
+            )
         session, recorded = _begin(rt, session, run_id, asked, project, seen)
     return reply_to_answer(
         rt.log,
@@ -258,7 +260,7 @@ def _run_of(rt: Runtime, request: StartRun) -> Success:
         session,
         recorded,
         asked.input_digest,
-        warnings=(*warnings, *recorded_warnings(session.history.runs[run_id])),
+        warnings=(*warnings, *list_recorded_warnings(session.history.runs[run_id])),
         project=project,
     )
 
@@ -273,7 +275,7 @@ def _preview(rt: Runtime, request: StartRun, project: str) -> Plan:
         changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
         version = session.history.runs[run_id].workflow_hash
     else:
-        catalog = catalog_of(rt, project)
+        catalog = load_catalog(rt, project)
         entry, source = find_workflow(catalog, asked.workflow_id)
         pinned = pin(catalog, entry, source)
         _check_inputs(pinned, asked)
@@ -354,12 +356,12 @@ def _existing(rt: Runtime, asked: str) -> Session:
     if session is None:
         raise Fault(
             SESSION_NOT_FOUND,
-            f"There is no session {quoted(session_id)} in this store.",
+            f"There is no session {quote(session_id)} in this store.",
             details={"session_id": session_id},
             next_call=NextCall(operation="session.list", params={}),
         )
     if claims is not None:
-        require_shown(session.history, claims)
+        require_place(session.history, claims)
     return session
 
 
@@ -371,7 +373,7 @@ def _begin(
     project: str,
     seen: dict[ObservationKey, str],
 ) -> tuple[Session, Recorded]:
-    catalog = catalog_of(rt, project)
+    catalog = load_catalog(rt, project)
     entry, source = find_workflow(catalog, asked.workflow_id)
     pinned = pin(catalog, entry, source)
     _check_inputs(pinned, asked)

@@ -11,13 +11,13 @@ from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_V
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, Success
-from handrail.contract.wording import quoted
-from handrail.operations.removing import Swept, remove, sweep, wait_for_sessions
+from handrail.contract.wording import quote
+from handrail.operations.removing import Swept, remove_session, sweep, wait_for_sessions
 from handrail.ports.store import SessionToRemove
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Plan, preview_or_write
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
         if request.continue_on_error is not True:
             wait_for_sessions(rt, ids)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
@@ -95,10 +95,10 @@ def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> Dele
         if session is None:
             raise Fault(
                 SESSION_NOT_FOUND,
-                f"There is no session {quoted(session_id)} in this store.",
+                f"There is no session {quote(session_id)} in this store.",
                 details={"session_id": session_id[:128]},
             )
-        freed.append(remove(rt, keeper, session))
+        freed.append(remove_session(rt, keeper, session))
 
     absent = set(ids) - set(found)
     what = "sessions deleted"

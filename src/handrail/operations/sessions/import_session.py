@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE, INVARIANT_VIOLATION
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest_within import first_within
+from handrail.contract.disclosure.newest import take_first
 from handrail.contract.ids import SessionId, node_tag, session_id_for_bundle
 from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Answer, Fault, Json, Success
@@ -27,8 +27,8 @@ from handrail.projections.overview import session_status
 from handrail.projections.pinned_texts import pinned_texts, pinned_workflows
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import empty_session, healthy_session, resuming
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.sessions import call_to_resume, empty_session, healthy_session
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 MOST_NAMED = 50
 """Workflows that a preview names."""
@@ -122,7 +122,7 @@ def import_session(rt: Runtime, request: ImportSession) -> DryRun | Success:
             next_call=ToolCall(tool="resume_session", params={"query": target}),
         )
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
 def _place(rt: Runtime, bundle: ReadBundle, *, is_new: bool) -> _Place:
@@ -190,7 +190,7 @@ def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
     texts: list[Json] = [msgspec.to_builtins(text) for text in pinned_texts(bundle.workflows)]
     offset = 0 if request.offset is UNSET else request.offset
     window = texts[offset:]
-    fitting, _ = first_within(window, PAGE_BYTES)
+    fitting, _ = take_first(window, PAGE_BYTES)
     shown = fitting or window[:1]
     told: dict[str, Json] = {"steps": shown, "steps_total": len(texts)}
     following = offset + len(shown)
@@ -257,7 +257,7 @@ def _write(rt: Runtime, bundle: ReadBundle, target: SessionId) -> None:
             raise refusal("target_changed")
         match witness.hold.append(0, drafts, blobs):
             case Committed():
-                rt.commits.note(resuming(target))
+                rt.commits.note(call_to_resume(target))
                 return
             case Conflict() | Replayed():
                 raise refusal("target_changed")

@@ -19,7 +19,7 @@ from handrail.projections.timeline import EventRow, event_rows
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import banner_of
+from handrail.runtime.sessions import describe_damage
 
 MOST_INDEX = 10**15
 _POLL_MS = 200
@@ -109,7 +109,7 @@ def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> dict[str,
         session_id=session_id,
         event_count=event_count,
         health=loaded.health.state,
-        banner=banner_of(session_id, loaded.health, event_count),
+        banner=describe_damage(session_id, loaded.health, event_count),
     )
     held: dict[str, Json] = msgspec.to_builtins(told)
     return held

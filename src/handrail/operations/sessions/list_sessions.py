@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Success
-from handrail.operations.stored_sessions import Sessions, stored_sessions
+from handrail.operations.stored_sessions import Sessions, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts
@@ -108,7 +108,7 @@ def list_sessions(rt: Runtime, request: ListSessions) -> Success:
 def _listed(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     filters = (request.status, request.workflow, request.since, request.until, request.query)
     is_filtered = any(given is not UNSET for given in filters)
-    with stored_sessions(rt, with_index=with_index) as sessions:
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
         chosen: Iterable[SessionStamp] = _matching(sessions, request) if is_filtered else sessions.stamps
         page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp))
     return Success(data={"scope": "all sessions of this store"}, page=page)

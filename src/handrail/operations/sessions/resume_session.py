@@ -17,14 +17,14 @@ from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.engine.facts import Place, is_same_place, place_of, run_place
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import find_session
-from handrail.operations.handles import session_token, state_token
-from handrail.operations.replies import pinned_workflow
-from handrail.operations.source_drift import source_warnings
-from handrail.operations.stored_sessions import Sessions, stored_sessions
+from handrail.operations.handles import mint_session_token, mint_state_token
+from handrail.operations.replies import load_pinned_workflow
+from handrail.operations.source_drift import warn_of_drift
+from handrail.operations.stored_sessions import Sessions, open_stored_sessions
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
 from handrail.projections.overview import SessionFacts, imported_from
@@ -133,7 +133,7 @@ class WorkHere(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions of this project that cannot go on, because their log is not proven whole."""
 
 
-def work_in_progress(rt: Runtime, project: str) -> WorkHere:
+def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
     """The unfinished runs of the project where the caller stands, the latest first; at most five."""
     here = place_of(project, rt.workspace.observations(project))
     try:
@@ -203,7 +203,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
             yield from self.all_of_them()
             return
         words = sorted(words_of(wanted.query))
-        lacking = self.sessions.without_words(words)
+        lacking = self.sessions.find_without_words(words)
         for stamp, facts in self.chosen:
             if stamp.session_id not in lacking or may_be_found(facts, wanted):
                 yield from self.sessions.subjects(stamp)
@@ -216,7 +216,7 @@ def _looking(rt: Runtime, wanted: Wanted, *, with_index: bool) -> Iterator[_Look
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
         yield _chosen(Sessions(rt, None, only=[stamp]), wanted)
         return
-    with stored_sessions(rt, with_index=with_index) as sessions:
+    with open_stored_sessions(rt, with_index=with_index) as sessions:
         yield _chosen(sessions, wanted)
 
 
@@ -240,7 +240,7 @@ def _chosen(sessions: Sessions, wanted: Wanted) -> _Looked:
         scope = "no session of this store has that id"
     else:
         scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{_left_out(unsound)}"
-        scope += f"; {counted(closed, 'closed run')} left out" if closed else ""
+        scope += f"; {format_count(closed, 'closed run')} left out" if closed else ""
     return _Looked(
         sessions=sessions,
         chosen=tuple(chosen),
@@ -280,15 +280,15 @@ def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
     history = session.history
     warnings: tuple[ReplyWarning, ...] = ()
     if subject.run_id is None:
-        title, token = "", session_token(rt.keys, history)
+        title, token = "", mint_session_token(rt.keys, history)
     else:
         run = history.runs[subject.run_id]
         tip = preferred_tip(history, subject.run_id)
-        workflow = pinned_workflow(rt.log, run.workflow_hash)
+        workflow = load_pinned_workflow(rt.log, run.workflow_hash)
         title = title_at(workflow, tip)
-        token = state_token(rt.keys, history.session_id, tip)
+        token = mint_state_token(rt.keys, history.session_id, tip)
         if found.is_here:
-            warnings = source_warnings(rt.library, rt.workspace, project, run, workflow)
+            warnings = warn_of_drift(rt.library, rt.workspace, project, run, workflow)
     return Candidate(
         session_id=subject.session_id,
         run_id=subject.run_id or "",

@@ -43,7 +43,7 @@ from handrail.runtime.sessions import (
     require_healthy,
     wait_for_writer,
 )
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 _GLOBAL = "global"
 
@@ -115,7 +115,7 @@ def _set_globally(rt: Runtime, request: SetPreferences, wanted: PreferencesDelta
         rt.commits.note(NextCall(operation="preferences.show"))
         return global_preferences(rt.settings.of())
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
 def _set_in_session(
@@ -135,7 +135,7 @@ def _set_in_session(
     def wait() -> None:
         wait_for_writer(rt, session.history.session_id)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:

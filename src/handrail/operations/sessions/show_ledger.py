@@ -16,7 +16,7 @@ from handrail.contract.catalogue import (
     VALIDATION_ERROR,
 )
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest_within import first_within, newest_within
+from handrail.contract.disclosure.newest import take_first, take_newest
 from handrail.contract.ids import RunId
 from handrail.contract.ledger import (
     LedgerDelta,
@@ -24,18 +24,18 @@ from handrail.contract.ledger import (
     LedgerEntry,
     LedgerSummary,
     LedgerView,
-    checksum_next,
-    checksum_start,
+    extend_checksum,
     fold_ledger,
     removed_constraints,
+    start_checksum,
 )
 from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.operations.finding import FoundRun, find_run
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.ledger import ledger_entries
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.paging import PAGE_BYTES, page_of, place_before
+from handrail.runtime.paging import PAGE_BYTES, page_of, read_place
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import require_healthy
 
@@ -141,7 +141,7 @@ def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
 def _shown(view: LedgerView) -> ShownView:
     """The view with the newest of each list that fit, and how many are left out."""
     held = msgspec.structs.asdict(view)
-    lists = {name: newest_within(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
+    lists = {name: take_newest(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
     omitted = {name: len(held[name]) - len(shown) for name, shown in lists.items()}
     left = {_LISTS[name]: count for name, count in omitted.items() if count}
     return ShownView(**held | {name: tuple(shown) for name, shown in lists.items()}, omitted=left or UNSET)
@@ -155,7 +155,7 @@ def _found(rt: Runtime, asked: str) -> FoundRun:
             raise
         raise Fault(
             RUN_NOT_FOUND,
-            f"There is no run {quoted(asked)} in this store.",
+            f"There is no run {quote(asked)} in this store.",
             details={"run_id": asked[:128]},
             next_call=NextCall(operation="session.list", params={}),
         ) from fault
@@ -167,12 +167,12 @@ def _ledger(rt: Runtime, found: FoundRun) -> _Ledger:
     history, run = found.session.history, found.run
     loaded = rt.log.load(history.session_id)
     assert loaded is not None, "a session that was just read is there"
-    name = pinned_workflow(rt.log, run.workflow_hash).name
+    name = load_pinned_workflow(rt.log, run.workflow_hash).name
     anchors = history.anchors[run.run_id]
     entries = tuple(ledger_entries(loaded.records[: history.head], run.run_id, anchors, name))
-    checksums = [checksum_start(run.run_id)]
+    checksums = [start_checksum(run.run_id)]
     for entry in entries:
-        checksums.append(checksum_next(checksums[-1], entry))
+        checksums.append(extend_checksum(checksums[-1], entry))
     return _Ledger(
         run_id=run.run_id,
         entries=entries,
@@ -195,7 +195,7 @@ def _full(ledger: _Ledger, request: ShowLedger, patterns: Sequence[str]) -> Succ
         checksum=_checksum(request, ledger, ledger.version),
     )
     window = [msgspec.to_builtins(entry) for entry in chosen[offset : offset + limit]]
-    fitting, _ = first_within(window, PAGE_BYTES)
+    fitting, _ = take_first(window, PAGE_BYTES)
     items = tuple(fitting or window[:1])
     page = Page(
         items=items,
@@ -219,7 +219,7 @@ def _delta(rt: Runtime, ledger: _Ledger, request: ShowLedger, patterns: Sequence
             details={"since_version": since, "version": ledger.version},
             next_call=NextCall(operation="ledger.show", params={"runId": request.run_id, "mode": "summary"}),
         )
-    before = place_before(rt, OPERATION, request)
+    before = read_place(rt, OPERATION, request)
     reached = since if before is None else int(before[0])
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
     chosen = [entry for entry in ledger.entries[reached:] if _fits(entry, patterns)]

@@ -11,16 +11,16 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest_within import newest_rows, newest_within
+from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import preferences_at
 from handrail.engine.history import History, Node, Notes, SessionNotes, attached_to, way_to
 from handrail.engine.navigate import ExitedLoop, Running, SkippedStep, leaves_of
 from handrail.operations.finding import find_session
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.overview import (
     RunOverview,
     overview_of,
@@ -47,7 +47,7 @@ from handrail.projections.run_graph import (
 from handrail.projections.timeline import TimelineEntry, timeline
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import Session, banner_of
+from handrail.runtime.sessions import Session, describe_damage
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 6_144
@@ -242,7 +242,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
     session = find_session(rt, request.session_id)
     history = session.history
     is_lost = not session.is_sound and not history.head  # nobody knows what was in it
-    notes, notes_omitted = newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
+    notes, notes_omitted = take_newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
     runs = _runs(rt, history, request.run)
     return SessionSummary(
         session_id=history.session_id,
@@ -258,7 +258,7 @@ def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:
         notes_omitted=notes_omitted,
         runs=runs,
         runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
-        timeline=newest_rows(timeline(history, MOST_MOMENTS), _timeline_row, LIST_BYTES)[0],
+        timeline=take_newest_rows(timeline(history, MOST_MOMENTS), _timeline_row, LIST_BYTES)[0],
     )
 
 
@@ -269,13 +269,13 @@ def _runs(rt: Runtime, history: History, asked: str | UnsetType) -> list[RunRow]
     """
     if asked is not UNSET:
         if asked not in history.runs:
-            message = f"Session {history.session_id} has no run {quoted(asked)}."
+            message = f"Session {history.session_id} has no run {quote(asked)}."
             raise Fault(RUN_NOT_FOUND, message, details={"run_id": asked})
         return [_run_row(rt, history, run_graph(history, RunId(asked)))]
     graphs = run_graphs(history)
     newest = sorted(graphs.values(), key=lambda graph: history.runs[graph.run_id].index, reverse=True)
     rows = (_run_row(rt, history, graph) for graph in newest)
-    shown, _ = newest_within(rows, RUNS_BYTES)
+    shown, _ = take_newest(rows, RUNS_BYTES)
     return shown or [_run_row(rt, history, graph) for graph in newest[:1]]
 
 
@@ -291,7 +291,7 @@ def _timeline_row(entry: TimelineEntry) -> TimelineRow:
 
 
 def health_row(session: Session) -> HealthRow:
-    banner = banner_of(session.history.session_id, session.health, session.history.head)
+    banner = describe_damage(session.history.session_id, session.health, session.history.head)
     return HealthRow(state=session.health.state, reason=session.health.reason, banner=banner)
 
 
@@ -324,17 +324,17 @@ def _is_cut(notes: Notes) -> bool:
 
 def _run_row(rt: Runtime, history: History, drawn: RunGraph) -> RunRow:
     run = overview_of(history, drawn)
-    workflow = pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
+    workflow = load_pinned_workflow(rt.log, history.runs[run.run_id].workflow_hash)
     tip = run.graph.preferred_tip
     noted = [node for node in way_to(history, tip) if node.node_id in history.notes]
-    gaps = newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
-    artifacts = newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
-    divergences = newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
-    skipped = newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
-    loops = newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
-    notes = newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
-    nodes = newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
-    graph = newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
+    gaps = take_newest_rows(gaps_at(history, tip), partial(_gap_row, _open_ids(history, tip)), LIST_BYTES)
+    artifacts = take_newest_rows(current_artifacts(history, tip), _artifact_row, LIST_BYTES)
+    divergences = take_newest_rows(divergences_at(history, tip), _divergence_row, LIST_BYTES)
+    skipped = take_newest_rows(skipped_at(history, tip), _skipped_row, LIST_BYTES)
+    loops = take_newest_rows(loop_exits_at(history, tip), _loop_row, LIST_BYTES)
+    notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
+    nodes = take_newest_rows(run.graph.nodes, partial(_node_row, history, run), LIST_BYTES)
+    graph = take_newest_rows(draw_run(run.graph, partial(_label, leaves_of(workflow))), str, LIST_BYTES)
     counts = {
         "tips": max(0, len(run.graph.tips) - MOST_TIPS),
         "gaps": gaps[1],

@@ -17,11 +17,11 @@ from handrail.engine.plans import plan_session
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.finding import find_requested
 from handrail.operations.runs.start_run import REQUEST_ID_PATTERN
-from handrail.operations.session_replies import SessionReply, opened_reply
+from handrail.operations.session_replies import SessionReply, reply_to_opening
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, empty_session, healthy_session
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 SETTING = "startSession"
 
@@ -46,7 +46,7 @@ def start_session(rt: Runtime, request: StartSession) -> Success | DryRun:
     project = project_of(rt, request.project)
     if request.dry_run is not True and request.confirm is UNSET:
         return _session_of(rt, request, project)
-    return through_gate(
+    return preview_or_write(
         rt,
         OPERATION,
         request,
@@ -77,7 +77,7 @@ def _session_of(rt: Runtime, request: StartSession, project: str) -> Success:
     opening = session.history.opening
     assert opening is not None, "a session that has events was begun"
     warnings = () if opening.input_digest == input_digest else (_mismatch(),)
-    return opened_reply(rt.keys, session, warnings, project)
+    return reply_to_opening(rt.keys, session, warnings, project)
 
 
 def _named(rt: Runtime, request: StartSession) -> Session:

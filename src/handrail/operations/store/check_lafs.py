@@ -13,7 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Call, Fault, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
@@ -79,7 +79,7 @@ def check_lafs(_: Runtime, request: CheckLafs) -> Verdict:
         reports.append(report | {"source": document.source})
     failed = [report["source"] for report in reports if not report["ok"]]
     if failed and request.report_only is not True:
-        message = f"{len(failed)} of {len(reports)} documents do not conform, first {quoted(failed[0])}."
+        message = f"{len(failed)} of {len(reports)} documents do not conform, first {quote(failed[0])}."
         raise Fault(NOT_CONFORMANT, message, details={"reports": reports})
     return Verdict(ok=not failed, checked=len(reports), reports=reports)
 
@@ -101,7 +101,7 @@ def _decoded(document: Document) -> Json:
         return decode_json(document.text, max_bytes=MAX_DOCUMENT_BYTES)
     except Fault as fault:
         raise Fault(
-            fault.kind, f"{quoted(document.source)}: {fault.message}"[:1024], details=fault.details
+            fault.kind, f"{quote(document.source)}: {fault.message}"[:1024], details=fault.details
         ) from fault
 
 

@@ -16,13 +16,13 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Notice, Success
-from handrail.contract.wording import counted
-from handrail.operations.removing import Swept, remove, safe_mode, sweep, wait_for_sessions
+from handrail.contract.wording import format_count
+from handrail.operations.removing import Swept, explain_safe_mode, remove_session, sweep, wait_for_sessions
 from handrail.ports.store import RemovalPlan, SessionToRemove
 from handrail.runtime.batch import BatchResult, run_batch
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DangerousInput, DryRun, Plan, through_gate
+from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Plan, preview_or_write
 
 MOST_DAYS = 36_500
 BLOBS = "blobs"
@@ -76,7 +76,7 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
             removal = rt.keeper().plan_removal(days, kept)
             wait_for_sessions(rt, [one.session_id for one in (*removal.sessions, *removal.half_made)])
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
 def _plan(removal: RemovalPlan, days: int) -> Plan:
@@ -85,10 +85,11 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
     sessions: dict[str, str] = {one.session_id: one.head_digest for one in removal.sessions}
     left: dict[str, str] = {one.session_id: one.head_digest for one in removal.half_made}
     left |= dict.fromkeys(removal.half_removed, "")
-    leftovers = f", {counted(len(left), 'leftover')}" if left else ""
+    leftovers = f", {format_count(len(left), 'leftover')}" if left else ""
+    old, blobs = format_count(len(sessions), "session"), format_count(len(removal.blobs), "blob")
     told = (
-        f"{counted(len(sessions), 'session')} without activity for {counted(days, 'day')}, with their whole "
-        f"history{leftovers}, and {counted(len(removal.blobs), 'blob')}; {size} bytes. This cannot be undone."
+        f"{old} without activity for {format_count(days, 'day')}, with their whole "
+        f"history{leftovers}, and {blobs}; {size} bytes. This cannot be undone."
     )
     return Plan(
         action="remove old sessions and unused blobs",
@@ -100,7 +101,7 @@ def _plan(removal: RemovalPlan, days: int) -> Plan:
         ),
         targets=(*sessions, *left, *((BLOBS,) if removal.blobs else ())),
         versions={**sessions, **left, BLOBS: digest(sorted(removal.blobs))},
-        blast_radius=" ".join([told, *safe_mode(removal.blocked_by)]),
+        blast_radius=" ".join([told, *explain_safe_mode(removal.blocked_by)]),
     )
 
 
@@ -117,7 +118,7 @@ def _leftover(name: str, reason: str, size: int) -> Change:
 
 def _blob_changes(removal: RemovalPlan) -> list[Change]:
     if removal.blocked_by:
-        after: dict[str, Any] = {"reason": safe_mode(removal.blocked_by)[0]}
+        after: dict[str, Any] = {"reason": explain_safe_mode(removal.blocked_by)[0]}
         return [Change(action="none", resource=BLOBS, id=BLOBS, after=after)]
     if not removal.blobs:
         return []
@@ -140,7 +141,7 @@ def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
             head_digest=plan.versions[session_id],
             bytes=before["size_bytes"],
         )
-        freed.append(remove(rt, keeper, session))
+        freed.append(remove_session(rt, keeper, session))
 
     result = run_batch(rt, list(shown), act, what="old sessions removed", continue_on_error=continue_on_error)
     is_swept = continue_on_error or result.summary.failed == 0

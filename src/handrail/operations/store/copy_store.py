@@ -14,12 +14,20 @@ from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_N
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.ports.store import CopyWay, SessionCopy
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
+from handrail.runtime.write_permission import (
+    Change,
+    DryRun,
+    GatedInput,
+    Plan,
+    dry_run_of,
+    mark_unreached,
+    preview_or_write,
+)
 
 
 class CopyStore(GatedInput, frozen=True, kw_only=True):
@@ -62,7 +70,7 @@ def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
     def write(plan: Plan) -> CopiedStore:
         return _copied(rt, request, way, plan.targets)
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
 def _way(request: CopyStore) -> CopyWay:
@@ -99,7 +107,7 @@ def _planned(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCo
 def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error: bool) -> Plan:
     changes = tuple(_change(session) for session in sessions)
     if not continue_on_error:
-        changes = made_until(changes, {session.session_id for session in sessions if session.trouble})
+        changes = mark_unreached(changes, {session.session_id for session in sessions if session.trouble})
     copied = {change.id for change in changes if change.action != "none"}
     missing = sum(session.missing for session in sessions if session.session_id in copied)
     obstacle = None
@@ -115,7 +123,7 @@ def _plan(way: CopyWay, sessions: tuple[SessionCopy, ...], *, continue_on_error:
         changes=changes,
         targets=tuple(session.session_id for session in sessions),
         versions={one.session_id: f"{one.head_digest or one.trouble} {one.missing}" for one in sessions},
-        blast_radius=f"{counted(missing, 'event')} of {counted(len(copied), 'session')}; "
+        blast_radius=f"{format_count(missing, 'event')} of {format_count(len(copied), 'session')}; "
         "nothing is overwritten or removed.",
         obstacle=obstacle,
     )

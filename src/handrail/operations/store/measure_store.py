@@ -33,7 +33,7 @@ class StoreSizes(Answer, frozen=True, kw_only=True):
     """Counted as far as they can be; `store verify` says why they cannot be read."""
 
 
-def store_usage(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
+def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
     """Measure the store."""
     usage = rt.keeper().usage()
     session_bytes = sum(session.bytes for session in usage.sessions)
@@ -58,7 +58,7 @@ OPERATION = Operation(
     summary="Show what the store takes on the disk.",
     input=StoreSizeRequest,
     output=StoreSizes,
-    perform=store_usage,
+    perform=measure_store,
     shape=Shape(
         levels={"minimal": ("total_bytes", "leftover_bytes"), "standard": None, "full": None},
         select="top",

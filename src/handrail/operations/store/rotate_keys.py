@@ -10,7 +10,7 @@ from handrail.contract.tokens.workflow import CONFIRM
 from handrail.ports.process import KeyringFacts
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, through_gate
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 _RING = "keyring"
 _STAYS = "Those made since the last rotation; they work until the next one."
@@ -48,7 +48,7 @@ def rotate_keys(rt: Runtime, request: RotateKeys) -> DryRun | Success:
         rt.commits.note(NextCall(operation="self.doctor", params={"checks": ["keyring"]}))
         return RotatedKeys(key_count=2, stays_valid=_STAYS, stops_working=_ended(held))
 
-    return through_gate(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
 
 def _plan(held: KeyringFacts) -> Plan:

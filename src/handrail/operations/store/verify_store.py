@@ -12,9 +12,9 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Answer, Fault, NextCall, Success
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import counted, quoted
+from handrail.contract.wording import format_count, quote
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
-from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, batch_lines, targets_of
+from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 
@@ -120,7 +120,7 @@ def _remedy(report: VerifyReport) -> str:
 
 def _verdict(report: VerifyReport) -> str:
     first = report.problems[0]
-    where = f"{first.what} {quoted(first.id)}"
+    where = f"{first.what} {quote(first.id)}"
     count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"
     return f"The store has {count}, first {where}: {first.reason}."
 
@@ -163,7 +163,7 @@ def _some(
         if check.problems:
             raise Fault(E_INTEGRITY, check.problems[0].detail, details={"reason": check.problems[0].reason})
 
-    for line in batch_lines(rt, targets, act, what="sessions checked", continue_on_error=continue_on_error):
+    for line in stream_batch(rt, targets, act, what="sessions checked", continue_on_error=continue_on_error):
         match line:
             case BatchItem(target=target, error=error):
                 check = checks.get(target)
@@ -221,13 +221,13 @@ def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
     ]
     if swept:
         told.append(
-            f"{counted(swept, 'start')} left events and no commit. "
+            f"{format_count(swept, 'start')} left events and no commit. "
             "handrail store gc --dangerous --dry-run shows them."
         )
     removed = sum(check.half_removed for check in checks)
     if removed:
         told.append(
-            f"{counted(removed, 'removed session')} left files that could not be deleted. "
+            f"{format_count(removed, 'removed session')} left files that could not be deleted. "
             "handrail store gc --dangerous --dry-run shows them."
         )
     return told
@@ -236,7 +236,7 @@ def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
 def _unknown(session_id: str) -> Fault:
     return Fault(
         SESSION_NOT_FOUND,
-        f"There is no session {quoted(session_id)} in this store.",
+        f"There is no session {quote(session_id)} in this store.",
         details={"session_id": session_id[:64]},
         next_call=NextCall(operation="session.list", params={}),
     )

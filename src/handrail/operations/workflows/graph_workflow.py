@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
-from handrail.operations.workflows.examined_workflows import WorkflowChoice, chosen_workflow
+from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
 from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_text
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
 from handrail.projections.workflow_graph.svg import draw_svg
@@ -40,7 +40,7 @@ class WorkflowDrawing(Answer, frozen=True, kw_only=True):
 def graph_workflow(rt: Runtime, request: GraphWorkflow) -> WorkflowDrawing:
     """Draw the compiled workflow: what is really executed, with what was added and why."""
     drawn_as = "mermaid" if request.drawn_as is UNSET else request.drawn_as
-    pinned = chosen_workflow(rt, request)
+    pinned = load_chosen_workflow(rt, request)
     return WorkflowDrawing(
         workflow_id=pinned.workflow.id,
         workflow_hash=pinned.workflow_hash,

@@ -10,14 +10,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest_within import encoded_size, first_within
+from handrail.contract.disclosure.newest import encoded_size, take_first
 from handrail.contract.outcome import Fault, Payload, Success
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.replies import load_pinned_workflow
 from handrail.operations.source_drift import pin
-from handrail.operations.workflow_catalog import catalog_of, find_workflow
-from handrail.operations.workflows.workflow_inputs import InputOutline, steering_outlines
+from handrail.operations.workflow_catalog import find_workflow, load_catalog
+from handrail.operations.workflows.workflow_inputs import InputOutline, outline_steering_inputs
 from handrail.projections.workflow_diff import Difference, list_differences
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_of
@@ -128,7 +128,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
     part: Part = "summary" if request.part is UNSET else request.part
     _check_parts(request, part)
     project = project_of(rt, request.project)
-    catalog = catalog_of(rt, project)
+    catalog = load_catalog(rt, project)
     entry, source = find_workflow(catalog, request.workflow_id)
     pinned = pin(catalog, entry, source)
     compared = None if request.run is UNSET else find_run(rt, request.run)
@@ -144,7 +144,7 @@ def inspect_workflow(rt: Runtime, request: InspectWorkflow) -> Success:
         source_kind=entry.source_kind,
         workflow_hash=pinned.workflow_hash,
         step_count=_count(pinned.workflow.steps),
-        inputs=steering_outlines(pinned.workflow) if part in ("summary", "inputs") else [],
+        inputs=outline_steering_inputs(pinned.workflow) if part in ("summary", "inputs") else [],
         capabilities=dict(pinned.workflow.capabilities),
         recommended=pinned.workflow.recommended,
         steps=steps,
@@ -166,14 +166,14 @@ def _diff(rt: Runtime, run: Run, pinned: Pinned) -> WorkflowDiff:
     """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
         raise _misfit("run", f"is of {run.workflow_id}")
-    before = msgspec.to_builtins(_readable(pinned_workflow(rt.log, run.workflow_hash)))
+    before = msgspec.to_builtins(_readable(load_pinned_workflow(rt.log, run.workflow_hash)))
     found = list(list_differences(before, msgspec.to_builtins(_readable(pinned.workflow))))
     return WorkflowDiff(
         run_id=run.run_id,
         pinned_hash=run.workflow_hash,
         is_same=run.workflow_hash == pinned.workflow_hash,
         change_count=len(found),
-        changes=first_within(map(_change, found[:MOST_CHANGES]), PART_BYTES)[0],
+        changes=take_first(map(_change, found[:MOST_CHANGES]), PART_BYTES)[0],
     )
 
 
@@ -192,7 +192,7 @@ def _value(held: Any) -> Any:
 
 def _steps(pinned: Pinned) -> tuple[list[StepOutline], int]:
     outlines = list(_outlines(_readable(pinned.workflow).steps))
-    shown, _ = first_within(outlines, PART_BYTES)
+    shown, _ = take_first(outlines, PART_BYTES)
     return shown, len(outlines) - len(shown)
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Json, Success
-from handrail.operations.workflow_catalog import catalog_of
+from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import Runtime, project_of
@@ -91,7 +91,9 @@ def list_builtins(rt: Runtime, request: ListBuiltins) -> Success:
 
 def _routines(rt: Runtime, project: str | UnsetType) -> list[TemplateSpec]:
     """The routines of the library, which workflows call like templates."""
-    entries = [entry for entry in catalog_of(rt, project_of(rt, project)).entries if entry.kind == "routine"]
+    entries = [
+        entry for entry in load_catalog(rt, project_of(rt, project)).entries if entry.kind == "routine"
+    ]
     sources = [read_workflow(entry.content).workflow for entry in entries if entry.is_usable]
     return [make_routine_template(source) for source in sources if source is not None]
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload, Success
-from handrail.operations.workflow_catalog import catalog_of, errors_in_use, problem_row
-from handrail.operations.workflows.workflow_inputs import InputOutline, input_outlines
+from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, problem_row
+from handrail.operations.workflows.workflow_inputs import InputOutline, outline_inputs
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import Runtime, project_of
@@ -61,7 +61,7 @@ def list_workflows(rt: Runtime, request: ListWorkflows) -> Success:
     """One page of the catalog."""
     project = project_of(rt, request.project)
     words = "" if request.query is UNSET else request.query.lower()
-    catalog = catalog_of(rt, project)
+    catalog = load_catalog(rt, project)
     entries = [
         entry
         for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
@@ -100,7 +100,7 @@ def _matches(entry: CatalogEntry, words: list[str]) -> bool:
 
 
 def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
-    problems = (*entry.problems, *(errors_in_use(catalog, entry) if entry.is_usable else ()))
+    problems = (*entry.problems, *(list_errors_in_use(catalog, entry) if entry.is_usable else ()))
     return WorkflowRow(
         id=entry.id,
         name=entry.name,
@@ -109,7 +109,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
         id_status=entry.id_status,
         source_kind=entry.source_kind,
         suggested_id=entry.suggested_id,
-        inputs=[replace(held, description="") for held in input_outlines(entry.inputs)],
+        inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
         problems=[problem_row(problem) for problem in problems[:20]],
     )
 

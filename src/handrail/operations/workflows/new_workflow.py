@@ -21,12 +21,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.tokens.confirm import refusal
-from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of
+from handrail.contract.wording import quote
+from handrail.operations.workflow_catalog import load_catalog
 from handrail.ports.workspace import FilePlace
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, through_gate
+from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, dry_run_of, preview_or_write
 from handrail.workflows.catalog import RESERVED_NAMESPACE, suggest_id
 from handrail.workflows.starters import Starter, starter_document
 
@@ -86,7 +86,7 @@ def new_workflow(rt: Runtime, request: NewWorkflow) -> DryRun | Success:
             is_created=is_created,
         )
 
-    return through_gate(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace=project, resolve=resolve, write=write)
 
 
 def _plan(rt: Runtime, project: str, workflow_id: str, place: FilePlace, content: bytes) -> Plan:
@@ -124,16 +124,16 @@ def _obstacle(rt: Runtime, project: str, workflow_id: str, place: FilePlace, con
     if place.content is not None:
         return Fault(
             E_CONFLICT,
-            f"{quoted(place.path)} exists, and nothing is overwritten.",
+            f"{quote(place.path)} exists, and nothing is overwritten.",
             details={"reason": "target_exists"},
             hint="Choose another id or another directory with --to.",
         )
-    taken = [entry for entry in catalog_of(rt, project).entries if entry.id == workflow_id]
+    taken = [entry for entry in load_catalog(rt, project).entries if entry.id == workflow_id]
     if not taken:
         return None
     return Fault(
         E_CONFLICT,
-        f"The id {workflow_id} belongs to {quoted(taken[0].source_ref)} already.",
+        f"The id {workflow_id} belongs to {quote(taken[0].source_ref)} already.",
         details={"reason": "id_taken"},
         hint="Choose another id: nothing shadows another workflow.",
     )
@@ -147,14 +147,14 @@ def _check_id(workflow_id: str) -> None:
     if workflow_id.startswith(RESERVED_NAMESPACE):
         raise Fault(
             WORKFLOW_ID_RESERVED,
-            f"{quoted(workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
+            f"{quote(workflow_id)}: ids that begin with wr. are reserved for bundled workflows.",
             details={"workflow_id": workflow_id[:128]},
         )
     if _LEGACY.fullmatch(workflow_id):
         better = suggest_id(workflow_id, "project")
         raise Fault(
             WORKFLOW_ID_LEGACY,
-            f"{quoted(workflow_id)} has no namespace; a new workflow needs one, such as {better}.",
+            f"{quote(workflow_id)} has no namespace; a new workflow needs one, such as {better}.",
             details={"workflow_id": workflow_id[:128], "suggested_id": better},
         )
     if not _ID.fullmatch(workflow_id):
@@ -162,7 +162,7 @@ def _check_id(workflow_id: str) -> None:
         problem = {"param": "workflowId", "problem": "is no workflow id", "expected": expected}
         raise Fault(
             VALIDATION_ERROR,
-            f"{quoted(workflow_id)} is no workflow id: write {expected}.",
+            f"{quote(workflow_id)} is no workflow id: write {expected}.",
             details={"problems": [problem]},
         )
 

@@ -22,7 +22,7 @@ class WorkflowSchema(Answer, frozen=True, kw_only=True):
     schema: dict[str, Any]
 
 
-def workflow_schema(_: Runtime, __: ShowSchema) -> WorkflowSchema:
+def show_schema(_: Runtime, __: ShowSchema) -> WorkflowSchema:
     """The same schema that ships with the package."""
     return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
 
@@ -33,7 +33,7 @@ OPERATION = Operation(
     summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
     input=ShowSchema,
     output=WorkflowSchema,
-    perform=workflow_schema,
+    perform=show_schema,
     shape=Shape(levels={"minimal": ("id",), "standard": None, "full": None}, id_field="id", select="top"),
     errors=("VALIDATION_ERROR",),
 )

@@ -13,12 +13,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Fault, Success
-from handrail.contract.wording import counted, quoted
+from handrail.contract.wording import format_count, quote
 from handrail.engine.simulation.regression import RegressionCase, record, replay
 from handrail.engine.simulation.report import ALL_MODES, Limits, ModeWalked, Report
 from handrail.engine.simulation.simulate import simulate_modes
 from handrail.operations.finding import find_run
-from handrail.operations.workflows.examined_workflows import WorkflowChoice, chosen_workflow
+from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Operation, StreamItem
 from handrail.runtime.runtime import Runtime
@@ -121,8 +121,8 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
         case = _case(request.replay)
         if request.workflow_id is UNSET and request.document is UNSET:
             request = msgspec.structs.replace(request, workflow_id=case.workflow_id)
-        return _judged(_replayed(chosen_workflow(rt, request), case), request)
-    pinned = chosen_workflow(rt, request)
+        return _judged(_replayed(load_chosen_workflow(rt, request), case), request)
+    pinned = load_chosen_workflow(rt, request)
     *_, report = _walks(rt, pinned, request)
     assert isinstance(report, Report), "the report comes last"
     return _judged(_walked(pinned, report), request)
@@ -133,7 +133,7 @@ def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[Stream
     if request.record is not UNSET or request.replay is not UNSET:
         yield Success(data=msgspec.to_builtins(simulate_workflow(rt, request)))
         return
-    pinned = chosen_workflow(rt, request)
+    pinned = load_chosen_workflow(rt, request)
     for walked in _walks(rt, pinned, request):
         match walked:
             case ModeWalked():
@@ -149,7 +149,7 @@ def _judged(found: Simulation, request: SimulateWorkflow) -> Simulation:
         return found
     raise Fault(
         WORKFLOW_INVALID,
-        f"{quoted(found.workflow_id)} does not pass: {_reason(found)}"[:1024],
+        f"{quote(found.workflow_id)} does not pass: {_reason(found)}"[:1024],
         details={"workflow_id": found.workflow_id[:128], "report": msgspec.to_builtins(found)},
         hint="Look at details.report, correct the workflow, then simulate again.",
     )
@@ -272,7 +272,7 @@ def _reason(found: Simulation) -> str:
         return f"the recorded run goes another way, {found.replay.difference}."
     if found.problems:
         first = found.problems[0]
-        wrong = counted(len(found.problems), "walk goes", "walks go")
+        wrong = format_count(len(found.problems), "walk goes", "walks go")
         return f"{wrong} wrong, first at {first.step_id}: {first.message}"
     if found.dead_steps:
         named = ", ".join(one.step_id for one in found.dead_steps[:_MOST_SHOWN])

@@ -10,9 +10,9 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, VALIDATION_ERROR, WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
-from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of
-from handrail.operations.workflows.examined_workflows import (
+from handrail.contract.wording import quote
+from handrail.operations.workflow_catalog import load_catalog
+from handrail.operations.workflows.examine_workflows import (
     Examined,
     WorkflowText,
     examine_id,
@@ -125,7 +125,7 @@ def _examined(rt: Runtime, request: ValidateWorkflows) -> list[_Looked]:
     if not targets:
         problem = {"param": "documents", "problem": "names no file", "expected": "a file or an id"}
         raise Fault(VALIDATION_ERROR, "There is nothing to validate here.", details={"problems": [problem]})
-    catalog = catalog_of(rt, project_of(rt, request.project))
+    catalog = load_catalog(rt, project_of(rt, request.project))
     texts = iter(examine_texts(catalog, [one for one in targets if isinstance(one, WorkflowText)]))
     looked = [
         one
@@ -187,7 +187,7 @@ def _negative(report: ValidationReport, looked: list[_Looked]) -> Fault:
     left = f", {len(report.skipped)} not looked at" if report.skipped else ""
     tally = f"{report.summary.failed} of {report.summary.total} workflows have errors{left}"
     where = "is not there." if worst is None else f"line {worst.line}: {worst.message}"
-    message = f"{tally}, first {quoted(first.target)} {where}"
+    message = f"{tally}, first {quote(first.target)} {where}"
     details: dict[str, Json] = {"report": msgspec.to_builtins(report)}
     if report.summary.total == 1 and first.found is not None:
         details["workflow_id"] = first.found.workflow_id[:128]

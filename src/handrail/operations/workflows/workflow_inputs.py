@@ -32,15 +32,15 @@ class InputOutline(Payload, frozen=True, kw_only=True):
     """Of a value that steers the run: the steps that ask for it while nobody sent it, the first ones."""
 
 
-def input_outlines(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
+def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
     """Declared inputs; an implicit one is only a word that a condition or prompt uses."""
     return [_outline(name, spec) for name, spec in inputs.items() if not spec.implicit]
 
 
-def steering_outlines(workflow: CompiledWorkflow) -> list[InputOutline]:
+def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
     """The same with everything that steers the run, declared or not, and the steps that ask for it."""
     steering = steering_values(workflow)
-    shown = {held.name: held for held in input_outlines(workflow.inputs)}
+    shown = {held.name: held for held in outline_inputs(workflow.inputs)}
     for name, held in steering.items():
         spec = workflow.inputs.get(name, InputSpec(implicit=True))
         asked = [step_id or BY_THE_START for step_id in held.asked_at][:MOST_ASKING]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from handrail import __version__
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import counted, quoted
+from handrail.contract.wording import format_count, quote
 from handrail.ports.program import ClientServer
-from handrail.program.doctor.check import Examined, Finding, failed, passed, warned
-from handrail.program.setup.set_up_clients import clients_here
+from handrail.program.doctor.check import Examined, Finding, report_failure, report_pass, report_warning
+from handrail.program.setup.set_up_clients import find_clients
 from handrail.program.update.package_index import version_key
 
 _SETUP = "handrail setup --dry-run --compact"
@@ -21,7 +21,7 @@ _OTHERWISE = {
 """Copies that `update` does not touch."""
 
 
-def mcp_registration(given: Examined) -> Finding:
+def check_mcp_registration(given: Examined) -> Finding:
     entries = given.rt.installation().client_servers(given.project)
     listed: list[Json] = [
         {
@@ -34,17 +34,18 @@ def mcp_registration(given: Examined) -> Finding:
         for one in entries
     ]
     if not entries:
-        return warned("No agent client here starts Handrail.", _setup(given), entries=[])
+        return report_warning("No agent client here starts Handrail.", _setup(given), entries=[])
     gone = [one for one in entries if not one.command_exists]
     if gone:
         message = f"{gone[0].client} would start a command that does not exist, by {gone[0].path}."
-        return failed(message, _setup_of(gone[0]), entries=listed)
+        return report_failure(message, _setup_of(gone[0]), entries=listed)
     loose = [one for one in entries if not one.command.startswith("/")]
     if loose:
         message = f"{loose[0].client} finds the command by PATH, which desktop clients often do not have."
-        return warned(message, _setup_of(loose[0]), entries=listed)
-    return passed(
-        f"{counted(len(entries), 'client entry starts', 'client entries start')} Handrail.", entries=listed
+        return report_warning(message, _setup_of(loose[0]), entries=listed)
+    return report_pass(
+        f"{format_count(len(entries), 'client entry starts', 'client entries start')} Handrail.",
+        entries=listed,
     )
 
 
@@ -52,7 +53,7 @@ def _setup(given: Examined) -> str:
     """The command that sets up the clients found here; where none is, one has to be named."""
     try:
         files = given.rt.clients()
-        is_any_here = bool(clients_here(files, files.places()))
+        is_any_here = bool(find_clients(files, files.places()))
     except Fault:  # asked where no client can be looked for
         return _SETUP
     return (
@@ -66,16 +67,18 @@ def _setup_of(entry: ClientServer) -> str:
     return f"handrail setup --clients {entry.client} --dry-run --compact"
 
 
-def mcp_protocol(given: Examined) -> Finding:
+def check_mcp_protocol(given: Examined) -> Finding:
     """A real handshake with a child; only when it is asked for by name."""
     answer = given.rt.installation().handshake()
     if answer.trouble:
-        return failed(answer.trouble, "Run handrail mcp in a terminal and read what it writes to stderr.")
+        return report_failure(
+            answer.trouble, "Run handrail mcp in a terminal and read what it writes to stderr."
+        )
     facts = {"protocol_version": answer.protocol_version, "server_version": answer.server_version}
-    return passed(f"The server speaks revision {answer.protocol_version}.", **facts)
+    return report_pass(f"The server speaks revision {answer.protocol_version}.", **facts)
 
 
-def version_negotiation(given: Examined) -> Finding:
+def check_version_negotiation(given: Examined) -> Finding:
     skills = given.rt.installation().skills()
     running = version_key(__version__)
     assert running is not None, "our own version reads"
@@ -87,18 +90,20 @@ def version_negotiation(given: Examined) -> Finding:
             message = (
                 f"The installed skill needs Handrail {skill.min_version} or newer; this is {__version__}."
             )
-            return failed(message, fix, version=__version__, min_version=skill.min_version, path=skill.path)
+            return report_failure(
+                message, fix, version=__version__, min_version=skill.min_version, path=skill.path
+            )
         if needed is None and skill.min_version:
-            message = f"The installed skill asks for {quoted(skill.min_version)}, which is no version."
+            message = f"The installed skill asks for {quote(skill.min_version)}, which is no version."
             fix = _setup(given) if given.rt.installation().program().method in _OTHERWISE else _UPDATE
-            return warned(message, fix, version=__version__, path=skill.path)
+            return report_warning(message, fix, version=__version__, path=skill.path)
     lowest = [skill.min_version for skill in skills]
-    return passed(
+    return report_pass(
         "This version is what the installed skills expect.", version=__version__, min_versions=lowest
     )
 
 
-def skill_sync(given: Examined) -> Finding:
+def check_skill_sync(given: Examined) -> Finding:
     installation = given.rt.installation()
     skills = installation.skills()
     listed: list[Json] = [
@@ -107,6 +112,6 @@ def skill_sync(given: Examined) -> Finding:
     different = [one for one in skills if not one.is_packed_one]
     if different:
         fix = _setup(given) if installation.program().method in _OTHERWISE else _UPDATE
-        return warned("An installed skill differs from the one of this version.", fix, skills=listed)
+        return report_warning("An installed skill differs from the one of this version.", fix, skills=listed)
     message = "The installed skill is the one of this version." if skills else "No skill is installed here."
-    return passed(message, skills=listed)
+    return report_pass(message, skills=listed)

@@ -42,13 +42,13 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     """Whether nothing but this machine may be asked."""
 
 
-def passed(message: str, **details: Json) -> Finding:
+def report_pass(message: str, **details: Json) -> Finding:
     return Finding(status="pass", message=message, details=details)
 
 
-def warned(message: str, fix: str, **details: Json) -> Finding:
+def report_warning(message: str, fix: str, **details: Json) -> Finding:
     return Finding(status="warn", message=message, fix=fix, details=details)
 
 
-def failed(message: str, fix: str, **details: Json) -> Finding:
+def report_failure(message: str, fix: str, **details: Json) -> Finding:
     return Finding(status="fail", message=message, fix=fix, details=details)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import find_nearest
 from handrail.program.doctor import (
     agent_checks,
     program_checks,
@@ -21,30 +21,30 @@ from handrail.program.doctor import (
 from handrail.program.doctor import (
     program_checks as update_checks,
 )
-from handrail.program.doctor.check import Check, Examined, Finding, failed
+from handrail.program.doctor.check import Check, Examined, Finding, report_failure
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 
 # The checks of `doctor`, in the order of its answer.
 
 CHECKS: dict[str, Callable[[Examined], Finding]] = {
-    "python": program_checks.python,
-    "install": program_checks.install,
-    "path": program_checks.path,
-    "settings": program_checks.settings,
-    "workspace": program_checks.workspace,
-    "git": program_checks.git,
-    "store": storage_checks.store,
-    "workflow_library": storage_checks.workflow_library,
-    "keyring": storage_checks.keyring,
-    "confirm_tokens": storage_checks.confirm_tokens,
-    "audit": storage_checks.audit,
-    "mcp_registration": agent_checks.mcp_registration,
-    "mcp_protocol": agent_checks.mcp_protocol,
-    "version_negotiation": agent_checks.version_negotiation,
-    "skill_sync": agent_checks.skill_sync,
-    "update": update_checks.update,
-    "release_readiness": program_checks.readiness,
+    "python": program_checks.check_python,
+    "install": program_checks.check_install,
+    "path": program_checks.check_path,
+    "settings": program_checks.check_settings,
+    "workspace": program_checks.check_workspace,
+    "git": program_checks.check_git,
+    "store": storage_checks.check_store,
+    "workflow_library": storage_checks.check_workflow_library,
+    "keyring": storage_checks.check_keyring,
+    "confirm_tokens": storage_checks.check_confirm_tokens,
+    "audit": storage_checks.check_audit,
+    "mcp_registration": agent_checks.check_mcp_registration,
+    "mcp_protocol": agent_checks.check_mcp_protocol,
+    "version_negotiation": agent_checks.check_version_negotiation,
+    "skill_sync": agent_checks.check_skill_sync,
+    "update": update_checks.check_update,
+    "release_readiness": program_checks.check_readiness,
 }
 """By name; the release gate is always the last."""
 
@@ -64,7 +64,7 @@ def _finding(check: Callable[[Examined], Finding], given: Examined) -> Finding:
     try:
         return check(given)
     except Fault as fault:
-        return failed(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
+        return report_failure(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
 
 
 def _told(name: str, finding: Finding) -> Check:
@@ -122,7 +122,7 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
             E_VALIDATION,
             f"There is no check {unknown[0]!r}.",
             details={"param": "checks", "valid": list(CHECK_NAMES), "got": unknown[0][:80]},
-            hint=f"Did you mean {', '.join(nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
+            hint=f"Did you mean {', '.join(find_nearest(unknown[0], CHECK_NAMES) or CHECK_NAMES)}?",
         )
     is_offline = request.offline is True
     project, trouble = project_or_root(rt, request.project)

@@ -8,10 +8,15 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
-from handrail.ports.program import Installation, InstallFacts, Look, Updates
-from handrail.program.doctor.check import Examined, Finding, failed, passed, warned
-from handrail.program.update.find_release import Wish, digest_of_sources, find_release, index_sources_of
-from handrail.program.update.notice import UPDATE, fresh_look, look_of
+from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
+from handrail.program.doctor.check import Examined, Finding, report_failure, report_pass, report_warning
+from handrail.program.update.find_release import (
+    ReleaseRequest,
+    digest_sources,
+    find_release,
+    index_sources_of,
+)
+from handrail.program.update.notice import UPDATE, find_fresh_check, make_update_check
 from handrail.program.update.package_index import version_key
 
 # How far this very build may be trusted, computed from what CI recorded about it. Nobody types the level.
@@ -69,10 +74,10 @@ def release_readiness(installation: Installation) -> ReleaseReadiness:
         return _unknown("The record of this build's tests cannot be read; install the release again.")
     if record.digest != installation.digest():
         return _unknown("A packed file differs from the one that was tested; install the release again.")
-    return judged(record)
+    return judge_readiness(record)
 
 
-def judged(record: ReadinessRecord) -> ReleaseReadiness:
+def judge_readiness(record: ReadinessRecord) -> ReleaseReadiness:
     """The level that the evidence allows; a missing smoke run alone makes it a beta."""
     level: Level
     if record.fcc_status not in _SETTLED:
@@ -119,92 +124,94 @@ _METHODS = {
 }
 
 
-def python(given: Examined) -> Finding:
+def check_python(given: Examined) -> Finding:
     version = given.rt.installation().program().python
     oldest = version_key(OLDEST_PYTHON)
     running = version_key(version)
     assert oldest is not None, "a constant version reads"
     if running is None or running < oldest:
         fix = f"Install Handrail with Python {OLDEST_PYTHON} or newer."
-        return failed(f"Python {version} is older than {OLDEST_PYTHON}.", fix, version=version)
-    return passed(f"Python {version} is new enough.", version=version)
+        return report_failure(f"Python {version} is older than {OLDEST_PYTHON}.", fix, version=version)
+    return report_pass(f"Python {version} is new enough.", version=version)
 
 
-def install(given: Examined) -> Finding:
+def check_install(given: Examined) -> Finding:
     program = given.rt.installation().program()
     facts = {"method": program.method, "package": program.package}
     match program.method:
         case "ephemeral":
-            return warned(
+            return report_warning(
                 "Handrail runs from a cache that may be cleaned at any time.",
                 "uv tool install handrail",
                 **facts,
             )
         case "system":
             fix = "uv tool install handrail"
-            return warned("Handrail stands in a Python that the system manages.", fix, **facts)
+            return report_warning("Handrail stands in a Python that the system manages.", fix, **facts)
         case _:
-            return passed(_METHODS[program.method], **facts)
+            return report_pass(_METHODS[program.method], **facts)
 
 
-def path(given: Examined) -> Finding:
+def check_path(given: Examined) -> Finding:
     program = given.rt.installation().program()
     facts = {"first_on_path": program.on_path or None}
     if not program.on_path:
         fix = "Add the directory of the handrail command to PATH, or name the command by its whole path."
-        return warned("No handrail command is on PATH.", fix, **facts)
+        return report_warning("No handrail command is on PATH.", fix, **facts)
     if not program.is_on_path:
         fix = "Remove the other installation, or put this one first on PATH."
-        return warned("The first handrail command on PATH belongs to another installation.", fix, **facts)
-    return passed("The first handrail command on PATH is this one.", **facts)
+        return report_warning(
+            "The first handrail command on PATH belongs to another installation.", fix, **facts
+        )
+    return report_pass("The first handrail command on PATH is this one.", **facts)
 
 
-def settings(given: Examined) -> Finding:
+def check_settings(given: Examined) -> Finding:
     problems = given.rt.settings.problems(given.project)
     listed = [msgspec.to_builtins(problem) for problem in problems]
     try:
         given.rt.settings.of(given.project)
     except Fault as fault:
-        return failed(fault.message, fault.hint or fault.kind.hint, problems=listed)
+        return report_failure(fault.message, fault.hint or fault.kind.hint, problems=listed)
     if problems:
-        return warned(problems[0].message, problems[0].fix, problems=listed)
-    return passed("The settings can be used.", problems=[])
+        return report_warning(problems[0].message, problems[0].fix, problems=listed)
+    return report_pass("The settings can be used.", problems=[])
 
 
-def workspace(given: Examined) -> Finding:
+def check_workspace(given: Examined) -> Finding:
     if given.trouble is not None:
         raise given.trouble
     seen = given.rt.workspace.observations(given.project)
     if "repo_root_hash" not in seen:
         fix = "Run git init in the project, or go on without: sessions are then found by their words only."
-        return warned("The project is not inside a git repository.", fix, root=given.project)
+        return report_warning("The project is not inside a git repository.", fix, root=given.project)
     facts = {"root": given.project, "branch": seen.get("git_branch"), "head": seen.get("git_head_sha")}
-    return passed("The project is inside a git repository.", **facts)
+    return report_pass("The project is inside a git repository.", **facts)
 
 
-def git(given: Examined) -> Finding:
+def check_git(given: Examined) -> Finding:
     found = given.rt.installation().program().git
     if not found:
         fix = "Install git; without it workflow sources in repositories cannot be read."
-        return warned("No git command is on PATH.", fix, path=None)
-    return passed("git is on PATH.", path=found)
+        return report_warning("No git command is on PATH.", fix, path=None)
+    return report_pass("git is on PATH.", path=found)
 
 
-def readiness(given: Examined) -> Finding:
+def check_readiness(given: Examined) -> Finding:
     found = release_readiness(given.rt.installation())
     facts = msgspec.to_builtins(found)
     match found.level:
         case "stable":
-            return passed(found.reason, **facts)
+            return report_pass(found.reason, **facts)
         case "beta":
-            return warned(
+            return report_warning(
                 found.reason, "Record a smoke run of the release candidate before calling it stable.", **facts
             )
         case _ if given.rt.installation().program().method == "editable":
-            return passed("A checkout carries no record of its tests; a release does.", **facts)
+            return report_pass("A checkout carries no record of its tests; a release does.", **facts)
         case _:
             fix = "Install a release that CI built, or run tools/readiness.py after the tests of this build."
-            return failed(found.reason, fix, **facts)
+            return report_failure(found.reason, fix, **facts)
 
 
 NETWORK_MS = 2_000
@@ -217,45 +224,47 @@ _NOT_OURS = {
 }
 
 
-def update(given: Examined) -> Finding:
+def check_update(given: Examined) -> Finding:
     """Never a failure by itself: an old version works, and a silent index says nothing about this one."""
     try:
         updates = given.rt.updates()
         facts = updates.facts()
         if facts.method in _NOT_OURS:
-            return passed(_NOT_OURS[facts.method], version=__version__, latest_version=None, checked_at=None)
+            return report_pass(
+                _NOT_OURS[facts.method], version=__version__, latest_version=None, checked_at=None
+            )
         return _looked_up(given, updates, facts)
     except Fault as fault:
-        return warned(fault.message, CHECK, version=__version__, latest_version=None, checked_at=None)
+        return report_warning(fault.message, CHECK, version=__version__, latest_version=None, checked_at=None)
 
 
 def _looked_up(given: Examined, updates: Updates, facts: InstallFacts) -> Finding:
-    asked = digest_of_sources(index_sources_of(given.rt, facts))
-    look = fresh_look(given.rt, updates, asked)
+    asked = digest_sources(index_sources_of(given.rt, facts))
+    look = find_fresh_check(given.rt, updates, asked)
     if look is not None or given.is_offline:
-        return _told(look or updates.last_look())
+        return _told(look or updates.last_check())
     try:
         look = _look(given, updates, facts)
     except Fault as fault:
-        return _unanswered(fault, updates.last_look())
-    updates.keep_look(look)
+        return _unanswered(fault, updates.last_check())
+    updates.keep_check(look)
     return _told(look)
 
 
-def _look(given: Examined, updates: Updates, facts: InstallFacts) -> Look:
+def _look(given: Examined, updates: Updates, facts: InstallFacts) -> UpdateCheck:
     rt = given.rt
     ends_at = rt.clock.monotonic_ms() + NETWORK_MS
 
     def asked() -> str:
-        return rt.interruptions.asked() or ("deadline" if rt.clock.monotonic_ms() >= ends_at else "")
+        return rt.interruptions.stop_reason() or ("deadline" if rt.clock.monotonic_ms() >= ends_at else "")
 
-    return look_of(rt, updates, find_release(rt, updates, facts, Wish(), asked), asked)
+    return make_update_check(rt, updates, find_release(rt, updates, facts, ReleaseRequest(), asked), asked)
 
 
-def _told(look: Look | None) -> Finding:
+def _told(look: UpdateCheck | None) -> Finding:
     if look is None:
         message = f"Nobody has looked for a release newer than {__version__} yet."
-        return passed(message, version=__version__, latest_version=None, checked_at=None)
+        return report_pass(message, version=__version__, latest_version=None, checked_at=None)
     facts: dict[str, Json] = {
         "version": __version__,
         "latest_version": look.latest,
@@ -263,17 +272,17 @@ def _told(look: Look | None) -> Finding:
     }
     if _is_behind(look):
         facts["notice"] = look.notice
-        return warned(f"Handrail {look.latest} is there; this is {__version__}.", UPDATE, **facts)
-    return passed(f"There was no release newer than {__version__}.", **facts)
+        return report_warning(f"Handrail {look.latest} is there; this is {__version__}.", UPDATE, **facts)
+    return report_pass(f"There was no release newer than {__version__}.", **facts)
 
 
-def _unanswered(fault: Fault, look: Look | None) -> Finding:
+def _unanswered(fault: Fault, look: UpdateCheck | None) -> Finding:
     """What is known of old is told; that the index was silent is told too."""
     known = _told(look)
     message = f"{fault.message.removesuffix(' Nothing was changed.')} {known.message}"
-    return warned(message, known.fix or CHECK, **known.details, code=fault.kind.code)
+    return report_warning(message, known.fix or CHECK, **known.details, code=fault.kind.code)
 
 
-def _is_behind(look: Look) -> bool:
+def _is_behind(look: UpdateCheck) -> bool:
     latest, running = version_key(look.latest), version_key(__version__)
     return latest is not None and running is not None and running < latest

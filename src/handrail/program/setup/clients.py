@@ -166,7 +166,7 @@ def is_own_hook(event: str, element: Any) -> bool:
     return isinstance(line, str) and re.search(f"{ours}$", line) is not None
 
 
-def adding_command(
+def build_add_command(
     name: ClientName, scope: Scope, places: ClientPlaces, command: tuple[str, ...]
 ) -> tuple[str, ...]:
     """The client's own way to register a server; empty where it has none or is not installed."""
@@ -184,7 +184,7 @@ def adding_command(
             return ()
 
 
-def removing_command(name: ClientName, scope: Scope, places: ClientPlaces) -> tuple[str, ...]:
+def build_remove_command(name: ClientName, scope: Scope, places: ClientPlaces) -> tuple[str, ...]:
     program = places.programs.get(TABLE[name].program, "")
     if not program:
         return ()

@@ -10,21 +10,21 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.program.setup.clients import ENTRY, HOOKS, TABLE, ClientName, hook_of, is_own_hook
-from handrail.program.setup.jsonc import NotEditable, member, parse, with_element, with_member, without_part
+from handrail.program.setup.jsonc import NotEditable, add_element, find_member, parse, remove_part, set_member
 
 # One table of a TOML file, edited as text and checked against the standard parser.
 
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
-def table(text: str, path: tuple[str, str]) -> dict[str, Any] | None:
+def read_table(text: str, path: tuple[str, str]) -> dict[str, Any] | None:
     """The table as the parser reads it; None when there is none. Raises NotEditable."""
     outer = _parsed(text).get(path[0], {})
     found = outer.get(path[1]) if isinstance(outer, dict) else None
     return found if isinstance(found, dict) else None
 
 
-def with_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str:
+def write_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str:
     """The text with the table: in its old place, or at the end. Raises NotEditable."""
     lines = [f"[{path[0]}.{path[1]}]"]
     lines += [f"{_key(key)} = {toml_value(value)}" for key, value in content.items()]
@@ -41,7 +41,7 @@ def with_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str
     return _checked(changed, expected)
 
 
-def without_table(text: str, path: tuple[str, str]) -> str:
+def remove_table(text: str, path: tuple[str, str]) -> str:
     """The text without the table and the tables below it. Raises NotEditable."""
     span = _span(text, path)
     if span is None:
@@ -69,7 +69,7 @@ def _key(key: str) -> str:
 
 def _span(text: str, path: tuple[str, str]) -> tuple[int, int] | None:
     """From its header to the next header that does not belong to it."""
-    if table(text, path) is None:
+    if read_table(text, path) is None:
         return None
     name = rf"{re.escape(path[0])}[ \t]*\.[ \t]*(?:{re.escape(path[1])}|\"{re.escape(path[1])}\")"
     opened = re.search(rf"^[ \t]*\[[ \t]*{name}[ \t]*\]", text, re.MULTILINE)
@@ -101,7 +101,7 @@ START_SECONDS = 30
 """What Codex gives a server to start; loading the protocol library takes a second or two."""
 
 
-def text_of(content: bytes | None) -> str:
+def decode_text(content: bytes | None) -> str:
     """Raises NotEditable."""
     try:
         return (content or b"").decode("utf-8")
@@ -109,53 +109,53 @@ def text_of(content: bytes | None) -> str:
         raise NotEditable("it is not UTF-8") from trouble
 
 
-def entry_in(name: ClientName, text: str) -> Any:
+def read_entry(name: ClientName, text: str) -> Any:
     """Our entry as it stands; None when there is none. Raises NotEditable."""
     client = TABLE[name]
     if client.is_toml:
-        return table(text, (client.key, ENTRY))
+        return read_table(text, (client.key, ENTRY))
     if not text.strip():
         return None
-    servers = member(_object(text), client.key)
-    held = member(servers, ENTRY) if servers is not None else None
+    servers = find_member(_object(text), client.key)
+    held = find_member(servers, ENTRY) if servers is not None else None
     return None if held is None else held.plain
 
 
-def with_entry(name: ClientName, text: str, entry: dict[str, Any]) -> str:
+def write_entry(name: ClientName, text: str, entry: dict[str, Any]) -> str:
     """The text with our entry; what a user added to it stays. Raises NotEditable."""
     client = TABLE[name]
-    held = entry_in(name, text)
+    held = read_entry(name, text)
     whole = {**held, **entry} if isinstance(held, dict) else entry
     if held == whole:
         return text
     if client.is_toml:
-        return with_table(text, (client.key, ENTRY), {"startup_timeout_sec": START_SECONDS, **whole})
-    return _ended(with_member(text if text.strip() else "{}", (client.key,), ENTRY, whole), text)
+        return write_table(text, (client.key, ENTRY), {"startup_timeout_sec": START_SECONDS, **whole})
+    return _ended(set_member(text if text.strip() else "{}", (client.key,), ENTRY, whole), text)
 
 
-def without_entry(name: ClientName, text: str) -> str:
+def remove_entry(name: ClientName, text: str) -> str:
     client = TABLE[name]
-    if entry_in(name, text) is None:
+    if read_entry(name, text) is None:
         return text
     if client.is_toml:
-        return without_table(text, (client.key, ENTRY))
+        return remove_table(text, (client.key, ENTRY))
     return _without(text, (client.key,), lambda part: part.key == ENTRY)
 
 
-def with_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
+def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
     """The text with one element for each event; one of ours with another path is put right."""
     changed = text if text.strip() else "{}"
     for event in reversed(HOOKS[name].events):
         wanted = hook_of(name, event, command)
         if wanted in _elements(changed, event):
             continue
-        changed = with_element(_without_hook(changed, event), ("hooks", event), wanted)
-    if HOOKS[name].is_flat and member(_object(changed), "version") is None:
-        changed = with_member(changed, (), "version", HOOKS_VERSION)
+        changed = add_element(_without_hook(changed, event), ("hooks", event), wanted)
+    if HOOKS[name].is_flat and find_member(_object(changed), "version") is None:
+        changed = set_member(changed, (), "version", HOOKS_VERSION)
     return changed if changed == text else _ended(changed, text)
 
 
-def without_hooks(name: ClientName, text: str) -> str:
+def remove_hooks(name: ClientName, text: str) -> str:
     for event in HOOKS[name].events:
         text = _without_hook(text, event)
     return text
@@ -170,19 +170,19 @@ def _without_hook(text: str, event: str) -> str:
 def _elements(text: str, event: str) -> list[Any]:
     if not text.strip():
         return []
-    hooks = member(_object(text), "hooks")
-    held = member(hooks, event) if hooks is not None else None
+    hooks = find_member(_object(text), "hooks")
+    held = find_member(hooks, event) if hooks is not None else None
     return held.plain if held is not None and isinstance(held.plain, list) else []
 
 
 def _without(text: str, path: tuple[str, ...], is_wanted: Any) -> str:
     held = parse(text)
     for name in path:
-        inner = member(held, name)
+        inner = find_member(held, name)
         assert inner is not None, "the caller found it there"
         held = inner
     place = next(place for place, part in enumerate(held.parts) if is_wanted(part))
-    return without_part(text, path, place)
+    return remove_part(text, path, place)
 
 
 def _object(text: str) -> Any:
@@ -215,7 +215,7 @@ def hooks_snippet(name: ClientName, command: tuple[str, ...]) -> str:
     return msgspec.json.encode(content).decode()
 
 
-def fragment(before: str, after: str) -> dict[str, Json]:
+def diff_texts(before: str, after: str) -> dict[str, Json]:
     """What is taken out and what is added, without anything that stands around it."""
     start = 0
     while start < min(len(before), len(after)) and before[start] == after[start]:

@@ -45,47 +45,47 @@ def parse(text: str) -> Value:
     return value
 
 
-def member(value: Value, key: str) -> Value | None:
+def find_member(value: Value, key: str) -> Value | None:
     return next((part.value for part in value.parts if part.key == key), None)
 
 
-def with_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str:
+def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str:
     """The text with `key` in the object at `path`, which is made where it is missing; its place is kept."""
     held = parse(text)
     for depth, name in enumerate(path):
         _require(held, dict)
-        inner = member(held, name)
+        inner = find_member(held, name)
         if inner is None:
             for missing in reversed(path[depth + 1 :]):
                 content, key = {key: content}, missing
             return _inserted(text, held, depth + 1, f"{_encoded(name)}: ", {key: content})
         held = inner
     _require(held, dict)
-    old = member(held, key)
+    old = find_member(held, key)
     if old is None:
         return _inserted(text, held, len(path) + 1, f"{_encoded(key)}: ", content)
     return text[: old.start] + _rendered(text, content, len(path) + 1) + text[old.end :]
 
 
-def with_element(text: str, path: tuple[str, ...], content: Json) -> str:
+def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
     """The text with one more element in the array at `path`; the array is made where it is missing."""
     held: Value | None = parse(text)
     for name in path:
         assert held is not None, "checked at the end of each round"
         _require(held, dict)
-        held = member(held, name)
+        held = find_member(held, name)
         if held is None:
-            return with_member(text, path[:-1], path[-1], [content])
+            return set_member(text, path[:-1], path[-1], [content])
     assert held is not None, "every name was found"
     _require(held, list)
     return _inserted(text, held, len(path) + 1, "", content)
 
 
-def without_part(text: str, path: tuple[str, ...], place: int) -> str:
+def remove_part(text: str, path: tuple[str, ...], place: int) -> str:
     """The text without the part at `place` of the container at `path`, its comma and its line."""
     held = parse(text)
     for name in path:
-        inner = member(held, name)
+        inner = find_member(held, name)
         if inner is None:
             raise NotEditable("there is nothing to take out")
         held = inner

@@ -21,7 +21,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
 from handrail.contract.tokens.confirm import refusal
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill, SkillCopy
 from handrail.program.setup.clients import (
     CLIENTS,
@@ -29,29 +29,37 @@ from handrail.program.setup.clients import (
     TABLE,
     ClientName,
     Scope,
-    adding_command,
+    build_add_command,
+    build_remove_command,
     entry_of,
     file_of,
     hooks_file,
     path_of,
-    removing_command,
 )
 from handrail.program.setup.edits import (
-    entry_in,
-    fragment,
+    decode_text,
+    diff_texts,
     hooks_snippet,
+    read_entry,
+    remove_entry,
+    remove_hooks,
     snippet_of,
-    text_of,
-    with_entry,
-    with_hooks,
-    without_entry,
-    without_hooks,
+    write_entry,
+    write_hooks,
 )
 from handrail.program.setup.jsonc import NotEditable
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, project_of
-from handrail.runtime.write_gate import Change, DryRun, GatedInput, Plan, dry_run_of, made_until, through_gate
+from handrail.runtime.write_permission import (
+    Change,
+    DryRun,
+    GatedInput,
+    Plan,
+    dry_run_of,
+    mark_unreached,
+    preview_or_write,
+)
 
 SKILL = "skill"
 HOOKS_OF = "{} hooks"
@@ -134,7 +142,7 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
 
     # What is set up for the user is the same wherever the call is made.
     workspace = project if request.scope == "project" else ""
-    return through_gate(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
+    return preview_or_write(rt, OPERATION, request, workspace=workspace, resolve=resolve, write=write)
 
 
 def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
@@ -182,7 +190,7 @@ def _users_of_skill(
 def _has_entry(files: ClientFiles, name: ClientName, places: ClientPlaces) -> bool:
     """Whether a client of this user starts Handrail; one that cannot be read may."""
     try:
-        return entry_in(name, text_of(files.read(file_of(name, "user", "", places)))) is not None
+        return read_entry(name, decode_text(files.read(file_of(name, "user", "", places)))) is not None
     except (Fault, NotEditable):
         return True
 
@@ -209,7 +217,7 @@ def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> 
     if request.clients is not UNSET:
         targets_of(request.clients, "clients")
         return list(dict.fromkeys(request.clients))
-    found = clients_here(files, places)
+    found = find_clients(files, places)
     if not found:
         raise Fault(
             E_NOT_FOUND,
@@ -220,7 +228,7 @@ def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> 
     return found
 
 
-def clients_here(files: ClientFiles, places: ClientPlaces) -> list[ClientName]:
+def find_clients(files: ClientFiles, places: ClientPlaces) -> list[ClientName]:
     """Every client that has left a sign of itself on this machine."""
     return [
         name
@@ -244,21 +252,21 @@ def _of_client(
     entry = entry_of(name, places.command)
 
     def changed(text: str) -> str:
-        after = without_entry(name, text) if is_removal else with_entry(name, text, entry)
+        after = remove_entry(name, text) if is_removal else write_entry(name, text, entry)
         return _hooked(name, after, places, is_removal=is_removal) if has_hooks else after
 
     target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
     own = (
-        removing_command(name, scope, places)
+        build_remove_command(name, scope, places)
         if is_removal
-        else adding_command(name, scope, places, places.command)
+        else build_add_command(name, scope, places, places.command)
     )
     if not own or target.trouble is not None or not target.is_changed or target.is_restored:
         return target
-    text = text_of(target.before)
+    text = decode_text(target.before)
     if has_hooks and _hooked(name, text, places, is_removal=is_removal) != text:
         return target  # their command changes only the entry, and after it the file would be another one
-    held = entry_in(name, text)
+    held = read_entry(name, text)
     if held is not None and not is_removal:
         return target  # an entry that only has to be put right is edited: their commands refuse a second one
     # A client that runs rewrites its file all the time, so bound is our own entry.
@@ -267,7 +275,7 @@ def _of_client(
 
 
 def _hooked(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
-    return without_hooks(name, text) if is_removal else with_hooks(name, text, places.command)
+    return remove_hooks(name, text) if is_removal else write_hooks(name, text, places.command)
 
 
 def _of_hooks(
@@ -302,7 +310,7 @@ def _of_file(
             target, after=kept.before, is_restored=True, is_changed=kept.before != before
         )
     try:
-        text = text_of(before)
+        text = decode_text(before)
         after = changed(text)
     except NotEditable as trouble:
         return msgspec.structs.replace(target, trouble=_not_editable(path, str(trouble), snippet))
@@ -314,7 +322,7 @@ def _of_file(
 def _not_editable(path: str, why: str, snippet: str) -> Fault:
     return Fault(
         E_CONFIG,
-        f"{quoted(path)} was left alone: {why}. Put this into it by hand: {snippet}",
+        f"{quote(path)} was left alone: {why}. Put this into it by hand: {snippet}",
         details={"setting": path, "source": "file"},
         hint=f"Put what the message shows into {path} by hand, or correct the file and run setup again.",
     )
@@ -324,7 +332,7 @@ def _plan(request: SetUpClients, targets: list[_Target]) -> Plan:
     is_removal = request.remove is True
     changes = tuple(_change(target, is_removal=is_removal) for target in targets)
     if request.continue_on_error is False:
-        changes = made_until(changes, {target.name for target in targets if target.trouble is not None})
+        changes = mark_unreached(changes, {target.name for target in targets if target.trouble is not None})
     skill = "; and the skill, which all your clients share" if changes[-1].action != "none" else ""
     return Plan(
         action="take Handrail out of agent clients" if is_removal else "set Handrail up in agent clients",
@@ -353,7 +361,7 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
     if target.command:
         after = {"path": target.path, "command": list(target.command)}
         return Change(action="update", resource="client", id=target.name, after=after)
-    difference = fragment((target.before or b"").decode(errors="replace"), (target.after or b"").decode())
+    difference = diff_texts((target.before or b"").decode(errors="replace"), (target.after or b"").decode())
     action: Any = "create" if target.before is None else "delete" if target.after is None else "update"
     return Change(
         action=action,
@@ -397,7 +405,7 @@ def _copied(copy: SkillCopy) -> None:
 
 
 def _skill_trouble(path: str, why: str) -> Fault:
-    message = f"The skill in {quoted(path)} was not brought up to date: {why}."
+    message = f"The skill in {quote(path)} was not brought up to date: {why}."
     return Fault(E_IO, message, details={"reason": "skill", "path": path})
 
 

@@ -10,14 +10,14 @@ import msgspec
 from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Fault, Json, PartlyDone
-from handrail.contract.redaction import credentials_in
+from handrail.contract.redaction import find_credentials
 from handrail.ports.program import IndexSource, InstallFacts, Updates
 from handrail.program.update.package_index import (
     OfferedFile,
-    best,
-    exactly,
-    offered_files,
-    python_fits,
+    choose_newest,
+    choose_version,
+    fits_python,
+    read_offered_files,
     version_key,
 )
 from handrail.runtime.runtime import Runtime
@@ -25,7 +25,7 @@ from handrail.runtime.runtime import Runtime
 # How a failed update is told: always with the stage it reached and the version that is installed now.
 
 
-def update_failed(
+def make_update_failure(
     kind: Kind,
     message: str,
     *,
@@ -54,7 +54,7 @@ OWN_SETTING = "update.index in config.json"
 Asked = Callable[[], str]
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class ReleaseRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which release is wanted."""
 
     version: str = ""
@@ -64,7 +64,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """The command that asks for the same once more, and does no more than this call."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundRelease(msgspec.Struct, frozen=True, kw_only=True):
     """What discovery settled."""
 
     facts: InstallFacts
@@ -86,20 +86,22 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True):
     files: list[OfferedFile]
 
 
-def find_release(rt: Runtime, updates: Updates, facts: InstallFacts, wish: Wish, asked: Asked) -> Found:
+def find_release(
+    rt: Runtime, updates: Updates, facts: InstallFacts, wish: ReleaseRequest, asked: Asked
+) -> FoundRelease:
     """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
     sources = index_sources_of(rt, facts)
     pages = _pages(updates, sources, facts, asked, wish.again)
     files = [one for page in pages for one in page.files]
-    chosen = exactly(files, wish.version, facts.python) if wish.version else None
-    chosen = chosen or (None if wish.version else best(files, facts.python, with_pre=wish.with_pre))
+    chosen = choose_version(files, wish.version, facts.python) if wish.version else None
+    chosen = chosen or (None if wish.version else choose_newest(files, facts.python, with_pre=wish.with_pre))
     if chosen is None:
         raise _not_offered(wish, sources)
-    if not python_fits(chosen.requires_python, facts.python):
+    if not fits_python(chosen.requires_python, facts.python):
         raise _does_not_fit(chosen, facts)
     home = next(page for page in pages if any(one is chosen for one in page.files))
     step = _step_to(chosen)
-    return Found(
+    return FoundRelease(
         facts=facts,
         source=home.source,
         page=home.page,
@@ -121,12 +123,12 @@ def index_sources_of(rt: Runtime, facts: InstallFacts) -> tuple[IndexSource, ...
         mine = IndexSource(url=own, named_by=OWN_SETTING)
         sources = (*others, mine) if facts.takes_first else (mine, *others)
     for source in sources:
-        for secret in credentials_in(source.url):
+        for secret in find_credentials(source.url):
             rt.secrets.register(secret)
     return sources
 
 
-def digest_of_sources(sources: Sequence[IndexSource]) -> str:
+def digest_sources(sources: Sequence[IndexSource]) -> str:
     """A name for where a look was made, which tells nobody an address."""
     return sha256("\n".join(one.url for one in sources).encode()).hexdigest()[:16]
 
@@ -158,7 +160,7 @@ def _listed(updates: Updates, source: IndexSource, asked: Asked) -> _Listed:
     address = source.url if source.role == "links" else f"{source.url.rstrip('/')}/handrail/"
     page = updates.fetch(address, LISTING, asked)
     try:
-        files = offered_files(page.content, page.media_type)
+        files = read_offered_files(page.content, page.media_type)
     except ValueError as trouble:
         raise Fault(E_NETWORK, "The index did not answer with a listing.") from trouble
     return _Listed(source=source, page=page.url, files=files)
@@ -167,12 +169,12 @@ def _listed(updates: Updates, source: IndexSource, asked: Asked) -> _Listed:
 def _trouble(fault: Fault, source: IndexSource, asked: Asked, again: str) -> Fault:
     if asked() == "signal":
         message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
-        return update_failed(E_INTERRUPTED, message, stage="discover", more={"committed": False})
+        return make_update_failure(E_INTERRUPTED, message, stage="discover", more={"committed": False})
     hint = fault.hint or (
         f"Run {again} again; it is safe to repeat." if fault.kind.is_retryable else _check(source)
     )
     told = f"{fault.message} Nothing was changed."
-    trouble = update_failed(fault.kind, told, stage="discover", hint=hint, more=fault.details)
+    trouble = make_update_failure(fault.kind, told, stage="discover", hint=hint, more=fault.details)
     trouble.retry_after_ms = fault.retry_after_ms
     return trouble
 
@@ -184,11 +186,11 @@ def _check(source: IndexSource) -> str:
     return f"Check the index that {source.named_by} names, or name another in update.index of config.json."
 
 
-def _not_offered(wish: Wish, sources: Sequence[IndexSource]) -> Fault:
+def _not_offered(wish: ReleaseRequest, sources: Sequence[IndexSource]) -> Fault:
     what = "the release asked for" if wish.version else "a release for this Python"
     looked = ", ".join(dict.fromkeys(one.named_by for one in sources if one.named_by != "nobody"))
     where = f"what {looked} names" if looked else "the public index"
-    return update_failed(
+    return make_update_failure(
         E_NOT_FOUND,
         f"The index does not offer {what}. Nothing was changed.",
         stage="discover",
@@ -199,7 +201,7 @@ def _not_offered(wish: Wish, sources: Sequence[IndexSource]) -> Fault:
 
 def _does_not_fit(chosen: OfferedFile, facts: InstallFacts) -> Fault:
     asks = chosen.requires_python[:80]
-    return update_failed(
+    return make_update_failure(
         E_NOT_FOUND,
         f"Handrail {chosen.version} is for Python {asks}; this is {facts.python}. Nothing was changed.",
         stage="discover",

@@ -13,8 +13,8 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
-from handrail.ports.program import Look, Updates
-from handrail.program.update.find_release import Asked, Found, digest_of_sources, index_sources_of
+from handrail.ports.program import UpdateCheck, Updates
+from handrail.program.update.find_release import Asked, FoundRelease, digest_sources, index_sources_of
 from handrail.program.update.package_index import is_major_step, version_key
 from handrail.runtime.runtime import Runtime
 
@@ -43,7 +43,7 @@ class Release(Answer, frozen=True, kw_only=True):
     changes: Changes
 
 
-def releases(text: str) -> list[Release]:
+def read_releases(text: str) -> list[Release]:
     """The released sections of a changelog, in its order; Unreleased and link lines are left out."""
     found: list[tuple[str, str | None, dict[str, list[str]]]] = []
     items: list[str] | None = None
@@ -85,10 +85,10 @@ def _changes(sections: dict[str, list[str]]) -> Changes:
     )
 
 
-def newer_releases(text: str, running: str, latest: str) -> list[Release]:
+def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
     """The releases after the running version, up to the latest."""
     floor, top = version_key(running), version_key(latest)
-    keyed = [(version_key(one.version), one) for one in releases(text)]
+    keyed = [(version_key(one.version), one) for one in read_releases(text)]
     return [
         one
         for key, one in keyed
@@ -113,27 +113,31 @@ class _Graded(msgspec.Struct, frozen=True, kw_only=True):
     release_url: str | None
 
 
-def look_of(rt: Runtime, updates: Updates, found: Found, asked: Asked, install: str = UPDATE) -> Look:
+def make_update_check(
+    rt: Runtime, updates: Updates, found: FoundRelease, asked: Asked, install: str = UPDATE
+) -> UpdateCheck:
     """What was found, with the notice that later calls read. Never raises for a release that says nothing."""
-    return Look(
+    return UpdateCheck(
         checked_at=rt.clock.now(),
         checked_unix=rt.clock.unix_seconds(),
         version=__version__,
         latest=found.offered.version,
-        asked=digest_of_sources(index_sources_of(rt, found.facts)),
+        asked=digest_sources(index_sources_of(rt, found.facts)),
         notice=_notice(rt, updates, found, asked, install) if found.is_newer else None,
     )
 
 
-def fresh_look(rt: Runtime, updates: Updates, asked: str) -> Look | None:
+def find_fresh_check(rt: Runtime, updates: Updates, asked: str) -> UpdateCheck | None:
     """The last look, if it is of this version, of these places and of the last 24 hours."""
-    look = updates.last_look()
+    look = updates.last_check()
     if look is None or (look.version, look.asked) != (__version__, asked):
         return None
     return look if 0 <= rt.clock.unix_seconds() - look.checked_unix < FRESH_SECONDS else None
 
 
-def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked, install: str) -> dict[str, Json]:
+def _notice(
+    rt: Runtime, updates: Updates, found: FoundRelease, asked: Asked, install: str
+) -> dict[str, Json]:
     graded = _graded(updates, found, asked)
     return {
         "type": "update_available",
@@ -149,7 +153,7 @@ def _notice(rt: Runtime, updates: Updates, found: Found, asked: Asked, install: 
     }
 
 
-def _graded(updates: Updates, found: Found, asked: Asked) -> _Graded:
+def _graded(updates: Updates, found: FoundRelease, asked: Asked) -> _Graded:
     latest = found.offered.version
     is_major = is_major_step(__version__, latest)
     metadata = _metadata(updates, found, asked)
@@ -157,7 +161,7 @@ def _graded(updates: Updates, found: Found, asked: Asked) -> _Graded:
     public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
     page = f"{public}/project/handrail/{latest}/" if public else None
     _, heading, told = metadata.rpartition(_HEADING)
-    changes = newer_releases(told, __version__, latest) if heading else []
+    changes = list_newer_releases(told, __version__, latest) if heading else []
     is_told = any(version_key(one.version) == version_key(latest) for one in changes)
     is_security = any(one.changes.security for one in changes)
     return _Graded(
@@ -167,7 +171,7 @@ def _graded(updates: Updates, found: Found, asked: Asked) -> _Graded:
     )
 
 
-def _metadata(updates: Updates, found: Found, asked: Asked) -> str:
+def _metadata(updates: Updates, found: FoundRelease, asked: Asked) -> str:
     """The metadata of the release, which ends with its changelog; empty when it cannot be had."""
     offered = found.offered
     try:

@@ -64,7 +64,7 @@ class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where its attestations are (PEP 740); empty when it has none."""
 
 
-def offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
+def read_offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
     """The wheels that a listing names. Raises ValueError when it is no listing."""
     if "json" in media_type:
         return _from_json(content)
@@ -73,7 +73,7 @@ def offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
     raise ValueError("it is neither a JSON nor an HTML listing")
 
 
-def best(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
+def choose_newest(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
     """The newest release that is not withdrawn and fits this Python."""
     fitting = [
         (key, one)
@@ -81,23 +81,23 @@ def best(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFil
         if not one.is_yanked
         and (key := version_key(one.version)) is not None
         and (with_pre or key[1][0] >= _FINAL)
-        and python_fits(one.requires_python, python)
+        and fits_python(one.requires_python, python)
     ]
     return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
 
 
-def exactly(files: list[OfferedFile], version: str, python: str) -> OfferedFile | None:
+def choose_version(files: list[OfferedFile], version: str, python: str) -> OfferedFile | None:
     """The release of that version; whoever names one gets it though it was withdrawn.
 
     A file that does not fit this Python only where there is no other: the caller says so.
     """
     wanted = version_key(version)
     named = [one for one in files if version_key(one.version) == wanted]
-    fitting = [one for one in named if python_fits(one.requires_python, python)]
+    fitting = [one for one in named if fits_python(one.requires_python, python)]
     return next(iter(fitting or named), None)
 
 
-def python_fits(specifier: str, python: str) -> bool:
+def fits_python(specifier: str, python: str) -> bool:
     """Whether a Python version is one that a release asks for; what cannot be read fits nobody."""
     given = _numbers(python)
     for clause in filter(str.strip, specifier.split(",")):

@@ -30,17 +30,30 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.contract.redaction import credentials_in
-from handrail.contract.wording import quoted
-from handrail.ports.program import Driven, Installed, InstallFacts, ManagerCall, SkillCopy, Updates, Verified
-from handrail.program.update.find_release import Found, Wish, find_release, update_failed
-from handrail.program.update.notice import look_of
+from handrail.contract.redaction import find_credentials
+from handrail.contract.wording import quote
+from handrail.ports.program import (
+    Installed,
+    InstallFacts,
+    ManagerCall,
+    ManagerExit,
+    SkillCopy,
+    Updates,
+    Verified,
+)
+from handrail.program.update.find_release import (
+    FoundRelease,
+    ReleaseRequest,
+    find_release,
+    make_update_failure,
+)
+from handrail.program.update.notice import make_update_check
 from handrail.program.update.package_index import version_key
 from handrail.program.update.verify_release import (
-    exact_command,
+    pin_command,
     require_extra,
     require_verified_files,
-    verified_release,
+    verify_release,
 )
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -107,7 +120,7 @@ class Updated(Answer, frozen=True, kw_only=True):
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
     """What the manager shall do, and what is known of the release."""
 
-    found: Found
+    found: FoundRelease
     call: ManagerCall
     verified: Verified | None = None
 
@@ -120,14 +133,14 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
     _require_version(request)
     updates = rt.updates()
     is_look = request.check is True or request.dry_run is True
-    with rt.interruptions.deferred():
+    with rt.interruptions.defer():
         facts = updates.facts()
         if not is_look:
             _require_replaceable(facts)
         is_verifying = request.verify is True or rt.settings.of().verify_updates
         if is_verifying and not is_look:
             _require_extra(facts)
-        found = find_release(rt, updates, facts, _wish(request), rt.interruptions.asked)
+        found = find_release(rt, updates, facts, _wish(request), rt.interruptions.stop_reason)
         order = _Order(found=found, call=_manager_call(rt, found, request))
         if is_verifying:
             order = _exact(rt, found)
@@ -137,13 +150,13 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             return _kept(updates, order)
         if is_verifying:
             order = _verified(rt, updates, order)
-        _require_time(rt, "download", found.offered.version, again_of(request))
+        _require_time(rt, "download", found.offered.version, spell_same_call(request))
         return _replaced(rt, updates, order)
 
 
-def _wish(request: UpdateProgram) -> Wish:
+def _wish(request: UpdateProgram) -> ReleaseRequest:
     version = "" if request.target_version is UNSET else request.target_version
-    return Wish(version=version, with_pre=request.channel == "pre", again=again_of(request))
+    return ReleaseRequest(version=version, with_pre=request.channel == "pre", again=spell_same_call(request))
 
 
 def install_command(request: UpdateProgram) -> str:
@@ -158,7 +171,7 @@ def install_command(request: UpdateProgram) -> str:
     )
 
 
-def again_of(request: UpdateProgram) -> str:
+def spell_same_call(request: UpdateProgram) -> str:
     """The same call: a look stays a look."""
     looks = ("--check" if request.check is True else "", "--dry-run" if request.dry_run is True else "")
     return " ".join(filter(None, (install_command(request), *looks)))
@@ -166,9 +179,9 @@ def again_of(request: UpdateProgram) -> str:
 
 def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
     """The last moment at which a call that shall end has changed nothing."""
-    word = rt.interruptions.asked()
+    word = rt.interruptions.stop_reason()
     if word:
-        raise update_failed(
+        raise make_update_failure(
             E_TIMEOUT if word == "deadline" else E_INTERRUPTED,
             f"The call was ended before anything was changed; {__version__} is installed.",
             stage=stage,
@@ -181,9 +194,9 @@ def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
 def _require_version(request: UpdateProgram) -> None:
     """Before the index is asked: nothing leaves the machine for a call that cannot succeed."""
     if request.target_version is not UNSET and version_key(request.target_version) is None:
-        raise update_failed(
+        raise make_update_failure(
             E_VALIDATION,
-            f"--target-version has the value {quoted(request.target_version)}, which is no version.",
+            f"--target-version has the value {quote(request.target_version)}, which is no version.",
             stage="discover",
             more={"param": "--target-version", "expected": "a version such as 1.9 or 2.0rc1"},
         )
@@ -192,7 +205,7 @@ def _require_version(request: UpdateProgram) -> None:
 def _require_replaceable(facts: InstallFacts) -> None:
     if facts.method in _REFUSED:
         kind, message, fix = _REFUSED[facts.method]
-        raise update_failed(kind, f"{message} It was not changed.", stage="discover", hint=fix)
+        raise make_update_failure(kind, f"{message} It was not changed.", stage="discover", hint=fix)
 
 
 def _require_extra(facts: InstallFacts) -> None:
@@ -202,10 +215,10 @@ def _require_extra(facts: InstallFacts) -> None:
         raise _unverified(fault, "") from fault
 
 
-def _exact(rt: Runtime, found: Found) -> _Order:
+def _exact(rt: Runtime, found: FoundRelease) -> _Order:
     """The same release, and the manager may install no other."""
     call = _told_manager(rt, found.facts, found.offered.version)
-    argv = exact_command(call.argv, found.offered.version)
+    argv = pin_command(call.argv, found.offered.version)
     return _Order(found=found, call=msgspec.structs.replace(call, argv=argv))
 
 
@@ -213,9 +226,9 @@ def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
     """The same release, now known to be ours."""
     found = order.found
     try:
-        verified = verified_release(rt, updates, found.facts, found.offered, found.page)
+        verified = verify_release(rt, updates, found.facts, found.offered, found.page)
     except Fault as fault:
-        if fault.kind is E_TIMEOUT and rt.interruptions.asked() == "signal":
+        if fault.kind is E_TIMEOUT and rt.interruptions.stop_reason() == "signal":
             fault = Fault(
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
             )
@@ -225,7 +238,7 @@ def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
 
 def _unverified(fault: Fault, target: str) -> Fault:
     is_passing = fault.kind.is_retryable
-    trouble = update_failed(
+    trouble = make_update_failure(
         fault.kind,
         f"{fault.message} Nothing was changed.",
         stage="verify_signature",
@@ -237,7 +250,7 @@ def _unverified(fault: Fault, target: str) -> Fault:
     return trouble
 
 
-def _manager_call(rt: Runtime, found: Found, request: UpdateProgram) -> ManagerCall:
+def _manager_call(rt: Runtime, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
     is_exact = request.target_version is not UNSET or request.channel == "pre"
     return _told_manager(rt, found.facts, found.offered.version if is_exact else "")
 
@@ -250,7 +263,7 @@ def _told_manager(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
     own = rt.settings.of().update_index
     if not own:
         return ManagerCall(argv=_command(facts, exact, ()))
-    if credentials_in(own):
+    if find_credentials(own):
         name = "UV_DEFAULT_INDEX" if facts.speaks_uv else "PIP_INDEX_URL"
         return ManagerCall(argv=_command(facts, exact, ()), environment={name: own})
     is_uv_flag = facts.speaks_uv and facts.method != "pipx"
@@ -286,11 +299,11 @@ def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram
     install = install_command(request)
     notices: list[dict[str, Json]] | UnsetType = UNSET
     if request.check is True:
-        look = look_of(rt, updates, found, rt.interruptions.asked, install)
-        _require_time(rt, "discover", target, again_of(request))
+        look = make_update_check(rt, updates, found, rt.interruptions.stop_reason, install)
+        _require_time(rt, "discover", target, spell_same_call(request))
         notices = [] if look.notice is None else [look.notice]
         if request.target_version is UNSET and request.channel != "pre":
-            updates.keep_look(look)
+            updates.keep_check(look)
     return Updated(
         status="available" if found.is_other else "up_to_date",
         previous_version=__version__,
@@ -315,12 +328,12 @@ def _kept(updates: Updates, order: _Order) -> Updated:
     """Nothing newer: the manager is not started, but a skill that lags behind is brought up."""
     now = updates.installed() or Installed(version=__version__, package="")
     skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
-    updates.keep_look(None)
+    updates.keep_check(None)
     return _finished(order, "up_to_date", __version__, now.version, skill)
 
 
 def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
-    driven = updates.drive(order.call, rt.interruptions.asked, rt.progress.say)
+    driven = updates.drive(order.call, rt.interruptions.stop_reason, rt.progress.say)
     if order.verified is not None:
         _require_verified_files(rt, order, order.verified)
     now = updates.installed()
@@ -328,7 +341,7 @@ def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
     if now is None or was_killed or not _is_reached(now.version, order):
         raise _not_replaced(rt, updates, order, driven, now)
     rt.commits.note(NextCall(operation="self.context"))
-    updates.keep_look(None)
+    updates.keep_check(None)
     skill = updates.sync_skill(now.package)
     return _finished(order, "updated", __version__, now.version, skill)
 
@@ -346,7 +359,7 @@ def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> N
     try:
         require_verified_files(rt, verified)
     except Fault as fault:
-        raise update_failed(
+        raise make_update_failure(
             fault.kind,
             fault.message,
             stage="verify_signature",
@@ -365,7 +378,7 @@ def _finished(
     command = order.call.argv if status == "updated" else ()
     is_replaced = status == "updated"
     if skill.status == "failed":
-        raise update_failed(
+        raise make_update_failure(
             E_IO,
             f"Handrail is at {current}, but its skill is not: {skill.trouble}. This is half an update.",
             stage="skill_sync",
@@ -402,7 +415,7 @@ def _finished(
 
 
 def _not_replaced(
-    rt: Runtime, updates: Updates, order: _Order, driven: Driven, now: Installed | None
+    rt: Runtime, updates: Updates, order: _Order, driven: ManagerExit, now: Installed | None
 ) -> Fault:
     """Why the target is not what is installed, by the most certain evidence first."""
     found, command = order.found, order.call.argv
@@ -411,7 +424,7 @@ def _not_replaced(
     is_replaced = bool(current) and current != __version__
 
     def failed(kind: Kind, message: str, stage: str, hint: str, **more: Json) -> Fault:
-        return update_failed(
+        return make_update_failure(
             kind,
             f"{message} Now {told}.",
             stage=stage,
@@ -450,12 +463,12 @@ def _not_replaced(
     return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)
 
 
-def _is_tampered(rt: Runtime, updates: Updates, found: Found) -> bool:
+def _is_tampered(rt: Runtime, updates: Updates, found: FoundRelease) -> bool:
     """Look at the file ourselves: what a manager prints about a wrong checksum is not for programs."""
     if not found.offered.sha256:
         return False
     try:
-        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.asked, found.page)
+        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.stop_reason, found.page)
     except Fault:
         return False
     return sha256(fetched.content).hexdigest() != found.offered.sha256.lower()

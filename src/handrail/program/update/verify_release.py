@@ -26,7 +26,7 @@ from handrail.ports.program import (
     PUBLISH_STATEMENT,
     Checked,
     InstallFacts,
-    Judged,
+    JudgedBundle,
     NotChecked,
     NotTrusting,
     ProvenanceOrder,
@@ -84,7 +84,7 @@ class _Statement(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     predicate_type: str
 
 
-def bundles_of(provenance: bytes) -> tuple[str, ...]:
+def read_bundles(provenance: bytes) -> tuple[str, ...]:
     """Every attestation as a bundle. Raises ValueError when it is no provenance, or one without limits."""
     if len(provenance) > MOST_BYTES:
         raise ValueError("it is too large")
@@ -150,12 +150,12 @@ def require_extra(facts: InstallFacts) -> None:
         raise _without_library("This installation cannot verify signatures.", facts)
 
 
-def verified_release(
+def verify_release(
     rt: Runtime, updates: Updates, facts: InstallFacts, offered: OfferedFile, page: str
 ) -> Verified:
     """The wheel, after its digest and its provenance were found to hold. Changes nothing."""
     bundles = _bundles(rt, updates, offered, page)
-    wheel = updates.fetch(offered.url, "*/*", rt.interruptions.asked, page).content
+    wheel = updates.fetch(offered.url, "*/*", rt.interruptions.stop_reason, page).content
     digest = sha256(wheel).hexdigest()
     if offered.sha256 and digest != offered.sha256.lower():
         raise _refused("digest_mismatch", "It has not the checksum that its index states.")
@@ -164,7 +164,7 @@ def verified_release(
         identity=identity_of(offered.version),
         trusted_root=rt.settings.of().trusted_root,
     )
-    match rt.provenance().check(order, rt.interruptions.asked):
+    match rt.provenance().check(order, rt.interruptions.stop_reason):
         case Checked(judged=judged):
             _require_one(judged, offered.filename, digest)
         case NotTrusting(trouble=trouble):
@@ -176,7 +176,7 @@ def verified_release(
     return Verified(sha256=digest, wheel=wheel)
 
 
-def exact_command(command: tuple[str, ...], version: str) -> tuple[str, ...]:
+def pin_command(command: tuple[str, ...], version: str) -> tuple[str, ...]:
     """The same command for this version only, as a wheel only, and with the extra that verified it."""
     *start, _ = command
     return (*start, *_wheel_only(start), f"{_EXTRA}=={version}")
@@ -209,13 +209,13 @@ def _bundles(rt: Runtime, updates: Updates, offered: OfferedFile, page: str) -> 
     if not offered.provenance:
         raise _refused("no_provenance", "The index has no provenance for it.")
     try:
-        given = updates.fetch(offered.provenance, PROVENANCE, rt.interruptions.asked, page).content
+        given = updates.fetch(offered.provenance, PROVENANCE, rt.interruptions.stop_reason, page).content
     except Fault as fault:
         if fault.kind is not E_NOT_FOUND:
             raise
         raise _refused("no_provenance", "The provenance that the index names is not there.") from fault
     try:
-        bundles = bundles_of(given)
+        bundles = read_bundles(given)
     except ValueError as trouble:
         raise _refused("malformed_provenance", f"Its provenance cannot be used: {trouble}.") from trouble
     if not bundles:
@@ -223,7 +223,7 @@ def _bundles(rt: Runtime, updates: Updates, offered: OfferedFile, page: str) -> 
     return bundles
 
 
-def _require_one(judged: tuple[Judged, ...], filename: str, digest: str) -> None:
+def _require_one(judged: tuple[JudgedBundle, ...], filename: str, digest: str) -> None:
     """One attestation that holds is enough; of several that do not, the first says why."""
     held = [one for one in judged if one.refusal is None]
     if any(is_about(one.statement, filename, digest) for one in held):

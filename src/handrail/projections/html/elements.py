@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from handrail.contract.wording import visible
+from handrail.contract.wording import mark_hidden
 
 # HTML that is escaped by construction: text goes in as text, and only elements come out.
 #
@@ -62,7 +62,7 @@ def document(root: Html) -> str:
 def _markup(child: Child) -> str:
     if child is None:
         return ""
-    return child.markup if isinstance(child, Html) else visible(child).translate(_TEXT)
+    return child.markup if isinstance(child, Html) else mark_hidden(child).translate(_TEXT)
 
 
 def _attribute(key: str, value: str | int | bool | None) -> str:
@@ -71,7 +71,7 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is True:
         return f" {name}"
-    return f' {name}="{visible(str(value)).translate(_ATTRIBUTE)}"'
+    return f' {name}="{mark_hidden(str(value)).translate(_ATTRIBUTE)}"'
 
 
 _TAGS = frozenset(
@@ -92,7 +92,7 @@ _HEADINGS_DOWN = 2
 def notes_html(markdown: str) -> Html:
     """The notes as they may stand in a page."""
     parser, plain, clean = _tools()
-    shown = visible(markdown)
+    shown = mark_hidden(markdown)
     tokens = (plain if _invents_cells(shown) else parser).parse(shown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

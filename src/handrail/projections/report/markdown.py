@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import visible
+from handrail.contract.wording import mark_hidden
 from handrail.projections.report.phrases import (
     STATUS_WORDS,
     artifact_lines,
@@ -74,7 +74,7 @@ def _run(story: Story, run: RunStory) -> Iterator[str]:
         yield from (f"{run.omitted} earlier nodes are left out.", "")
     for number, moment in enumerate(run.moments):
         yield from _moment(moment, number + run.omitted, run)
-    drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", visible(run.labels[node.node_id])))
+    drawn = draw_run(run.graph, lambda node: _SPACES.sub(" ", mark_hidden(run.labels[node.node_id])))
     yield from ("### Map", "", *_fenced(drawn[:MOST_DRAWN], "text"), "")
     if run.artifacts:
         yield from ("### Current outputs", "")
@@ -135,7 +135,7 @@ def _provenance(story: Story, run: RunStory | None) -> Iterator[str]:
 
 def _quoted(text: str) -> list[str]:
     """Every line begins with the mark of a quote, whatever it holds; tags and odd links are defused."""
-    calm = _SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", visible(text)))
+    calm = _SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", mark_hidden(text)))
     return [f"> {line}".rstrip() for line in calm.split("\n")]
 
 
@@ -153,5 +153,5 @@ def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
 
 def _inline(text: str) -> str:
     """Outside text inside a line of the report: one line, and no mark of it means anything."""
-    calm = _SPACES.sub(" ", visible(text)).strip()
+    calm = _SPACES.sub(" ", mark_hidden(text)).strip()
     return _SCHEME.sub(r"\1&#58;", _MARKS.sub(r"\\\1", calm).replace("<", "&lt;"))

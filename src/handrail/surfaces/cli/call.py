@@ -17,8 +17,8 @@ import msgspec
 from handrail.contract.catalogue import E_CONFLICT
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.ids import Autonomy, BlobRef, RiskPolicy, SessionId
-from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of, is_unseen
-from handrail.contract.wording import quoted
+from handrail.contract.outcome import Fault, Json, Outcome, Success, failure_of, is_stand_in
+from handrail.contract.wording import quote
 from handrail.ports.log import (
     Appended,
     Blob,
@@ -32,7 +32,7 @@ from handrail.ports.log import (
 )
 from handrail.ports.process import Claim, ConfirmedTokens, KeyringFacts, Keys
 from handrail.ports.workspace import AuthoredFiles, SettingProblem, Settings, SettingsFiles
-from handrail.runtime.hub import account, declared_of, perform_chunked, perform_operation, perform_stream
+from handrail.runtime.hub import audit_call, declared_of, perform_chunked, perform_operation, perform_stream
 from handrail.runtime.operation import Operation, StreamItem, effect_of, operation, shape_of
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
@@ -90,7 +90,7 @@ def kept_in_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> di
     if not files.create_private(full, counted()):
         raise Fault(
             E_CONFLICT,
-            f"{quoted(full)} exists, and nothing is overwritten.",
+            f"{quote(full)} exists, and nothing is overwritten.",
             details={"reason": "target_exists"},
             hint="Choose another file name for --out, or move the file away.",
         )
@@ -312,9 +312,9 @@ def answer(
             return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
     except Interrupted as stop:
-        account(runtime, called, params, stopped(stop), caller, started_ms)
+        audit_call(runtime, called, params, stopped(stop), caller, started_ms)
         raise
-    if ask.field is None or not isinstance(outcome, Success) or is_unseen(outcome):
+    if ask.field is None or not isinstance(outcome, Success) or is_stand_in(outcome):
         return outcome
     from handrail.contract.disclosure.named_fields import select_field
 

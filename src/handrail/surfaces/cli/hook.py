@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.fence import fenced, one_line
+from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json, failure_of
-from handrail.operations.sessions.resume_session import Candidate, work_in_progress
+from handrail.operations.sessions.resume_session import Candidate, find_work_in_progress
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import commands_for
+from handrail.runtime.sessions import list_repair_commands
 
 SECONDS = 5
 """What the client allows; the hook itself ends a little earlier."""
@@ -70,7 +70,7 @@ def answer_hook(
     The client decides how text for the agent is wrapped; one that is not known gets it as it is.
     """
     if event not in EVENTS:
-        named = f"the event {one_line(event)[:40]} means nothing here" if event else "no event is named"
+        named = f"the event {flatten_text(event)[:40]} means nothing here" if event else "no event is named"
         return HookAnswer(note=f"{named}; known: {', '.join(EVENTS)}")
     try:
         rt = build_runtime()
@@ -117,7 +117,7 @@ def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
     """A checkpoint on the one run in progress; with equal facts there already, nothing."""
-    here = work_in_progress(rt, project)
+    here = find_work_in_progress(rt, project)
     work = here.candidates
     if len(work) != 1:
         several = f"{len(work)} runs in progress here, so no checkpoint was added" if work else ""
@@ -142,7 +142,7 @@ def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
     seen = rt.workspace.observations(project)
     lines = [
         f"{_FACTS_BEGIN} ({trigger if trigger in _TRIGGERS else 'unknown'}).",
-        f"Branch: {one_line(seen.get('git_branch', '')) or 'none'}",
+        f"Branch: {flatten_text(seen.get('git_branch', '')) or 'none'}",
         f"Head: {seen.get('git_head_sha', '') or 'none'}",
         f"Changed files: {'unknown' if changed is None else changed}",
     ]
@@ -160,7 +160,7 @@ def _is_there(reply: dict[str, Any], notes: str) -> bool:
 
 
 def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
-    here = work_in_progress(rt, project)
+    here = find_work_in_progress(rt, project)
     work, damage = here.candidates, _damage(here.damaged)
     if not work:
         return HookAnswer(out=damage)
@@ -178,7 +178,7 @@ def _damage(damaged: Sequence[SessionId]) -> str:
     if not damaged:
         return ""
     named = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1} more"
-    verify, _ = commands_for(damaged[0])
+    verify, _ = list_repair_commands(damaged[0])
     return f"Handrail: damaged here and not to be continued: session {named}. Ask the user to run {verify}\n"
 
 
@@ -198,7 +198,7 @@ def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
     token = candidate.next_call.params["stateToken"]
     head = (
         f"Handrail: a run of {candidate.workflow_id} is in progress here (session {candidate.session_id}).\n"
-        f"Pending step: {one_line(candidate.pending_title)[:_TITLE_LENGTH]}\n"
+        f"Pending step: {flatten_text(candidate.pending_title)[:_TITLE_LENGTH]}\n"
     )
     tail = (
         f"To see the step and go on, call continue_workflow {call}\n"
@@ -206,7 +206,7 @@ def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
     )
     entries = reply.get("recap", {}).get("entries", [])
     notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
-    told = [f"Goal: {one_line(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
+    told = [f"Goal: {flatten_text(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
     told += [f"Last notes: {notes[-1]}"] if notes else []
     return head + _fenced_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
 
@@ -217,7 +217,7 @@ def _fenced_within(text: str, most_bytes: int) -> str:
         return ""
     kept, is_cut = text, False
     while kept:
-        block = fenced(kept + ("…" if is_cut else ""), "goal and notes kept in the log") + "\n"
+        block = fence_text(kept + ("…" if is_cut else ""), "goal and notes kept in the log") + "\n"
         over = len(block.encode()) - most_bytes
         if over <= 0:
             return block
@@ -227,7 +227,7 @@ def _fenced_within(text: str, most_bytes: int) -> str:
 
 def _several(work: Sequence[Candidate], most_bytes: int) -> str:
     lines = [
-        f"- {one.workflow_id}, {one_line(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
+        f"- {one.workflow_id}, {flatten_text(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
         for one in work[:_MOST_TITLES]
     ]
     tail = (
@@ -241,4 +241,4 @@ def _several(work: Sequence[Candidate], most_bytes: int) -> str:
 
 
 def _trouble(failure: Failure) -> HookAnswer:
-    return HookAnswer(note=f"{failure.kind.code}: {one_line(failure.message)[:200]}")
+    return HookAnswer(note=f"{failure.kind.code}: {flatten_text(failure.message)[:200]}")

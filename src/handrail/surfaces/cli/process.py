@@ -82,11 +82,11 @@ class Process:
         """The scope of a commit: a signal inside waits until it ends."""
         return Shield(self)
 
-    def deferred(self) -> Deferral:
+    def defer(self) -> Deferral:
         """The scope of work in parts: it asks between them whether to end (`ports.Interruptions`)."""
         return Deferral(self)
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         """What waits to end the call."""
         if self._pending is None:
             return ""
@@ -220,7 +220,7 @@ class Shield:
 
 
 class Deferral:
-    """`with process.deferred():` around work that ends between its parts, with the truth about each."""
+    """`with process.defer():` around work that ends between its parts, with the truth about each."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

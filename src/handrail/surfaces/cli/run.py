@@ -15,7 +15,7 @@ from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import SCHEMA_VERSION, encode_line, stream_line
-from handrail.contract.envelopes.format import wrong_variables
+from handrail.contract.envelopes.format import find_wrong_variables
 from handrail.contract.outcome import (
     DONE,
     Call,
@@ -28,9 +28,9 @@ from handrail.contract.outcome import (
     Success,
     failure_of,
     failure_of_defect,
-    is_unseen,
-    spelled,
-    unseen,
+    is_stand_in,
+    make_stand_in,
+    spell_reading_call,
 )
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
@@ -182,7 +182,7 @@ def _guarded(caller: _Caller, doors: Doors, work: Callable[[], Rendered | int]) 
         return done
     failure = failure_of(done) if isinstance(done, Fault) else failure_of_defect(done, _incident(doors, done))
     caller.notices = _none
-    outcome: Outcome = unseen(caller.commits) if caller.commits.is_made else failure
+    outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
     told = _tried(lambda: _rendered(caller, outcome))
     return _last_word(caller) if isinstance(told, Exception) else told
 
@@ -227,10 +227,10 @@ def _incident(doors: Doors, defect: Exception) -> str:
 def _as_command(caller: _Caller, outcome: Outcome) -> Outcome:
     """An answer without a reply names the command that reads it."""
     following = caller.commits.reads_back
-    if following is None or isinstance(outcome, Failure) or not is_unseen(outcome):
+    if following is None or isinstance(outcome, Failure) or not is_stand_in(outcome):
         return outcome
     line = command_line(following)
-    return outcome if line is None else spelled(outcome, line)
+    return outcome if line is None else spell_reading_call(outcome, line)
 
 
 def _last_word(caller: _Caller) -> Rendered:
@@ -284,7 +284,7 @@ def _usable(caller: _Caller, parsed: Parsed, environment: Mapping[str, str]) -> 
     """What tells of this program answers in any surroundings: a wrong variable is named and not used."""
     if parsed.command is None or not parsed.command["operation"].startswith(SELF_DESCRIPTION):
         return environment
-    wrong = wrong_variables(environment)
+    wrong = find_wrong_variables(environment)
     caller.passed_over = tuple(
         Notice(type="wrong_variable", message=f"{fault.message} {fault.hint}", severity="warning")
         for fault in wrong.values()
@@ -371,7 +371,7 @@ def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
     """The answer to a second signal, which may come in the middle of a commit."""
     caller.notices = _none
     if caller.commits.is_made:
-        done = _rendered(caller, unseen(caller.commits))
+        done = _rendered(caller, make_stand_in(caller.commits))
         return done.out, done.err, done.status
     failure = Failure(
         kind=E_INTERRUPTED,

@@ -14,8 +14,8 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Failure, Fault, Json
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.ask import answered_call, is_taken, question_in
 from handrail.surfaces.mcp.calls import answer_call, guarded, refusal_of
@@ -217,6 +217,6 @@ def _definition(tool: Tool, results: Results) -> dict[str, Any]:
 
 
 def _unknown_tool(name: str, known: list[str]) -> Refusal:
-    similar = nearest(name, known, most=1)
+    similar = find_nearest(name, known, most=1)
     advice = f"Did you mean {similar[0]}?" if similar else f"The tools are {', '.join(known)}."
-    return Refusal(code=INVALID_PARAMS, message=f"There is no tool {quoted(name)}. {advice}")
+    return Refusal(code=INVALID_PARAMS, message=f"There is no tool {quote(name)}. {advice}")

@@ -17,8 +17,8 @@ import msgspec
 from handrail.contract.catalogue import REQUEST_TOO_LARGE, VALIDATION_ERROR
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
-from handrail.contract.suggest import edits, nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import count_edits, find_nearest
+from handrail.contract.wording import quote
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.surfaces.mcp.tools import Tool, fields_of
 
@@ -305,12 +305,12 @@ def _meant(tool: Tool, name: str, value: Json) -> tuple[str, ...] | None:
         if place in places and _is_offered(_schema_at(tool, places[place]), value):
             return places[place]
     by_leaf = {path[-1]: path for path in reversed(places.values())}
-    for similar in nearest(name, by_leaf, most=1):
+    for similar in find_nearest(name, by_leaf, most=1):
         is_same = _folded(similar) == _folded(name)
         if is_same or _is_offered(_schema_at(tool, by_leaf[similar]), value):
             return by_leaf[similar]
     # A start call with a free name almost always means an input of the workflow.
-    is_plain = _INPUT_NAME.fullmatch(name) is not None and quoted(name) == f'"{name}"'
+    is_plain = _INPUT_NAME.fullmatch(name) is not None and quote(name) == f'"{name}"'
     return ("context", name) if tool.operation == "run.start" and is_plain else None
 
 
@@ -343,17 +343,17 @@ def _field_for(fields: dict[str, Any], value: Json) -> str | None:
 
 
 def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: str) -> Flaw:
-    problem = f"{quoted(value)} is not offered"
+    problem = f"{quote(value)} is not offered"
     fix = f"use one of {', '.join(choices)}"
     same = [choice for choice in choices if _folded(choice) == _folded(value)]
     if same:
         return Flaw(path=path, problem=problem, fix=fix, repair=Put(value=same[0]))
     if not tool.definition["annotations"]["readOnlyHint"]:
         # How much an agent may do is never guessed; a slip in a word that can be no other is no guess.
-        slips = [choice for choice in choices if edits(value, choice) <= MOST_SLIPS]
+        slips = [choice for choice in choices if count_edits(value, choice) <= MOST_SLIPS]
         repair: Repair = Put(value=slips[0]) if len(slips) == 1 else Unclear()
         return Flaw(path=path, problem=problem, fix=fix, repair=repair)
-    similar = nearest(value, choices, most=1)
+    similar = find_nearest(value, choices, most=1)
     repair = Put(value=similar[0]) if similar else Drop()
     return Flaw(path=path, problem=problem, fix=fix, repair=repair)
 
@@ -367,10 +367,10 @@ def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
     meant = [_dotted(flaw.repair.to) for flaw in flaws if isinstance(flaw.repair, Move)]
     return Failure(
         kind=VALIDATION_ERROR,
-        message=f"{tool.name}, {quoted(_dotted(first.path))}: {first.problem}; {first.fix}.{more}{stored}",
+        message=f"{tool.name}, {quote(_dotted(first.path))}: {first.problem}; {first.fix}.{more}{stored}",
         details={
             "problems": [
-                {"param": quoted(_dotted(flaw.path))[1:-1], "problem": flaw.problem, "fix": flaw.fix}
+                {"param": quote(_dotted(flaw.path))[1:-1], "problem": flaw.problem, "fix": flaw.fix}
                 for flaw in flaws
             ],
             **({"did_you_mean": meant} if meant else {}),

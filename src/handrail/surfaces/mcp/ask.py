@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.fence import one_line
+from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Failure, Json
-from handrail.operations.runs.asked_input import AskedInput, asked_input
+from handrail.operations.runs.needed_input import NeededInput, find_needed_input
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
 from handrail.surfaces.mcp.calls import guarded
@@ -34,7 +34,7 @@ def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | Non
     token = _retry_token(tool, reply)
     if not token:
         return None
-    asked = guarded(runtime, lambda: asked_input(runtime.reading(), token))
+    asked = guarded(runtime, lambda: find_needed_input(runtime.reading(), token))
     if asked is None or isinstance(asked, Failure):
         return None
     if _SECRET.search(f"{asked.name} {asked.spec.description}"):
@@ -77,9 +77,9 @@ def _retry_token(tool: Tool, reply: Rendered) -> str:
     return str(call["params"].get("ackToken", "")) if is_input else ""
 
 
-def _message(asked: AskedInput) -> str:
-    title = one_line(asked.step_title)[:LONGEST_TITLE]
-    about = one_line(asked.spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
+def _message(asked: NeededInput) -> str:
+    title = flatten_text(asked.step_title)[:LONGEST_TITLE]
+    about = flatten_text(asked.spec.description).rstrip(".")[:LONGEST_DESCRIPTION]
     ending = f": {about}" if about else ""
     return (
         f'The step "{title}" of the workflow {asked.workflow_id} needs {asked.name} from you{ending}. '
@@ -87,14 +87,14 @@ def _message(asked: AskedInput) -> str:
     )
 
 
-def _schema(asked: AskedInput) -> dict[str, Any]:
+def _schema(asked: NeededInput) -> dict[str, Any]:
     """A flat form with one field, as far as clients can show it."""
     spec = asked.spec
     field: dict[str, Any] = {"type": spec.type, "title": asked.name}
-    words = [one_line(word) for word in spec.enum if isinstance(word, str)]
+    words = [flatten_text(word) for word in spec.enum if isinstance(word, str)]
     if spec.type == "string" and words and len(words) == len(spec.enum) <= MOST_ENUM:
         field["enum"] = list(spec.enum)
     elif spec.enum:
         listed = ", ".join(msgspec.json.encode(value).decode() for value in spec.enum[:MOST_ENUM])
-        field["description"] = one_line(f"One of {listed}")
+        field["description"] = flatten_text(f"One of {listed}")
     return {"type": "object", "properties": {asked.name: field}, "required": [asked.name]}

@@ -22,9 +22,9 @@ from handrail.contract.outcome import (
     Outcome,
     Success,
     failure_of,
-    is_unseen,
-    spelled,
-    unseen,
+    is_stand_in,
+    make_stand_in,
+    spell_reading_call,
 )
 from handrail.runtime.hub import perform
 from handrail.runtime.permission import Caller
@@ -87,16 +87,16 @@ def answer_call(
         return answered
     if not commits.is_made:
         return render(tools, tool, {}, answered)
-    told = guarded(runtime, lambda: render(tools, tool, {}, _spelled(tools, commits, unseen(commits))))
+    told = guarded(runtime, lambda: render(tools, tool, {}, _spelled(tools, commits, make_stand_in(commits))))
     return LAST_WORD if isinstance(told, Failure) else told
 
 
 def _spelled(tools: dict[str, Tool], commits: Commits, success: Success) -> Success:
     """An answer without a reply names the call that reads it as a client makes it."""
-    if commits.reads_back is None or not is_unseen(success):
+    if commits.reads_back is None or not is_stand_in(success):
         return success
     call = spell_call(tools, commits.reads_back)
-    return success if call is None else spelled(success, f"{call['tool']} {_json(call['params'])}")
+    return success if call is None else spell_reading_call(success, f"{call['tool']} {_json(call['params'])}")
 
 
 def _json(value: Json) -> str:
@@ -107,8 +107,8 @@ def _without_secrets(runtime: Runtime, answer: Rendered) -> Rendered:
     """Whatever this process has read as a secret never reaches a client."""
     return msgspec.structs.replace(
         answer,
-        text=runtime.secrets.redacted_text(answer.text),
-        structured=runtime.secrets.redacted_json(answer.structured),
+        text=runtime.secrets.redact_text(answer.text),
+        structured=runtime.secrets.redact_json(answer.structured),
     )
 
 
@@ -122,9 +122,9 @@ def _answer(
 ) -> Rendered:
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
-        from handrail.operations.workflow_catalog import with_known_workflow  # noqa: PLC0415 - only a refusal reads workflow files
+        from handrail.operations.workflow_catalog import correct_workflow_id  # noqa: PLC0415 - only a refusal reads workflow files
 
-        return render(tools, tool, {}, with_known_workflow(runtime, read))
+        return render(tools, tool, {}, correct_workflow_id(runtime, read))
     match _performed(runtime, tool, read.params, mvi, commits):
         case Failure() as failure:
             return render(tools, tool, read.params, failure)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.messages import (
     CAPABILITIES,
@@ -438,7 +438,7 @@ def _unsupported(message: str, requested: Json) -> Refusal:
 
 
 def _unknown(method: str) -> Refusal:
-    message = f"There is no method {quoted(method)} here; use one of the declared capabilities."
+    message = f"There is no method {quote(method)} here; use one of the declared capabilities."
     return Refusal(code=METHOD_NOT_FOUND, message=message)
 
 

@@ -28,7 +28,7 @@ from handrail.contract.catalogue import HOST_REFUSED, METHOD_NOT_ALLOWED, ORIGIN
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, to_problem
 from handrail.contract.outcome import Failure, Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.arguments import MAX_BYTES
@@ -199,7 +199,7 @@ async def _refuse_briefly(ctx: Context, call_next: CallNext) -> HandlerResult:
     except MCPError as trouble:
         if trouble.code != mcp_types.METHOD_NOT_FOUND:
             raise
-        message = f"There is no method {quoted(ctx.method)} here; use one of the declared capabilities."
+        message = f"There is no method {quote(ctx.method)} here; use one of the declared capabilities."
         raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
 
 

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import UNSET
 
 from handrail.contract.catalogue import E_NOT_FOUND, KINDS, VALIDATION_ERROR
-from handrail.contract.fence import one_line
+from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Fault, Json, NextCall
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
+from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.surfaces.mcp.reply_text import call_text
 from handrail.surfaces.mcp.resources import SCHEME, told
@@ -79,8 +79,8 @@ def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
 def _row(row: dict[str, Any]) -> PromptRow:
     return PromptRow(
         name=row["id"],
-        title=one_line(row["name"])[:LONGEST_TITLE],
-        description=one_line(row["description"])[:LONGEST_DESCRIPTION],
+        title=flatten_text(row["name"])[:LONGEST_TITLE],
+        description=flatten_text(row["description"])[:LONGEST_DESCRIPTION],
         argument=GOAL,
         about="What you want to reach, in one sentence.",
     )
@@ -103,7 +103,7 @@ def _check_arguments(name: str, arguments: dict[str, str]) -> None:
         problems.append({"param": taken, "problem": problem})
     if problems:
         first = problems[0]
-        message = f"The prompt does not fit: {quoted(first['param'])}: {first['problem']}."
+        message = f"The prompt does not fit: {quote(first['param'])}: {first['problem']}."
         raise Fault(VALIDATION_ERROR, message, details={"problems": problems[:20]})
 
 
@@ -120,11 +120,11 @@ def _inspected(runtime: Runtime, name: str) -> dict[str, Any]:
 
 def _unknown(runtime: Runtime, name: str) -> Fault:
     listed = told(runtime, "workflow.list", {"kind": "workflow", "limit": _KNOWN_AT_MOST})
-    similar = nearest(name, [RESUME, *(row["id"] for row in listed["items"])], most=1)
+    similar = find_nearest(name, [RESUME, *(row["id"] for row in listed["items"])], most=1)
     advice = f"Did you mean {similar[0]}?" if similar else "List the prompts to see them all."
     return Fault(
         VALIDATION_ERROR,
-        f"There is no prompt {quoted(name)}. {advice}",
+        f"There is no prompt {quote(name)}. {advice}",
         details={"did_you_mean": similar},
         next_call=NextCall(operation="workflow.list", params={}),
     )
@@ -197,13 +197,13 @@ def _beginning(known: Iterable[str], typed: str) -> Completed:
 
 
 def _workflow_ids(runtime: Runtime) -> list[str]:
-    catalog = catalog_of(runtime, project_of(runtime, UNSET))
+    catalog = load_catalog(runtime, project_of(runtime, UNSET))
     return [entry.id for entry in catalog.entries if entry.is_usable]
 
 
 def _tags(runtime: Runtime) -> list[str]:
-    catalog = catalog_of(runtime, project_of(runtime, UNSET))
-    return sorted({one_line(tag) for entry in catalog.entries if entry.is_usable for tag in entry.tags})
+    catalog = load_catalog(runtime, project_of(runtime, UNSET))
+    return sorted({flatten_text(tag) for entry in catalog.entries if entry.is_usable for tag in entry.tags})
 
 
 def _session_ids(runtime: Runtime, key: str) -> list[str]:

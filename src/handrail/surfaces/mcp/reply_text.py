@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.fence import fenced, one_line, visible
+from handrail.contract.fence import drop_invisible, fence_text, flatten_text
 from handrail.contract.outcome import Json
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reasons import are_issues_covered
@@ -56,11 +56,11 @@ def session_text(reply: dict[str, Any]) -> str:
         f"{_session(reply['session']) if 'session' in reply else 'A session'}. No step is pending.",
         *_warnings(reply, is_first=False),
         *_session_calls(reply),
-        *([f"Project {one_line(reply['project'])}"] if "project" in reply else []),
+        *([f"Project {flatten_text(reply['project'])}"] if "project" in reply else []),
     ]
     for run in reply.get("runs", ()):
         lines.append(f"Run {run['runId']} of {run['workflowId']}, {run['status']}: {_call(run['nextCall'])}")
-    lines += [fenced(entry["notes"], f"notes {entry['outputId']}") for entry in recap.get("entries", ())]
+    lines += [fence_text(entry["notes"], f"notes {entry['outputId']}") for entry in recap.get("entries", ())]
     if recap.get("truncated"):
         lines.append(f"Omitted {recap['omitted']} earlier entries, {recap['policy']}.")
     return "\n".join(lines)
@@ -95,16 +95,16 @@ def _blocked(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _example(example: dict[str, Any]) -> str:
-    shown = visible(msgspec.json.encode(example).decode())
+    shown = drop_invisible(msgspec.json.encode(example).decode())
     return f"An artifact that would do, with your own values in it: {shown}"
 
 
 def _blockers(blockers: Iterable[dict[str, Any]]) -> Iterator[str]:
     for blocker in blockers:
         pointer = ", ".join(f"{key} {value}" for key, value in blocker["pointer"].items())
-        yield f"- {blocker['code']} ({one_line(pointer)}): {one_line(blocker['message'])}"
+        yield f"- {blocker['code']} ({flatten_text(pointer)}): {flatten_text(blocker['message'])}"
         if "suggestedFix" in blocker:
-            yield f"  fix: {one_line(blocker['suggestedFix'])}"
+            yield f"  fix: {flatten_text(blocker['suggestedFix'])}"
 
 
 def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -115,10 +115,10 @@ def _issues(issues: Sequence[dict[str, Any]], blockers: Sequence[dict[str, Any]]
     for issue in issues:
         if "message" in issue:
             said = f"{issue.get('pointer', '')} {issue['message']}".strip()
-            yield f"- {one_line(said)}"
+            yield f"- {flatten_text(said)}"
     others = [issue["pointer"] for issue in issues if "message" not in issue]
     if others:
-        yield f"- also at: {one_line(', '.join(others))}"
+        yield f"- also at: {flatten_text(', '.join(others))}"
 
 
 def _step(reply: dict[str, Any]) -> Iterator[str]:
@@ -126,9 +126,9 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
     if pending is None:
         yield "Complete: no step is left."
         if "closing" in reply:
-            yield f"Tell the user: {one_line(reply['closing'])}"
+            yield f"Tell the user: {flatten_text(reply['closing'])}"
     else:
-        yield f"Step: {one_line(pending['title'])} ({pending['stepId']})"
+        yield f"Step: {flatten_text(pending['title'])} ({pending['stepId']})"
         yield pending["prompt"]
 
 
@@ -139,9 +139,9 @@ def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
             continue
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
         call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""
-        yield f"Warning {warning['code']}: {one_line(warning['message'])}{token}{call}"
+        yield f"Warning {warning['code']}: {flatten_text(warning['message'])}{token}{call}"
     for part in () if is_first else reply.get("skipped", ()):
-        yield f"- {part['stepId']} did not run: {one_line(part['why'])}"
+        yield f"- {part['stepId']} did not run: {flatten_text(part['why'])}"
 
 
 def _calls(reply: dict[str, Any]) -> Iterator[str]:
@@ -169,8 +169,8 @@ def _options(reply: dict[str, Any]) -> Iterator[str]:
     if choices:
         yield _BEFORE_OPTIONS[reply["nextIntent"]]
     for choice in choices:
-        about = f" ({one_line(choice['description'])})" if "description" in choice else ""
-        yield f"- {choice['id']}: {one_line(choice['label'])}{about}"
+        about = f" ({flatten_text(choice['description'])})" if "description" in choice else ""
+        yield f"- {choice['id']}: {flatten_text(choice['label'])}{about}"
         if choice["id"] in params_by_id:
             yield f"  {call_text(call['tool'], params_by_id[choice['id']])}"
 
@@ -183,11 +183,11 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
         parts.append(_session(reply["session"]))
     if "workflow" in reply:
         held = reply["workflow"]
-        parts.append(f"from {held['sourceKind']}, {one_line(held['sourceRef'])}, {held['workflowHash']}")
+        parts.append(f"from {held['sourceKind']}, {flatten_text(held['sourceRef'])}, {held['workflowHash']}")
     if "preferences" in reply:
         parts.append(", ".join(reply["preferences"].values()))
     if "project" in reply:
-        parts.append(f"project {one_line(reply['project'])}")
+        parts.append(f"project {flatten_text(reply['project'])}")
     if parts:
         yield " · ".join(parts)
 
@@ -196,14 +196,14 @@ def _place(reply: dict[str, Any]) -> Iterator[str]:
     """That the work belongs elsewhere, for an agent that would do it here."""
     here = (reply.get("recap") or {}).get("readIn")
     if here:
-        project = one_line(reply.get("project", "")) or "another one"
-        yield f"\nThis run belongs to the project {project}, not to {one_line(here)}: work there, or ask."
+        project = flatten_text(reply.get("project", "")) or "another one"
+        yield f"\nThis run belongs to the project {project}, not to {flatten_text(here)}: work there, or ask."
 
 
 def _session(session: dict[str, Any]) -> str:
     """Which work this is; the goal is quoted because an agent wrote it."""
     run = f", run {session['runId']} of {session['workflowId']}" if "runId" in session else ""
-    goal = f', goal (data) "{one_line(session["goal"])}"' if "goal" in session else ""
+    goal = f', goal (data) "{flatten_text(session["goal"])}"' if "goal" in session else ""
     return f"Session {session['sessionId']}{run}{goal}"
 
 
@@ -215,7 +215,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     """What was done before, stored text fenced; nothing where there is nothing to tell."""
     if recap.get("closed"):
         held = recap["closed"]
-        note = f' (data) "{one_line(held["note"])}"' if "note" in held else ""
+        note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
         yield f"\nThis run was closed as {held['reason']}{note}. Continuing opens it again: ask first."
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
@@ -233,7 +233,7 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
     if recap.get("skipped"):
         skipped = (f"{part['stepId']} (condition {part['conditionId']})" for part in recap["skipped"])
         earlier = f" and {recap['skippedOmitted']} earlier" if "skippedOmitted" in recap else ""
-        yield f"\nSkipped, because their condition did not hold: {one_line(', '.join(skipped))}{earlier}"
+        yield f"\nSkipped, because their condition did not hold: {flatten_text(', '.join(skipped))}{earlier}"
     yield from _branches(recap)
     if recap.get("omitted"):
         yield f"Omitted {recap['omitted']} earlier entries, {recap['policy']}."
@@ -274,7 +274,7 @@ def _done_since(place: dict[str, Any]) -> str:
 def _pending_there(place: dict[str, Any]) -> str:
     if not place["pendingStepId"]:
         return "nothing is pending"
-    return f"pending {one_line(place['title'])} ({place['pendingStepId']})"
+    return f"pending {flatten_text(place['title'])} ({place['pendingStepId']})"
 
 
 def _current(place: dict[str, Any]) -> Iterator[str]:
@@ -291,7 +291,7 @@ def _inputs(recap: dict[str, Any]) -> Iterator[str]:
         lines = [
             f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap["inputs"]
         ]
-        yield "\n" + fenced("\n".join(lines), "inputs, with the values that hold here")
+        yield "\n" + fence_text("\n".join(lines), "inputs, with the values that hold here")
     if recap.get("inputsOmitted"):
         yield f"Omitted {recap['inputsOmitted']} inputs to keep this short."
 
@@ -301,7 +301,7 @@ def _artifacts(recap: dict[str, Any]) -> Iterator[str]:
         yield "\nArtifacts, the newest of each kind, oldest first:"
     for artifact in recap.get("artifacts", ()):
         told_by = f"artifact {artifact['kind']} of step {artifact['stepId']}"
-        yield fenced(msgspec.json.encode(artifact["body"]).decode(), told_by)
+        yield fence_text(msgspec.json.encode(artifact["body"]).decode(), told_by)
     if recap.get("artifactsOmitted"):
         yield f"Omitted {recap['artifactsOmitted']} artifacts to keep this short."
 
@@ -309,7 +309,7 @@ def _artifacts(recap: dict[str, Any]) -> Iterator[str]:
 def _entry(entry: dict[str, Any]) -> str:
     kind = "checkpoint in" if entry.get("isCheckpoint") else "notes of"
     of = f"{kind} step {entry['stepId']} ({entry['title']})" if entry["stepId"] else "notes after the end"
-    return fenced(entry["notes"], f"{of}, node {entry['nodeId']}")
+    return fence_text(entry["notes"], f"{of}, node {entry['nodeId']}")
 
 
 def _branch(child: dict[str, Any]) -> str:
@@ -318,4 +318,4 @@ def _branch(child: dict[str, Any]) -> str:
     line = f"- node {child['nodeId']}: {preferred}{child['status']}, pending {pending}"
     if not child.get("notes"):
         return line
-    return line + "\n" + fenced(child["notes"], f"notes at node {child['nodeId']}")
+    return line + "\n" + fence_text(child["notes"], f"notes at node {child['nodeId']}")

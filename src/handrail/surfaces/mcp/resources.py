@@ -11,13 +11,13 @@ import msgspec
 from handrail.contract.catalogue import E_NOT_FOUND, KINDS
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import encode_document, payload_of
-from handrail.contract.fence import fenced, one_line
+from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Failure, Fault, Json
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.operations.finding import find_run
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.replies import load_pinned_workflow
 from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
@@ -66,15 +66,15 @@ def session_text(runtime: Runtime, session_id: str) -> str:
 
 def _standing(shown: dict[str, Any]) -> Iterator[str]:
     health = shown["health"]
-    reason = f" ({one_line(health['reason'])})" if health["reason"] else ""
+    reason = f" ({flatten_text(health['reason'])})" if health["reason"] else ""
     yield f"Status {shown['status']}, log {health['state']}{reason}, {shown['event_count']} events."
     if shown["project"]:
-        yield f"Project {one_line(shown['project'])}."
+        yield f"Project {flatten_text(shown['project'])}."
     if shown["goal"]:
-        yield fenced(shown["goal"], f"goal of session {shown['session_id']}")
+        yield fence_text(shown["goal"], f"goal of session {shown['session_id']}")
     for run in shown["runs"]:
         pending = f", pending {run['pending_step']}" if run["pending_step"] else ""
-        yield f"- run {run['id']}: {one_line(run['workflow_id'])}, {run['status']}{pending}"
+        yield f"- run {run['id']}: {flatten_text(run['workflow_id'])}, {run['status']}{pending}"
 
 
 def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
@@ -83,7 +83,7 @@ def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
     if session is None or run_id is None:
         return
     history = session.history
-    workflow = pinned_workflow(runtime.log, history.runs[run_id].workflow_hash)
+    workflow = load_pinned_workflow(runtime.log, history.runs[run_id].workflow_hash)
     tip = preferred_tip(history, run_id)
     yield from recap_lines(msgspec.to_builtins(recap_at(history, workflow, tip.node_id)))
 
@@ -152,7 +152,7 @@ def read_resource(runtime: Runtime, uri: str) -> Content:
             return _content(runtime, uri, template.mime_type, template.read(runtime, _decoded(found["of"])))
     raise Fault(
         E_NOT_FOUND,
-        f"There is no resource {quoted(uri)}.",
+        f"There is no resource {quote(uri)}.",
         hint="Take an address from resources/list, or fill in one of resources/templates/list.",
     )
 
@@ -200,7 +200,7 @@ def _workflow_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
     return ResourceRow(
         uri=uri,
         name=row["id"],
-        title=one_line(row["name"])[:80],
+        title=flatten_text(row["name"])[:80],
         description="A workflow: what it is for, its inputs and its steps without their prompts.",
         mime_type=JSON,
         audience=_BOTH,
@@ -214,7 +214,7 @@ def _session_row(runtime: Runtime, row: dict[str, Any]) -> ResourceRow:
         uri=uri,
         name=row["id"],
         title=f"Session {row['id']}",
-        description=one_line(", ".join(part for part in _about(row) if part))[:LONGEST_DESCRIPTION],
+        description=flatten_text(", ".join(part for part in _about(row) if part))[:LONGEST_DESCRIPTION],
         mime_type=MARKDOWN,
         audience=_BOTH,
         size_bytes=_size(runtime, uri),
@@ -260,14 +260,14 @@ def _error(_: Runtime, code: str) -> str:
 def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
     if asked in known:
         return known[asked]
-    similar = nearest(asked, list(known), most=1)
+    similar = find_nearest(asked, list(known), most=1)
     advice = f"Did you mean {similar[0]}?" if similar else f"The first are {', '.join(list(known)[:3])}."
-    raise Fault(E_NOT_FOUND, f"There is no {what} {quoted(asked)}. {advice}")
+    raise Fault(E_NOT_FOUND, f"There is no {what} {quote(asked)}. {advice}")
 
 
 def _content(runtime: Runtime, uri: str, mime_type: str, text: str) -> Content:
     """Sendable, and without whatever this process has read as a secret."""
-    clean = runtime.secrets.redacted_text(text).encode("utf-8", "replace").decode()
+    clean = runtime.secrets.redact_text(text).encode("utf-8", "replace").decode()
     return Content(uri=uri, mime_type=mime_type, text=clean)
 
 

@@ -12,9 +12,9 @@ import msgspec
 
 from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.envelopes.mcp_and_http import to_mcp_error
-from handrail.contract.fence import fenced, one_line
+from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.outcome import Failure, Json, Outcome, Success
-from handrail.contract.wording import counted_work
+from handrail.contract.wording import count_work
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reply import MOST_WARNINGS
 from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
@@ -48,10 +48,10 @@ def workflow_text(inspected: dict[str, Any]) -> str:
     workflow = inspected["workflow"]
     facts = _naming(workflow)
     if workflow.get("version"):
-        facts.append(f"version {one_line(workflow['version'])}")
-    lines = [f"{workflow['id']}: {one_line(workflow['name'])}{_bracketed(facts)}"]
+        facts.append(f"version {flatten_text(workflow['version'])}")
+    lines = [f"{workflow['id']}: {flatten_text(workflow['name'])}{_bracketed(facts)}"]
     if workflow.get("description"):
-        lines.append(one_line(workflow["description"]))
+        lines.append(flatten_text(workflow["description"]))
     if "stepCount" in workflow:
         lines.append(f"{workflow['stepCount']} steps, workflowHash {workflow['workflowHash']}")
     lines.extend(_mode(workflow))
@@ -61,7 +61,7 @@ def workflow_text(inspected: dict[str, Any]) -> str:
         lines.append(f"{workflow['stepsOmitted']} more steps are left out to keep this short.")
     lines.append(f"Start it: {call_text('start_workflow', _start(workflow))}")
     if "project" in inspected:
-        lines.append(f"Project {one_line(inspected['project'])}")
+        lines.append(f"Project {flatten_text(inspected['project'])}")
     return "\n".join(lines)
 
 
@@ -71,7 +71,7 @@ def candidates_text(listed: dict[str, Any]) -> str:
     lines = [] if is_matched else ["Nothing matches what was asked for."]
     if not is_matched and listed["items"]:
         lines.append("The latest work follows instead; go on with one only if the user means it.")
-    lines.append(counted_work(listed["items"]) + _looked(listed))
+    lines.append(count_work(listed["items"]) + _looked(listed))
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
     if not listed["items"]:
@@ -85,15 +85,15 @@ def _count(listed: dict[str, Any], noun: str) -> str:
 
 
 def _looked(listed: dict[str, Any]) -> str:
-    looked = f" ({one_line(listed['scope'])})" if "scope" in listed else ""
-    place = f", project {one_line(listed['project'])}" if "project" in listed else ""
+    looked = f" ({flatten_text(listed['scope'])})" if "scope" in listed else ""
+    place = f", project {flatten_text(listed['project'])}" if "project" in listed else ""
     return looked + place
 
 
 def _mode(workflow: dict[str, Any]) -> Iterator[str]:
     needs = [f"{name} {level}" for name, level in workflow.get("capabilities", {}).items()]
     if needs:
-        yield f"Capabilities: {one_line(', '.join(needs))}"
+        yield f"Capabilities: {flatten_text(', '.join(needs))}"
     safe = list(workflow.get("recommended", {}).values())
     if safe:
         yield f"Safe, says the author, up to: {', '.join(safe)}"
@@ -112,7 +112,7 @@ def _input(held: dict[str, Any]) -> str:
     if "askedAt" in held:
         facts.append(f"asked for by {', '.join(held['askedAt'])}")
     about = f": {held['description']}" if "description" in held else ""
-    return one_line(f"{held['name']} ({', '.join(facts)}){about}")
+    return flatten_text(f"{held['name']} ({', '.join(facts)}){about}")
 
 
 def _words(values: list[Json]) -> str:
@@ -142,9 +142,9 @@ def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
             name = f"- loop {part['id']}"
         else:
             number += 1
-            name = f"{number}. {one_line(part['title'])} ({part['id']})"
+            name = f"{number}. {flatten_text(part['title'])} ({part['id']})"
         facts = "; ".join(_part_facts(part))
-        yield "  " * inside + name + (f" ({one_line(facts)})" if facts else "")
+        yield "  " * inside + name + (f" ({flatten_text(facts)})" if facts else "")
 
 
 def _part_facts(part: dict[str, Any]) -> Iterator[str]:
@@ -162,14 +162,14 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    yield f"- {one_line(row['id'])}: {one_line(row['name'])}{_bracketed(_naming(row))}"
+    yield f"- {flatten_text(row['id'])}: {flatten_text(row['name'])}{_bracketed(_naming(row))}"
     if row.get("description"):
-        yield f"  {one_line(row['description'])}"
+        yield f"  {flatten_text(row['description'])}"
     for held in row.get("inputs", ()):
         yield f"  input {_input(held)}"
     for problem in row.get("problems", ()):
         yield "  problem: " + "; ".join(
-            f"{key} {one_line(_words([value]))}" for key, value in problem.items()
+            f"{key} {flatten_text(_words([value]))}" for key, value in problem.items()
         )
 
 
@@ -186,18 +186,18 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("whyMatched"):
         facts.append(f"found by {', '.join(candidate['whyMatched'])}")
     run = f", run {candidate['runId']}" if "runId" in candidate else ""
-    yield f"- session {candidate['sessionId']}{run}: {one_line(', '.join(facts))}"
+    yield f"- session {candidate['sessionId']}{run}: {flatten_text(', '.join(facts))}"
     if not candidate.get("isHere", True):
-        named = one_line(candidate.get("project") or "another one")
+        named = flatten_text(candidate.get("project") or "another one")
         yield f"  Not of this project but of {named}: ask the user before you go on with it."
     if candidate.get("goal"):
-        yield fenced(candidate["goal"], f"goal of session {candidate['sessionId']}")
+        yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("importedFrom"):
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):
-        yield fenced(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
+        yield fence_text(candidate["snippet"], f"last notes of session {candidate['sessionId']}")
     for warning in candidate.get("warnings", ()):
-        yield f"  Warning {warning['code']}: {one_line(warning['message'])}"
+        yield f"  Warning {warning['code']}: {flatten_text(warning['message'])}"
     call = candidate["nextCall"]
     yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
 
@@ -209,7 +209,7 @@ def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> It
 
 
 def _bracketed(facts: list[str]) -> str:
-    return f" [{one_line(', '.join(facts))}]" if facts else ""
+    return f" [{flatten_text(', '.join(facts))}]" if facts else ""
 
 
 _BEFORE_WARNINGS = (

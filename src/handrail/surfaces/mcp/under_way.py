@@ -161,16 +161,16 @@ class Call:
         self.question = 0
         self._outlet = outlet
 
-    def deferred(self) -> AbstractContextManager[None]:
+    def defer(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def asked(self) -> Literal["", "signal", "deadline"]:
+    def stop_reason(self) -> Literal["", "signal", "deadline"]:
         if self.is_cancelled:
             return "signal"
         return "deadline" if time.monotonic() >= self.ends_at else ""
 
     def end_here(self) -> None:
-        asked = self.asked()
+        asked = self.stop_reason()
         if not asked:
             return
         raise Fault(

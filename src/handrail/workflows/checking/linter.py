@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import UNSET
 
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.checking.reachability import check_reachability
 from handrail.workflows.checking.usage import check_usage, check_validation, list_leaves
 from handrail.workflows.compiled import (
@@ -82,7 +82,7 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Trail) -> None:
             case SourceStep() | SourceChoice():
                 phrase = next((found for text in _texts(part) if (found := find_soft_phrase(text))), "")
                 if phrase:
-                    message = f"{part.id} says {quoted(phrase)} without saying what is enough."
+                    message = f"{part.id} says {quote(phrase)} without saying what is enough."
                     fix = "Say the least that must be done, or what to do otherwise; or remove the words."
                     trail.report("soft_words", part.pointer, message, fix, "warning")
             case _:
@@ -124,7 +124,7 @@ def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Tr
     first: dict[str, str] = {}
     for part in list_leaves(workflow.steps):
         if part.title in first:
-            message = f"{part.id} has the title of {first[part.title]}: {quoted(part.title)}."
+            message = f"{part.id} has the title of {first[part.title]}: {quote(part.title)}."
             fix = "Give them different titles; people see only those."
             trail.report(
                 "duplicate_title", join_pointer(pointers.get(part.id, ""), "title"), message, fix, "hint"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.reading.findings import Findings, join_pointer
 
 _BETWEEN = re.compile(r"/(?P<inner>.+)/(?P<flags>(?!.*(.).*\3)[gimsuy]{0,4})", re.DOTALL)
@@ -48,7 +48,7 @@ def check_delimiters(found: Findings, pattern: str, pointer: str) -> None:
     ours = "".join(flag for flag in OUR_FLAGS if flag in parts[1])
     beside = f' and "flags": "{ours}" beside it' if ours else ""
     tell = found.report if never_matches(pattern) else found.warn
-    tell("bad_pattern", pointer, explain_slashes(pattern), f"Write {quoted(parts[0])}{beside}.")
+    tell("bad_pattern", pointer, explain_slashes(pattern), f"Write {quote(parts[0])}{beside}.")
 
 
 def check_schema_patterns(found: Findings, schema: Json, pointer: str) -> None:
@@ -60,11 +60,11 @@ def check_schema_patterns(found: Findings, schema: Json, pointer: str) -> None:
 
 def explain_slashes(pattern: str) -> str:
     flags = (split_delimiters(pattern) or ("", ""))[1]
-    return f"The slashes{' and flags' if flags else ''} of {quoted(pattern)} count as part of the pattern."
+    return f"The slashes{' and flags' if flags else ''} of {quote(pattern)} count as part of the pattern."
 
 
 def drop_delimiters(pattern: str) -> str:
     """What to write into a schema, where flags stand in front of the pattern."""
     inner, flags = split_delimiters(pattern) or (pattern, "")
     ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
-    return f"Write {quoted(f'(?{ours}){inner}' if ours else inner)}."
+    return f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."

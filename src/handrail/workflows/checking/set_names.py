@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from handrail.contract.suggest import edits
+from handrail.contract.suggest import count_edits
 from handrail.workflows.problem import rename_key, replace_value
 from handrail.workflows.reading.findings import Findings, guess_name, guess_surely, quote_name
 
@@ -54,5 +54,5 @@ def _is_near(name: str, near: str) -> bool:
     return (
         bool(near)
         and len(name) >= _LEAST_LETTERS
-        and edits(name.lower(), near.lower(), _MOST_SLIPS) <= _MOST_SLIPS
+        and count_edits(name.lower(), near.lower(), _MOST_SLIPS) <= _MOST_SLIPS
     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.workflows.builtins.placement import parse_placeholder
 from handrail.workflows.builtins.registry import all_features, find_feature
 from handrail.workflows.builtins.specs import Addition, CapabilityUse, FeatureSpec, Site
@@ -58,7 +58,7 @@ def check_values(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail
 def _spare(taken: Taken, name: str, pointer: str, trail: Trail) -> bool:
     """Report a name that is not taken; whether it may be ignored, as in a file from elsewhere."""
     sure = guess_surely(name, taken.specs)
-    near = [sure] if sure else nearest(name, taken.specs)
+    near = [sure] if sure else find_nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
     fix = f"Did you mean {' or '.join(near)}?" if near else f"Remove it; {taken.owner} takes {names}."
     severity = trail.severity_of_unknown
@@ -81,9 +81,9 @@ def _trouble(taken: Taken, name: str, spec: InputSpec, value: Any) -> tuple[str,
         return f"{name} is not {words}.", f"Write {words}."
     if spec.enum and not any(is_same_value(value, one) for one in spec.enum):
         words = ", ".join(str(one) for one in spec.enum)
-        near = nearest(str(value), [str(one) for one in spec.enum])
+        near = find_nearest(str(value), [str(one) for one in spec.enum])
         fix = f"Did you mean {' or '.join(near)}?" if near else f"Use one of {words}."
-        return f"{name} cannot be {quoted(str(value))}.", fix
+        return f"{name} cannot be {quote(str(value))}.", fix
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from handrail.contract.suggest import nearest
+from handrail.contract.suggest import find_nearest
 from handrail.workflows.builtins.capabilities import CAPABILITIES
 from handrail.workflows.compiling.compilation import Decision, DecisionKind
 from handrail.workflows.limits import MAX_PROBLEMS
@@ -77,9 +77,9 @@ def _near(name: str, names: list[str]) -> tuple[list[str], str]:
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
     if not beside:
         sure = guess_surely(name, names)
-        return ([sure] if sure else nearest(name, names)), sure
+        return ([sure] if sure else find_nearest(name, names)), sure
     sure = beside.get(guess_surely(own, beside), "")
-    return ([sure] if sure else [beside[one] for one in nearest(own, beside)]), sure
+    return ([sure] if sure else [beside[one] for one in find_nearest(own, beside)]), sure
 
 
 def _elsewhere(what: str, name: str) -> str:

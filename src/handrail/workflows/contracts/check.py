@@ -17,8 +17,8 @@ from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
 from handrail.contract.effort import Effort
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.suggest import nearest, same_word
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest, find_same_word
+from handrail.contract.wording import quote
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
@@ -347,20 +347,20 @@ def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Itera
     details = error.kind.as_dict()
     if rule == "required":
         name = details["property"]
-        yield Violation(pointer=join_pointer(pointer, name), rule=rule, message=f"{quoted(name)} is missing.")
+        yield Violation(pointer=join_pointer(pointer, name), rule=rule, message=f"{quote(name)} is missing.")
     elif rule == "additionalProperties":
         known = _known_members(schema, error.schema_path)
         there = _names(error.instance)
         takes = ", ".join(known[:MAX_VIOLATIONS]) or "no members"
         for name in details["unexpected"]:
             is_near = suggesting.affords()
-            near = nearest(name, known, most=1) if is_near else []
+            near = find_nearest(name, known, most=1) if is_near else []
             advice = f"did you mean {near[0]}?" if near else f"it takes {takes}."
             yield Violation(
                 pointer=join_pointer(pointer, name),
                 rule=rule,
-                message=f"{quoted(name)} is not known; {advice}",
-                meant=same_word(name, [one for one in known if one not in there]) if is_near else "",
+                message=f"{quote(name)} is not known; {advice}",
+                meant=find_same_word(name, [one for one in known if one not in there]) if is_near else "",
             )
     else:
         suggests = rule != "enum" or suggesting.affords()
@@ -410,23 +410,23 @@ def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool 
         case "pattern" if details["pattern"] == r"\S":
             return "It must not be blank."
         case "pattern":
-            return f"It must match the pattern {quoted(details['pattern'])}."
+            return f"It must match the pattern {quote(details['pattern'])}."
         case "false schema" | "falseSchema":
             return "Nothing may stand here."
         case _:
-            return f"It breaks the rule {quoted(rule)} of the schema."
+            return f"It breaks the rule {quote(rule)} of the schema."
 
 
 def _one_of(options: list[Any], value: Any) -> str:
     listed = ", ".join(_shown(option) for option in options[:20])
     texts = [option for option in options if isinstance(option, str)]
-    near = nearest(value, texts, most=1) if isinstance(value, str) else []
-    advice = f" Did you mean {quoted(near[0])}?" if near else ""
+    near = find_nearest(value, texts, most=1) if isinstance(value, str) else []
+    advice = f" Did you mean {quote(near[0])}?" if near else ""
     return f"It must be one of {listed}.{advice}"
 
 
 def _shown(value: Any) -> str:
-    return quoted(value) if isinstance(value, str) else quoted(canonical_bytes(value).decode()).strip('"')
+    return quote(value) if isinstance(value, str) else quote(canonical_bytes(value).decode()).strip('"')
 
 
 def _counted(number: Any, noun: str) -> str:
@@ -457,7 +457,7 @@ def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:
 
 def _first_line(error: ValueError) -> str:
     text = str(error).strip().partition("\n")[0]
-    return quoted(text).strip('"').removesuffix(".") + "."
+    return quote(text).strip('"').removesuffix(".") + "."
 
 
 def _misused(error: ValueError) -> Trouble:
@@ -469,7 +469,7 @@ def _misused(error: ValueError) -> Trouble:
     for step in path:
         pointer = join_pointer(pointer, step)
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
-    message = f"The keyword {quoted(str(path[-1]))} cannot have this value. {sentence}"
+    message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
     return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
 
 
@@ -547,8 +547,8 @@ def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> 
     for name in schema.get("required", ()):
         inner = properties.get(name, others)
         if name not in properties and resolve_ref(others, root) is False:
-            return f"{where.capitalize()} requires {quoted(name)}, but its schema does not allow it."
-        reason = _impossible(inner, root, quoted(name), depth + 1)
+            return f"{where.capitalize()} requires {quote(name)}, but its schema does not allow it."
+        reason = _impossible(inner, root, quote(name), depth + 1)
         if reason:
             return reason
     return None

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.limits import (
     MAX_MATCH_WORK,
     MAX_NOTES_CHARACTERS,
@@ -111,7 +111,7 @@ def explain_refusal(pattern: str) -> str:
         return "The pattern switches verbose mode on."
     for token in re.finditer(_PART, pattern):
         if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
-            return f"The set {quoted(token.group())} will mean something else one day; escape its characters."
+            return f"The set {quote(token.group())} will mean something else one day; escape its characters."
     try:
         re.compile(pattern)
     except re.error as error:
@@ -344,7 +344,7 @@ def _slow_part(pattern: str) -> str:
                 least, most = _bounds(token)
                 repetitions += least != most
                 if not groups[-1].repeat(least, most):
-                    return f"{quoted(token.group())} repeats something that can itself match in several ways."
+                    return f"{quote(token.group())} repeats something that can itself match in several ways."
             case _:
                 groups[-1].add(_beginning(token.group()), 1)
     if repetitions > MAX_PATTERN_REPETITIONS:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.suggest import only_near, same_word
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_only_near, find_same_word
+from handrail.contract.wording import quote
 from handrail.workflows.problem import NO_EDIT, Edit, rename_key, replace_value
 from handrail.workflows.schema_refs import DEFINITIONS, MAX_DEPTH, Schema, list_definitions
 
@@ -82,7 +82,7 @@ def _root_keys(schema: Schema) -> Iterator[Trouble]:
     if schema.get("$schema", DIALECT) != DIALECT:
         yield Trouble(
             pointer="/$schema",
-            message=f"The dialect {quoted(str(schema['$schema']))} is not known.",
+            message=f"The dialect {quote(str(schema['$schema']))} is not known.",
             fix=f"Remove $schema or write {DIALECT}.",
         )
     for name, inner in list_definitions(schema).items():
@@ -133,9 +133,9 @@ def find_misspelt_word(schema: Json) -> Trouble | None:
         if unknown is not None:
             return unknown
         for word in here:
-            near = "" if word in KEYWORDS else only_near(word, KEYWORDS - set(here))
+            near = "" if word in KEYWORDS else find_only_near(word, KEYWORDS - set(here))
             if near:
-                message = f"{quoted(word)} at {join_pointer(pointer, word)} is no keyword of JSON Schema."
+                message = f"{quote(word)} at {join_pointer(pointer, word)} is no keyword of JSON Schema."
                 return Trouble(
                     pointer=join_pointer(pointer, word), message=message, fix=f"Did you mean {near}?"
                 )
@@ -152,14 +152,17 @@ def find_misspelt_word(schema: Json) -> Trouble | None:
 def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
-        near, sure = only_near(keyword, CHECKS - set(schema)), same_word(keyword, CHECKS - set(schema))
+        near, sure = (
+            find_only_near(keyword, CHECKS - set(schema)),
+            find_same_word(keyword, CHECKS - set(schema)),
+        )
         advice = (
             f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
         )
         place = join_pointer(pointer, keyword)
         yield Trouble(
             pointer=place,
-            message=f"Contracts do not use the keyword {quoted(keyword)}.",
+            message=f"Contracts do not use the keyword {quote(keyword)}.",
             fix=advice,
             edit=rename_key(place, sure) if sure else NO_EDIT,
         )
@@ -171,11 +174,11 @@ def _unknown_types(schema: Schema, pointer: str) -> Iterator[Trouble]:
     named = schema.get("type", [])
     for name in named if isinstance(named, list) else [named]:
         if name not in TYPES:
-            sure = _OTHER_TYPES.get(str(name).lower(), "") or same_word(str(name), TYPES)
-            near = sure or only_near(str(name), TYPES)
+            sure = _OTHER_TYPES.get(str(name).lower(), "") or find_same_word(str(name), TYPES)
+            near = sure or find_only_near(str(name), TYPES)
             yield Trouble(
                 pointer=pointer + "/type",
-                message=f"{quoted(str(name))} is not a type.",
+                message=f"{quote(str(name))} is not a type.",
                 fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
                 edit=replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
             )
@@ -193,12 +196,12 @@ def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
         return
     for place, name in enumerate(required):
         is_new = isinstance(name, str) and name not in properties
-        near = same_word(name, [one for one in properties if one not in required]) if is_new else ""
+        near = find_same_word(name, [one for one in properties if one not in required]) if is_new else ""
         if near:
             here = f"{pointer}/required/{place}"
             yield Trouble(
                 pointer=here,
-                message=f"{quoted(name)} is required and not declared under properties.",
+                message=f"{quote(name)} is required and not declared under properties.",
                 fix=f"Did you mean {near}?",
                 edit=replace_value(here, near),
             )
@@ -211,14 +214,14 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
         shown = older if is_older else " with its name"
         yield Trouble(
             pointer=pointer + "/$ref",
-            message=f"The reference {quoted(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
+            message=f"The reference {quote(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
             fix=f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
             edit=replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
         )
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
         yield Trouble(
             pointer=join_pointer(pointer, keyword),
-            message=f"{quoted(keyword)} stands beside a $ref.",
+            message=f"{quote(keyword)} stands beside a $ref.",
             fix="Move it into the definition that the $ref names.",
         )
 
@@ -240,10 +243,10 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
     body = {keyword: inner for keyword, inner in schema.items() if keyword != "$defs"}
     everywhere = [*_names_in(body, "", MAX_DEPTH), *(one for found in named.values() for one in found)]
     for place, name in sorted(one for one in everywhere if one[1] not in definitions):
-        near, sure = only_near(name, definitions), same_word(name, definitions)
+        near, sure = find_only_near(name, definitions), find_same_word(name, definitions)
         yield Trouble(
             pointer=place,
-            message=f"There is no definition {quoted(name)}.",
+            message=f"There is no definition {quote(name)}.",
             fix=f"Did you mean {near}?" if near else "Add it under $defs.",
             edit=replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT,
         )
@@ -257,7 +260,7 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
         if name in reached:
             yield Trouble(
                 pointer=join_pointer("/$defs", name),
-                message=f"The definition {quoted(name)} contains itself.",
+                message=f"The definition {quote(name)} contains itself.",
                 fix="Write the levels out; an artifact has a fixed depth.",
             )
 

@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.dialect.crossing import (
     Crossing,
     Object,
@@ -63,7 +63,7 @@ class Functions:
             if name in scope:
                 names.append(scope[name])
             else:
-                message = f"There is no function {quoted(name)}; the agent is told about it."
+                message = f"There is no function {quote(name)}; the agent is told about it."
                 crossing.changed(place, message, "Define it under functionDefinitions.")
             if call or name not in scope:
                 advice.append(f"Apply {name}({call}).")
@@ -134,7 +134,7 @@ class Assessments:
                     f"/assessments/{index}", "An assessment needs an id; it is left out.", 'Add "id".'
                 )
             elif native_id(one["id"]) in taken:
-                message = f"There is an assessment {quoted(one['id'])} already; this one is left out."
+                message = f"There is an assessment {quote(one['id'])} already; this one is left out."
                 crossing.changed(f"/assessments/{index}", message, "Give each its own id.", "duplicate_id")
             else:
                 taken.add(native_id(one["id"]))
@@ -167,7 +167,7 @@ class Assessments:
         refs: list[str] = []
         for index, name in enumerate(as_texts(step.get("assessmentRefs", []))):
             if name not in self._ids:
-                message = f"There is no assessment {quoted(name)}; the agent is told about it."
+                message = f"There is no assessment {quote(name)}; the agent is told about it."
                 crossing.changed(
                     join_pointer(pointer, "assessmentRefs"), message, "Declare it under assessments."
                 )
@@ -228,8 +228,8 @@ class Assessments:
             if other != dimension and level in levels
         ]
         if others:
-            message = f"A follow-up is asked for by the level {quoted(level)} of every dimension of {name}."
-            crossing.changed(pointer, message, f"Give {quoted(dimension)} level names of its own.")
+            message = f"A follow-up is asked for by the level {quote(level)} of every dimension of {name}."
+            crossing.changed(pointer, message, f"Give {quote(dimension)} level names of its own.")
         return f"When {dimension} is {level}: {text}"
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from handrail.contract.outcome import Json
-from handrail.contract.suggest import only_near
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_only_near
+from handrail.contract.wording import quote
 from handrail.workflows.dialect.crossing import Crossing, Object, as_json, join_pointer, native_path
 
 NATIVE_KINDS = (
@@ -36,7 +36,7 @@ def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> 
     if isinstance(value, bool):
         return {"kind": "always_true" if value else "always_false"}
     if isinstance(value, str) and value.strip() and native_path(value) == value:
-        message = f"{quoted(value)} is read as a variable that is set and not false."
+        message = f"{quote(value)} is read as a variable that is set and not false."
         crossing.changed(pointer, message, f'Write {{"var": "{value[:64]}", "equals": true}}.')
         return _truthy(value)
     if not isinstance(value, dict):
@@ -68,19 +68,19 @@ def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
     for name in value:
         if name in _COMPARISONS or name in ("var", "and", "or", "not"):
             continue
-        near = only_near(name, _COMPARISONS) if "var" in value else ""
+        near = find_only_near(name, _COMPARISONS) if "var" in value else ""
         if not near:
             crossing.keep(pointer, name, value[name], "a condition")
             continue
         place = join_pointer(pointer, name)
         crossing.put_aside(place, name, value[name], is_top=False)
-        message = f"{quoted(name)} is no comparison, so the condition does without it."
+        message = f"{quote(name)} is no comparison, so the condition does without it."
         crossing.changed(place, message, f"Did you mean {near}?")
 
 
 def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
     crossing.put_aside(pointer, pointer, value, is_top=False)
-    message = f"The condition {quoted(as_json(value))} cannot be read; it is taken to hold."
+    message = f"The condition {quote(as_json(value))} cannot be read; it is taken to hold."
     crossing.changed(
         pointer, message, 'Write {"var": …, "equals": …}, or join such conditions by and, or, not.'
     )
@@ -111,7 +111,7 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             crossing.came_from(f"{native}/input", join_pointer(pointer, "var"))
             condition = _COMPARISONS[name](variable, value[name])
             if _is_stand_in(name, condition):
-                message = f"There is no {name} with {quoted(as_json(value[name]))} here; "
+                message = f"There is no {name} with {quote(as_json(value[name]))} here; "
                 crossing.changed(
                     place, message + f"{describe_native_condition(condition)} stands in.", _REWRITE
                 )
@@ -131,7 +131,7 @@ def _is_stand_in(name: str, condition: Object) -> bool:
 def _variable(crossing: Crossing, written: str, pointer: str) -> str:
     path = native_path(written)
     if path != written:
-        message = f"The variable {quoted(written)} cannot be named here; it is called {path}."
+        message = f"The variable {quote(written)} cannot be named here; it is called {path}."
         crossing.changed(
             join_pointer(pointer, "var"), message, "Use letters, digits, _ and -, with dots for members."
         )

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.limits import (
     MAX_ID_CHARACTERS,
     MAX_NAME_CHARACTERS,
@@ -169,7 +169,7 @@ class Crossing:
         """Keep a key that is not known, and say so; `holder` is the pointer of the part it belongs to."""
         place = join_pointer(pointer, name)
         self.put_aside(place, name, value, is_top=not pointer)
-        message = f"The key {quoted(name)} is not known{' in ' + holder if holder else ''}."
+        message = f"The key {quote(name)} is not known{' in ' + holder if holder else ''}."
         fix = "It is kept with the workflow and changes nothing; remove it if it is a slip."
         self.changed(place, message, fix, "unknown_key")
 
@@ -237,7 +237,7 @@ class Identifiers:
         self._taken.add(free)
         if free != wanted:
             why = "is taken" if free != plain else "has characters that an id cannot have"
-            message = f"The id {quoted(wanted)} {why}; the part is called {free}."
+            message = f"The id {quote(wanted)} {why}; the part is called {free}."
             crossing.changed(pointer, message, "Give it an id of its own: a-z, 0-9, _ and -.", "bad_id")
         return free
 

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.dialect.assessment_forms import Assessments, Functions
 from handrail.workflows.dialect.condition_forms import to_condition
 from handrail.workflows.dialect.crossing import (
@@ -145,7 +145,7 @@ def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> N
             _conditional(crossing, settings, pointer, native, part, "until")
         case kind:
             if kind != "while":
-                message = f"A loop of the type {quoted(as_json(kind))} is not known; it is read as while."
+                message = f"A loop of the type {quote(as_json(kind))} is not known; it is read as while."
                 crossing.changed(join_pointer(pointer, "type"), message, "Use while, until, for or forEach.")
             _conditional(crossing, settings, pointer, native, part, "while")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.builtins.registry import find_contract
 from handrail.workflows.dialect.assessment_forms import Scope
 from handrail.workflows.dialect.condition_forms import NATIVE_KINDS, describe_native_condition, to_condition
@@ -232,7 +232,7 @@ def _said(context: PartContext, source: Source, native: str) -> Object:
         else:
             found["prompt"] = "\n\n".join([*as_texts(found.get("prompt")), listed])
     elif value.get("type") not in (None, "step", "parallel"):
-        message = f"A step of the type {quoted(as_text(value['type']))} is not known; it is read as a step."
+        message = f"A step of the type {quote(as_text(value['type']))} is not known; it is read as a step."
         crossing.changed(
             join_pointer(pointer, "type"), message, "Use loop or parallel, or leave the type out."
         )
@@ -385,7 +385,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
         )
         if named is None or named.pointer in context.open_loops:
             why = "contains itself" if named else "names no step"
-            message = f"The body {why}: {quoted(one.value)}. It is left out."
+            message = f"The body {why}: {quote(one.value)}. It is left out."
             context.crossing.changed(one.pointer, message, "Name a step of this workflow.", "unknown_id")
         else:
             context.placed.add(named.pointer)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quoted
+from handrail.contract.wording import quote
 from handrail.workflows.dialect.assessment_forms import Assessments
 from handrail.workflows.dialect.condition_forms import to_condition
 from handrail.workflows.dialect.crossing import (
@@ -134,7 +134,7 @@ def _add_id(crossing: Crossing, document: Object, native: Object) -> None:
     native["id"] = native_workflow_id(written)
     if native["id"] != written:
         message = (
-            f"The id {quoted(written)} has a form that is not allowed; the workflow is called {native['id']}."
+            f"The id {quote(written)} has a form that is not allowed; the workflow is called {native['id']}."
         )
         crossing.changed("/id", message, "Write namespace.name with one dot, in lower case.", "bad_id")
     if _is_routine(document):
@@ -169,7 +169,7 @@ def _add_preferences(crossing: Crossing, document: Object, native: Object) -> No
         if value in values:
             found[became] = value
         elif became:
-            message = f"{name} cannot be {quoted(as_text(value))}; nothing is recommended."
+            message = f"{name} cannot be {quote(as_text(value))}; nothing is recommended."
             crossing.changed(join_pointer(place, name), message, f"Write one of {', '.join(values)}.")
         else:
             crossing.keep(place, name, value, "recommendedPreferences")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from handrail.contract.suggest import clearly_nearest, same_word
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_clearly_nearest, find_same_word
+from handrail.contract.wording import quote
 from handrail.workflows.limits import MAX_PROBLEMS
 from handrail.workflows.problem import NO_EDIT, Edit, Problem, ProblemCode, Severity
 
@@ -64,12 +64,12 @@ def _more(severity: Severity) -> Problem:
 def guess_name(name: str, known: Iterable[str]) -> str:
     """The known name to ask about: the same word, or the one that is nearest, or nothing."""
     names = list(known)
-    return same_word(name, names) or clearly_nearest(name, names)
+    return find_same_word(name, names) or find_clearly_nearest(name, names)
 
 
 def guess_surely(name: str, known: Iterable[str]) -> str:
     """The name that an edit may write: the same word, spelled as it is known; nothing if unsure."""
-    return same_word(name, known)
+    return find_same_word(name, known)
 
 
 def join_pointer(pointer: str, name: str | int) -> str:
@@ -95,7 +95,7 @@ def label_pointer(pointer: str) -> str:
 
 def quote_name(name: str) -> str:
     """A name of the author's in a sentence: bare when it is plain, quoted when it is not."""
-    return name if _PLAIN.fullmatch(name) else quoted(name)
+    return name if _PLAIN.fullmatch(name) else quote(name)
 
 
 def _unescaped(part: str) -> str:

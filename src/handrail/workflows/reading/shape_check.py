@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.json.numbers import survives
+from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.outcome import Json
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
@@ -335,7 +335,7 @@ def _numbers(found: Findings, value: Json, pointer: str) -> None:
             waiting += [(member, (*path, name)) for name, member in current.items()]
         elif isinstance(current, list):
             waiting += [(item, (*path, index)) for index, item in enumerate(current)]
-        elif type(current) is int and not survives(current):
+        elif type(current) is int and not is_exact_integer(current):
             place = reduce(join_pointer, path, pointer)
             message = f"{label_pointer(place)} is an integer that JSON readers would round."
             found.report("bad_value", place, message, "Write it as a text.")

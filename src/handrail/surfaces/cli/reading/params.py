@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quoted, shortened
+from handrail.contract.wording import quote, shorten
 from handrail.surfaces.cli.process import STDIN, Process, is_terminal
 from handrail.surfaces.cli.reading.parse import (
     INPUT_LIMIT_BYTES,
@@ -84,8 +84,8 @@ def workflow_files(path: str) -> list[str]:
     if not found:
         raise Fault(
             E_NOT_FOUND,
-            f"The directory {quoted(path)} holds no {_SUFFIX} file.",
-            details={"resource": "file", "id": shortened(path)},
+            f"The directory {quote(path)} holds no {_SUFFIX} file.",
+            details={"resource": "file", "id": shorten(path)},
             hint="Name a directory with workflow files, a file or an id.",
         )
     return sorted(found)
@@ -111,16 +111,16 @@ def _is_special(path: str) -> bool:
 def _too_many(path: str) -> Fault:
     return Fault(
         REQUEST_TOO_LARGE,
-        f"The directory {quoted(path)} holds more than {MOST_FILES} {_SUFFIX} files.",
+        f"The directory {quote(path)} holds more than {MOST_FILES} {_SUFFIX} files.",
         details={"what": "files", "limit": MOST_FILES},
         hint="Name the directories inside it one by one.",
     )
 
 
 def _file_trouble(error: OSError, path: str) -> Fault:
-    name = quoted(path)
+    name = quote(path)
     if error.errno in _ABSENT:
-        details: dict[str, Json] = {"resource": "file", "id": shortened(path)}
+        details: dict[str, Json] = {"resource": "file", "id": shorten(path)}
         return Fault(E_NOT_FOUND, f"The file {name} does not exist.", details=details)
     if error.errno in _DENIED:
         return Fault(

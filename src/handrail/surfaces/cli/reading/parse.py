@@ -12,8 +12,8 @@ import msgspec
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.redaction import is_secret_name
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading import _table
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
             got=_shown(param, text),
             expected=expected,
             is_usage=False,
-            near=tuple(nearest(text, param["choices"])),
+            near=tuple(find_nearest(text, param["choices"])),
         )
     match param["kind"]:
         case "switch":
@@ -190,7 +190,7 @@ def _json_or_reference(param: Param, text: str) -> Value | Problem:
 
 def shown(text: str) -> str:
     """Outside text as a problem shows it: short, and nothing invisible in it."""
-    return quoted(text).strip('"')
+    return quote(text).strip('"')
 
 
 def _shown(param: Param, text: str) -> str:
@@ -372,7 +372,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
         )
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
         return 2 if takes_next else 1
-    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else nearest(name, _offered(reading))
+    near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else find_nearest(name, _offered(reading))
     label = name if name.isascii() and name.isprintable() else shown(name)
     reading.problems.append(
         Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
@@ -394,7 +394,7 @@ def _report_unknown_command(reading: _Reading) -> None:
     known = {path.rsplit(" ", 1)[0] for path in _table.COMMANDS} | set(_table.COMMANDS)
     path = " ".join((*reading.words, reading.lost_at[0]))
     longer = " ".join((*reading.words, *reading.lost_at[:2]))
-    near = nearest(longer, _table.COMMANDS) or nearest(path, known)
+    near = find_nearest(longer, _table.COMMANDS) or find_nearest(path, known)
     near = [LONE_WORDS[path]] if path in LONE_WORDS else near
     reading.problems.append(
         Problem(

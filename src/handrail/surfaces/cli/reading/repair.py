@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from handrail.contract.suggest import only_near
+from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import parse
 
@@ -68,7 +68,7 @@ def _find_command(words: Sequence[str]) -> tuple[Command, int] | None:
                 return _table.COMMANDS[meant], count
     for count in (2, 1):
         same_length = [path for path in _table.COMMANDS if len(path.split()) == count]
-        near = only_near(" ".join(words[:count]), same_length) if len(words) >= count else ""
+        near = find_only_near(" ".join(words[:count]), same_length) if len(words) >= count else ""
         if near:
             return _table.COMMANDS[near], count
     return None
@@ -87,7 +87,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         name, equals, inline = word.partition("=")
         param = known.get(name)
         if param is None and name.startswith("--"):
-            param = by_name.get(_plain(name)) or known.get(only_near(name, here))
+            param = by_name.get(_plain(name)) or known.get(find_only_near(name, here))
         if param is None:
             _place_word(command, word, flags, positions)
             continue
@@ -98,7 +98,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
             inline = arguments[at]
             at += 1
         if param["kind"] == "choice" and inline not in param["choices"]:
-            inline = only_near(inline, param["choices"]) or inline
+            inline = find_only_near(inline, param["choices"]) or inline
         if param["position"]:
             positions.append(inline)
         else:

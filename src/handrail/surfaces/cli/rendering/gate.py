@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from handrail.contract.fence import fenced
+from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted, in_sight
+from handrail.contract.wording import escape_hidden, format_count
 from handrail.surfaces.cli.reading.spelling import shell_quoted
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -69,11 +69,11 @@ def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
             named = " ".join(one_line(text[name]) for name in ("workflow_id", "kind", "id"))
             told = text.get("prompt", "")
             if text.get("more"):
-                told += "\n\n" + in_sight(
+                told += "\n\n" + escape_hidden(
                     json.dumps(text["more"], ensure_ascii=False, indent=2, sort_keys=True)
                 )
-            lines += ["", *lines_of(fenced(told.strip(), f"{named}: {text.get('title', '')}"))]
-        lines += ["", f"{len(after['steps'])} of {counted(after['steps_total'], 'text')} shown."]
+            lines += ["", *lines_of(fence_text(told.strip(), f"{named}: {text.get('title', '')}"))]
+        lines += ["", f"{len(after['steps'])} of {format_count(after['steps_total'], 'text')} shown."]
         if "next_offset" in after:
             lines.append(f"More: {again(page.typed, offset=str(after['next_offset']))}")
     return lines
@@ -179,7 +179,8 @@ def imported_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The session that came in, and how to go on with it."""
     session_id, source = one_line(payload["session_id"]), one_line(payload["source_session_id"])
     renamed = "" if session_id == source else f", there {source}"
-    told = f"{counted(payload['event_count'], 'event')}, {counted(payload['run_count'], 'run')}{renamed}"
+    events, runs = format_count(payload["event_count"], "event"), format_count(payload["run_count"], "run")
+    told = f"{events}, {runs}{renamed}"
     what = "Imported" if payload.get("is_imported", True) else "Already here"
     return [
         f"{what}: session {session_id} ({told}).",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -36,7 +36,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
         f"{summary['pass']} ok",
         *(f"{summary[name]} {name}" for name in ("warn", "fail") if summary[name]),
     ]
-    return [*lines, "", f"{counted(len(payload['checks']), 'check')}: {', '.join(told)}."]
+    return [*lines, "", f"{format_count(len(payload['checks']), 'check')}: {', '.join(told)}."]
 
 
 def _fix(fix: str, page: Page, indent: str) -> list[str]:
@@ -98,7 +98,7 @@ def changelog_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append("")
     return [
         *lines,
-        f"{counted(payload['count'], 'release')} shown; this is {one_line(payload['current_version'])}.",
+        f"{format_count(payload['count'], 'release')} shown; this is {one_line(payload['current_version'])}.",
     ]
 
 
@@ -126,7 +126,7 @@ def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """How to put the script in place."""
-    size = counted(payload["script"].count("\n"), "line")
+    size = format_count(payload["script"].count("\n"), "line")
     return [
         f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
         "",
@@ -149,7 +149,7 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [
         *as_table(rows, page.width, [2]),
         "",
-        f"{counted(len(commands), 'command')}. One of them: {more}",
+        f"{format_count(len(commands), 'command')}. One of them: {more}",
         "Everything, for programs: handrail reference",
     ]
 
@@ -174,7 +174,7 @@ def _command(command: dict[str, Json], page: Page) -> list[str]:
 def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
     marked = ", ".join(schema["untrusted_fields"])
     return [
-        f"{one_line(label)}: {schema['shape']} with {counted(len(schema['fields']), 'field')}",
+        f"{one_line(label)}: {schema['shape']} with {format_count(len(schema['fields']), 'field')}",
         *(INDENT + one_line(name) for name in schema["fields"]),
         *(wrapped(f"From outside: {marked}", page.width) if marked else []),
     ]
@@ -211,7 +211,7 @@ def lafs_lines(payload: dict[str, Json], page: Page) -> list[str]:
             f"{mark}{one_line(report['source'])} ({one_line(report['kind'])}, {one_line(report['tier'])})"
         )
         lines += lafs_troubles(report, page)
-    return [*lines, "", f"{counted(payload['checked'], 'document')} checked."]
+    return [*lines, "", f"{format_count(payload['checked'], 'document')} checked."]
 
 
 def lafs_troubles(report: dict[str, Json], page: Page) -> list[str]:

@@ -11,7 +11,13 @@ import msgspec
 from handrail.contract.catalogue import FIELD_CONFLICT, VERSION_UNSUPPORTED
 from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
 from handrail.contract.envelopes.cli import encode_document, encode_line, payload_of, stream_summary, to_cli
-from handrail.contract.envelopes.format import FORMATS, FlagInput, Format, resolve_format, wrong_variables
+from handrail.contract.envelopes.format import (
+    FORMATS,
+    FlagInput,
+    Format,
+    find_wrong_variables,
+    resolve_format,
+)
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, shown
 from handrail.surfaces.cli.reading.spelling import command_line, next_commands
@@ -71,7 +77,7 @@ def output_of(
     envelope = (
         parsed.options.get("envelope") or environment.get("HANDRAIL_ENVELOPE") or default_envelope or "cli"
     )
-    wrong = wrong_variables(environment)
+    wrong = find_wrong_variables(environment)
     if envelope not in ("cli", "lafs"):
         troubles.append(wrong["HANDRAIL_ENVELOPE"])
         envelope = "cli"
@@ -229,7 +235,7 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
     if not text:
         usual = parsed.command["seconds"] if parsed.command is not None else 0
         return usual or TIMEOUT_SECONDS
-    wrong = wrong_variables(environment)
+    wrong = find_wrong_variables(environment)
     if "HANDRAIL_TIMEOUT" in wrong:
         raise wrong["HANDRAIL_TIMEOUT"]
     return int(text)

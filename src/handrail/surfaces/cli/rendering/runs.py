@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from handrail.contract.fence import fenced
+from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.engine.reasons import are_issues_covered
 from handrail.engine.reply import TOLD_FIRST
@@ -122,9 +122,9 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     values = [
         f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
     ]
-    lines += lines_of(fenced("\n".join(values), "inputs")) if values else []
+    lines += lines_of(fence_text("\n".join(values), "inputs")) if values else []
     for entry in recap.get("entries", []):
-        lines += lines_of(fenced(entry["notes"], f"notes of {entry['title']}"))
+        lines += lines_of(fence_text(entry["notes"], f"notes of {entry['title']}"))
     for place, said in (
         (recap.get("current"), "The run went on since this step and stands at"),
         (recap.get("stoodAt"), "This is a fork, and the run goes on with it; before, it stood at"),

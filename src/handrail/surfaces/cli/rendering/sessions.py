@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from handrail.contract.fence import fenced
+from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted, counted_work
+from handrail.contract.wording import count_work, format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -43,7 +43,7 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [
         *item_table([_listed(item) for item in items], page),
         "",
-        f"{counted(len(items), 'session')} shown.",
+        f"{format_count(len(items), 'session')} shown.",
         *more,
         "One of them: handrail session show ID --human",
     ]
@@ -88,7 +88,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         for warning in item.get("warnings", []):
             lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
         lines.append("")
-    return [*lines, f"{counted_work(items)} found.", searched]
+    return [*lines, f"{count_work(items)} found.", searched]
 
 
 def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -107,7 +107,7 @@ def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
         *(wrapped(banner, page.width) if banner else []),
         *as_table(rows, page.width, [3]),
         "",
-        f"{counted(len(items), 'event')} shown, times in UTC.",
+        f"{format_count(len(items), 'event')} shown, times in UTC.",
         *about_list(payload, page)[1:],
     ]
 
@@ -133,7 +133,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     notes = _notes(session, "notes of the session")
     lines += ["", *notes] if notes else []
     if session.get("runs_omitted"):
-        earlier = counted(session["runs_omitted"], "earlier run")
+        earlier = format_count(session["runs_omitted"], "earlier run")
         lines += ["", f"{earlier} left out; one of them: handrail session show {name} --run RUN_ID --human"]
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
@@ -156,10 +156,10 @@ def _notes(held: dict[str, Json], told_by: str) -> list[str]:
     """Notes oldest first, as data; what is cut here is whole in an export."""
     lines = []
     if held.get("notes_omitted"):
-        lines.append(f"{counted(held['notes_omitted'], 'older note')} left out.")
+        lines.append(f"{format_count(held['notes_omitted'], 'older note')} left out.")
     for note in held.get("notes", []):
         step = f"notes of step {note['step_id']}" if note.get("step_id") else told_by
-        lines += lines_of(fenced(note["text"] + (" …" if note.get("is_cut") else ""), step))
+        lines += lines_of(fence_text(note["text"] + (" …" if note.get("is_cut") else ""), step))
     return lines
 
 
@@ -172,7 +172,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         lines.append(INDENT + cut(line, page.width - 12) + (f"  ({times} times)" if times > 1 else ""))
     earlier = run.get("omitted", {}).get("graph", 0)
     if earlier:
-        lines.insert(1, f"{INDENT}{counted(earlier, 'line')} of the graph before these.")
+        lines.insert(1, f"{INDENT}{format_count(earlier, 'line')} of the graph before these.")
     preferences = run.get("preferences", {})
     forks = run.get("fork_count", 0)
     rows = [
@@ -221,7 +221,7 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return [f"Session {session_id} exported as {form}.", *as_aligned(rows), *after]
     if form == "markdown" and isinstance(payload.get("content"), str):
         return lines_of(payload["content"].rstrip("\n"))
-    size = counted(payload["event_count"], "event")
+    size = format_count(payload["event_count"], "event")
     return [
         f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
         f"Into a file: {again(page.typed, out='FILE')}",
@@ -237,7 +237,7 @@ def ledger_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines.append(f"{entry['version']}  {at}  {one_line(entry['operation'])}")
         for name, delta in entry.get("contextDelta", {}).items():
             lines += [INDENT * 2 + cut(text, page.width - 4) for text in _delta(name, delta)]
-    lines += ["", f"{counted(len(payload['entries']), 'entry', 'entries')} shown."]
+    lines += ["", f"{format_count(len(payload['entries']), 'entry', 'entries')} shown."]
     if payload.get("has_more"):
         lines.append(f"More: {again(page.typed, offset=str(payload['next_offset']))}")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -20,9 +20,9 @@ from handrail.surfaces.cli.rendering.text import (
 def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Sound or not, in one sentence; then what was read, and every problem."""
     read = [
-        counted(payload["sessions"], "session"),
-        counted(payload["events"], "event"),
-        counted(payload["blobs"], "blob"),
+        format_count(payload["sessions"], "session"),
+        format_count(payload["events"], "event"),
+        format_count(payload["blobs"], "blob"),
     ]
     what = "What was looked at" if "items" in payload else "The store"
     sound = f"{what} is not sound" if payload["problem_count"] else f"{what} is sound"
@@ -33,7 +33,7 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if payload.get("skipped"):
         lines += wrapped(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
     if payload.get("leftover_blobs"):
-        left = counted(payload["leftover_blobs"], "blob")
+        left = format_count(payload["leftover_blobs"], "blob")
         lines += [f"{left} that no session names; see them: handrail store gc --dangerous --dry-run"]
     for left in payload.get("leftovers", []):
         lines += wrapped(one_line(left), page.width)
@@ -42,7 +42,7 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
         lines += ["", f"- {first}", *(INDENT + line for line in rest)]
     count = payload["problem_count"]
     if count > len(payload["problems"]):
-        lines += wrapped(f"{len(payload['problems'])} of {counted(count, 'problem')} shown.", page.width)
+        lines += wrapped(f"{len(payload['problems'])} of {format_count(count, 'problem')} shown.", page.width)
     if count:
         save = "Save what can be read: handrail session export ID --salvage --out FILE --human"
         lines += ["", save]
@@ -67,7 +67,7 @@ def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
         ]
         lines += ["", *as_table(table)]
     if payload.get("unreadable_sessions"):
-        unread = counted(len(payload["unreadable_sessions"]), "session")
+        unread = format_count(len(payload["unreadable_sessions"]), "session")
         lines += ["", f"{unread} cannot be read; see why: handrail store verify --human"]
     if payload["leftover_bytes"] or payload["leftover_blobs"] or payload.get("leftover_sessions"):
         lines += ["", "See what can go: handrail store gc --dangerous --dry-run --human"]
@@ -76,14 +76,14 @@ def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
 
 def selftest_lines(payload: dict[str, Json], _: Page) -> list[str]:
     """The verdict, then each part with how often it tried."""
-    cases = counted(payload["cases"], "case")
+    cases = format_count(payload["cases"], "case")
     verdict = "lost nothing" if payload["ok"] else "failed"
-    lines = [f"The store {verdict} in {cases}, {counted(payload['kills'], 'kill')} among them.", ""]
+    lines = [f"The store {verdict} in {cases}, {format_count(payload['kills'], 'kill')} among them.", ""]
     rows = [
         [
             "ok" if not part["problems"] else "failed",
             one_line(part["name"]).replace("_", " "),
-            counted(part["cases"], "case"),
+            format_count(part["cases"], "case"),
         ]
         for part in payload["parts"]
     ]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from handrail.contract.outcome import Json, NextCall
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.surfaces.cli.reading.spelling import command_line, shell_quoted
 
 # How wide text stands on a terminal, and cutting, wrapping, counting and dating it for people.
@@ -103,7 +103,7 @@ def as_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
 def size_text(size_bytes: int) -> str:
     """`812 bytes`, `22.3 kB`."""
     if size_bytes < 1000:
-        return counted(size_bytes, "byte")
+        return format_count(size_bytes, "byte")
     amount, unit = float(size_bytes), ""
     for name in _UNITS:
         if amount < 999.95 and unit:
@@ -179,7 +179,9 @@ def item_table(items: Sequence[Json], page: Page) -> list[str]:
 def about_list(payload: dict[str, Json], page: Page) -> list[str]:
     """How many, what was searched, and how to see more."""
     items = payload["items"]
-    lines = [f"{counted(payload.get('count', len(items)), 'item')} shown." if items else "Nothing was found."]
+    lines = [
+        f"{format_count(payload.get('count', len(items)), 'item')} shown." if items else "Nothing was found."
+    ]
     if not items and isinstance(payload.get("scope"), str):
         lines.append(f"Searched: {one_line(payload['scope'])}.")
     if payload.get("next_cursor"):

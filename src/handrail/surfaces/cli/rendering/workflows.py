@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from handrail.contract.outcome import Json
-from handrail.contract.wording import counted
+from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -29,7 +29,7 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if not items:
         return [*about_list(payload, page), "Make one: handrail workflow new project.NAME --dry-run --human"]
     broken = [one_line(item["id"]) for item in items if isinstance(item, dict) and _has_error(item)]
-    lines = [*item_table(items, page), "", f"{counted(len(items), 'workflow')} shown."]
+    lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
     lines += about_list(payload, page)[1:]
     if broken:
         lines += wrapped(f"Cannot be used as they are: {', '.join(broken)}.", page.width)
@@ -60,9 +60,8 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
             shown = _SHOWN[name](workflow[name], page) if name in _SHOWN else value_lines(workflow[name])
             lines += ["", f"{name.capitalize()}:", *(INDENT + line for line in shown)]
     if workflow.get("stepsOmitted"):
-        lines.append(
-            f"{INDENT}{counted(workflow['stepsOmitted'], 'more step')} left out; --part compiled has all."
-        )
+        omitted = format_count(workflow["stepsOmitted"], "more step")
+        lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
     start = f"handrail run start {workflow_id} --request-id KEY --human"
     return [*lines, "", *as_aligned([("Start it", start)])]
 
@@ -98,7 +97,7 @@ def _steps(steps: Json, _: Page) -> list[str]:
 def _step(step: dict[str, Json]) -> str:
     confirmation = step.get("requireConfirmation")
     told = [
-        f"loop, at most {counted(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
+        f"loop, at most {format_count(step['maxIterations'], 'time')}" if step.get("maxIterations") else "",
         f"choice of {', '.join(map(one_line, step['options']))}" if step.get("options") else "",
         f"when {one_line(step['when'])}" if step.get("when") else "",
         f"delivers {one_line(step['contract'])}" if step.get("contract") else "",
@@ -128,7 +127,7 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines = [f"{workflow_id} {verdict}: {reached}."]
     if "paths" in payload:
         met = payload["paths"] - payload["completed"]
-        walked = f"{counted(payload['paths'], 'way')} walked: {payload['completed']} to the end"
+        walked = f"{format_count(payload['paths'], 'way')} walked: {payload['completed']} to the end"
         met_words = f", {met} until {'it' if met == 1 else 'they'} met an earlier one" if met else ""
         lines.append(f"{walked}{met_words}.")
     for problem in payload.get("problems", ()):
@@ -156,7 +155,7 @@ def _replay_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """The recorded way beside the one that the same reports take now."""
     workflow_id, replay = one_line(payload["workflow_id"]), payload["replay"]
     if replay["is_same"]:
-        places = counted(len(replay["actual"]), "place")
+        places = format_count(len(replay["actual"]), "place")
         return [f"{workflow_id}: the recorded run goes the same way, {places}."]
     told = f"{workflow_id}: the recorded run goes another way, {one_line(replay['difference'])}."
     lines = wrapped(told, page.width)

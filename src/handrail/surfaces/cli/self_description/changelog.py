@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer
-from handrail.program.update.notice import Release, releases
+from handrail.program.update.notice import Release, read_releases
 from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
@@ -40,7 +40,7 @@ class Changelog(Answer, frozen=True, kw_only=True):
 def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
     """Every release, or those after one version, which need not have been released."""
     content = rt.installation().packed(CHANGELOG_NAME) or b""
-    entries = releases(content.decode("utf-8", "replace"))
+    entries = read_releases(content.decode("utf-8", "replace"))
     since = None if request.since is UNSET else request.since
     if since is not None:
         floor = version_key(since)

@@ -12,8 +12,8 @@ from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
 from handrail.contract.conformance.cli_contract import EXITS
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
@@ -224,10 +224,10 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
             commands = [one for one in catalogue["commands"] if wanted in _labels(one)]
             known = list(catalogue["schemas"])
     if wanted not in known:
-        near = nearest(wanted, known)
+        near = find_nearest(wanted, known)
         raise Fault(
             E_NOT_FOUND,
-            f"The reference has no {kind} {quoted(wanted)}.",
+            f"The reference has no {kind} {quote(wanted)}.",
             details={"resource": kind, "id": wanted[:128], "did_you_mean": near},
             hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
             next_call=NextCall(operation=OPERATION.name, params={kind: near[0]})

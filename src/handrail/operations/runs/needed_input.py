@@ -8,8 +8,8 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.outcome import Json
 from handrail.engine.facts import facts_at
 from handrail.engine.navigate import Running, leaf_at
-from handrail.operations.handles import node_of, read_ack, recorded_answer, session_of
-from handrail.operations.replies import pinned_workflow
+from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
+from handrail.operations.replies import load_pinned_workflow
 from handrail.runtime.runtime import Reading
 from handrail.workflows.compiled import InputSpec, Step, UserOnlyReason
 
@@ -17,7 +17,7 @@ _SECRET: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user
 _ONE_VALUE = ("string", "number", "integer", "boolean")
 
 
-class AskedInput(msgspec.Struct, frozen=True, kw_only=True):
+class NeededInput(msgspec.Struct, frozen=True, kw_only=True):
     """What a person could be asked for."""
 
     name: str
@@ -28,7 +28,7 @@ class AskedInput(msgspec.Struct, frozen=True, kw_only=True):
     """The value that the attempt already recorded: nobody is asked twice."""
 
 
-def asked_input(reading: Reading, retry_ack: str) -> AskedInput | None:
+def find_needed_input(reading: Reading, retry_ack: str) -> NeededInput | None:
     """The input that would let this attempt go on; None when a value of another kind, or a secret, would.
 
     Raises Fault for a token that does not verify.
@@ -37,7 +37,7 @@ def asked_input(reading: Reading, retry_ack: str) -> AskedInput | None:
     session = session_of(reading.reader, claims)
     history = session.history
     node = node_of(history, claims)
-    workflow = pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
+    workflow = load_pinned_workflow(reading.reader, history.runs[node.run_id].workflow_hash)
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     needed = leaf.user_only if isinstance(leaf, Step) else None
     if leaf is None or needed is None or needed.reason in _SECRET:
@@ -45,8 +45,8 @@ def asked_input(reading: Reading, retry_ack: str) -> AskedInput | None:
     spec = workflow.inputs.get(needed.input)
     if spec is None or spec.implicit or spec.type not in _ONE_VALUE:
         return None
-    asked = AskedInput(name=needed.input, spec=spec, step_title=leaf.title, workflow_id=workflow.id)
-    recorded = recorded_answer(session, claims, "advance")
+    asked = NeededInput(name=needed.input, spec=spec, step_title=leaf.title, workflow_id=workflow.id)
+    recorded = find_recorded_answer(session, claims, "advance")
     if recorded is None:
         return asked
     given = facts_at(history, workflow, recorded.to_node_id).values.get(needed.input)

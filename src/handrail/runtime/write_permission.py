@@ -1,6 +1,6 @@
 """The write gate: a change is shown first, and made only with the token of exactly that preview, once.
 
-Every gated operation goes through `through_gate`; nothing else mints or takes confirm tokens.
+Every gated operation goes through `preview_or_write`; nothing else mints or takes confirm tokens.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Notice, Success
-from handrail.contract.redaction import without_named_secrets
+from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.confirm import (
     LIFETIME_SECONDS,
     NONCE_BYTES,
@@ -73,7 +73,7 @@ class Change(Answer, frozen=True, kw_only=True):
     """Of a file: `path`, how many lines are `added` and `removed`, and the `hunks` as text."""
 
 
-def made_until(changes: Sequence[Change], fails: Container[str]) -> tuple[Change, ...]:
+def mark_unreached(changes: Sequence[Change], fails: Container[str]) -> tuple[Change, ...]:
     """The changes of a batch that stops at the first target that fails: none behind it is made."""
     stops = next((at for at, change in enumerate(changes) if change.id in fails), len(changes))
     reason = "not reached: a target before it fails; leave that one out, or add --continue-on-error true"
@@ -121,7 +121,7 @@ def _at_once() -> None:
     """Nobody else writes to it."""
 
 
-def through_gate(
+def preview_or_write(
     rt: Runtime,
     called: Operation,
     request: GatedInput,
@@ -275,7 +275,7 @@ def _not_meant(called: Operation, request: GatedInput) -> Fault:
 def _safe(change: Change) -> Change:
     """Values under a telling name are not shown."""
     return msgspec.structs.replace(
-        change, before=without_named_secrets(change.before), after=without_named_secrets(change.after)
+        change, before=redact_named_secrets(change.before), after=redact_named_secrets(change.after)
     )
 
 

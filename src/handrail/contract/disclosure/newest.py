@@ -15,16 +15,16 @@ FENCE_BYTES = 64
 """What marks an item as data of others, beside its own encoding: `_untrusted`, or the fence in a text."""
 
 
-def newest_within(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
+def take_newest(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
     """Of items that come newest first, those that fit, oldest first; and the bytes that they take.
 
     `beside` is what each takes more than its own encoding.
     """
-    kept, used = first_within(items, budget, beside)
+    kept, used = take_first(items, budget, beside)
     return kept[::-1], used
 
 
-def first_within(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
+def take_first(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
     """The first items that fit, in their order, and the bytes that they take."""
     kept: list[_T] = []
     used = 0
@@ -37,11 +37,11 @@ def first_within(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[lis
     return kept, used
 
 
-def newest_rows(
+def take_newest_rows(
     items: Sequence[_T], row: Callable[[_T], _R], budget: int, beside: int = 0
 ) -> tuple[list[_R], int]:
     """The rows of the newest items that fit, oldest first, and how many items are left out."""
-    shown, _ = newest_within(map(row, reversed(items)), budget, beside)
+    shown, _ = take_newest(map(row, reversed(items)), budget, beside)
     return shown, len(items) - len(shown)
 
 

@@ -11,9 +11,9 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import VALIDATION_ERROR, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, NextCall
-from handrail.contract.suggest import nearest
-from handrail.contract.wording import quoted
-from handrail.operations.workflow_catalog import catalog_of, compile_entry, problem_row
+from handrail.contract.suggest import find_nearest
+from handrail.contract.wording import quote
+from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.workflows.builtins.registry import all_contracts, all_templates
@@ -68,12 +68,12 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
+def load_chosen_workflow(rt: Runtime, request: WorkflowChoice) -> Pinned:
     """The compiled workflow that the caller means.
 
     Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
     """
-    catalog = catalog_of(rt, project_of(rt, request.project))
+    catalog = load_catalog(rt, project_of(rt, request.project))
     if request.document is not UNSET and request.workflow_id is UNSET:
         examined = examine_texts(catalog, [request.document])
     elif request.workflow_id is not UNSET and request.document is UNSET:
@@ -100,10 +100,10 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
         return [Examined(target=workflow_id, workflow_id=workflow_id, problems=problems)]
     raise Fault(
         WORKFLOW_NOT_FOUND,
-        f"There is no workflow and no file {quoted(workflow_id)}.",
+        f"There is no workflow and no file {quote(workflow_id)}.",
         details={
             "workflow_id": workflow_id[:128],
-            "did_you_mean": nearest(workflow_id, [entry.id for entry in catalog.entries]),
+            "did_you_mean": find_nearest(workflow_id, [entry.id for entry in catalog.entries]),
         },
         next_call=NextCall(operation="workflow.list", params={}),
     )
@@ -328,7 +328,7 @@ def _invalid(examined: Examined) -> Fault:
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     return Fault(
         WORKFLOW_INVALID,
-        f"The workflow {quoted(examined.target)} cannot be used: {errors[0].message}"[:1024],
+        f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"[:1024],
         details={
             "workflow_id": examined.workflow_id[:128],
             "problems": problem_rows(errors[:MOST_PROBLEMS]),

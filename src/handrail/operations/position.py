@@ -6,12 +6,12 @@ from msgspec import json, to_builtins
 from msgspec.structs import replace
 
 from handrail.contract.ids import NodeId, attempt_for_other
-from handrail.contract.redaction import without_named_secrets
+from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, ChoiceClaims, choice_attempt, mint
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import History, Recorded
 from handrail.engine.reply import CurrentPlace, Recap, ReplyWarning, ToolCall
-from handrail.operations.handles import SentAgain, state_token
+from handrail.operations.handles import TokenCall, mint_state_token
 from handrail.ports.process import Keys
 from handrail.projections.position import NewerPosition, find_newer_position
 from handrail.runtime.operation import OFFERED_CALL_BYTES
@@ -24,7 +24,7 @@ _NOT_CHOSEN = (
 _RECORDED = "What follows is the recorded reply."
 
 
-def with_current_place(
+def add_current_place(
     recap: Recap | None, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> Recap | None:
     """The recap with the place where the run stands, if it has moved on from the node."""
@@ -32,7 +32,7 @@ def with_current_place(
     return recap if current is None else replace(recap or Recap(entries=[]), current=current)
 
 
-def with_place_left(
+def add_place_left(
     recap: Recap, keys: Keys, before: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> Recap:
     """The recap of a fork from the node with the place that the run left; `before` is the log up to then."""
@@ -54,12 +54,12 @@ def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: No
     )
 
 
-def input_mismatch(
+def warn_of_other_input(
     keys: Keys,
     history: History,
     workflow: CompiledWorkflow,
     recorded: Recorded,
-    sent: SentAgain,
+    sent: TokenCall,
     input_digest: str,
 ) -> ReplyWarning:
     """Other content with a used token: nothing was stored, and the call that stores it all the same.
@@ -84,7 +84,7 @@ def input_mismatch(
     return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
 
 
-def notes_mismatch(keys: Keys, sent: SentAgain, work: WorkDone) -> ReplyWarning:
+def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWarning:
     """The same for notes of a session that has no run."""
     if not work.notes.strip():
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
@@ -93,7 +93,7 @@ def notes_mismatch(keys: Keys, sent: SentAgain, work: WorkDone) -> ReplyWarning:
     return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message, next_call=call)
 
 
-def _storing_call(keys: Keys, sent: SentAgain, node_tag: str, input_digest: str) -> ToolCall:
+def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str) -> ToolCall:
     """The call that was sent, with a token that was never used: made once for this content, so it repeats."""
     attempt_id = attempt_for_other(sent.claims.attempt_id, input_digest)
     if isinstance(sent.claims, ChoiceClaims):
@@ -103,7 +103,7 @@ def _storing_call(keys: Keys, sent: SentAgain, node_tag: str, input_digest: str)
     given = to_builtins(sent.request)
     content = {name: given[name] for name in ("context", "output", "project") if name in given}
     is_short = len(json.encode(content)) <= OFFERED_CALL_BYTES
-    is_told = is_short and without_named_secrets(content) == content
+    is_told = is_short and redact_named_secrets(content) == content
     return ToolCall(tool=sent.tool, params={field: token, **(content if is_told else {})})
 
 
@@ -112,7 +112,7 @@ def _to(aim: str, call: ToolCall) -> str:
     return f"To {aim}, make this warning's nextCall{'' if is_whole else ' with what you sent'}."
 
 
-def start_mismatch(
+def warn_of_other_start(
     keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
 ) -> ReplyWarning:
     """The same for a used request id, which is the caller's own: another run needs only another one."""
@@ -139,5 +139,5 @@ def _since(found: NewerPosition) -> str:
 
 
 def _call_to(keys: Keys, history: History, found: NewerPosition) -> ToolCall:
-    token = state_token(keys, history.session_id, found.tip)
+    token = mint_state_token(keys, history.session_id, found.tip)
     return ToolCall(tool="continue_workflow", params={"stateToken": token})
