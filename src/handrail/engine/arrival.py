@@ -1,4 +1,7 @@
-"""What an accepted report runs into on its way to the next step: what blocks it, what is disclosed. Pure."""
+"""What a run meets between two steps, and how the next prompt reads in the mode in force. Pure.
+
+A move passes parts by, cuts loops short, and may miss a list; all of that blocks or is disclosed.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ from handrail.workflows.prompt_sections import (
     make_user_section,
 )
 
-# What a run passed by on its way to a node, and why, from the recorded trace.
+# Parts that a move passed by, from the recorded trace
 
 MOST_WORDS = 200
 """Characters that tell why one part was passed by."""
@@ -195,12 +198,11 @@ def _shown(value: Any) -> str:
     return shorten(msgspec.json.encode(value).decode())
 
 
-# A prompt as it reads in the mode in force: nobody is told to ask where nobody will be asked.
+# The prompt in the mode in force: where nobody will be asked, no prompt says to ask
 #
-# Compiled prompts are the same in every mode, so that one hash stands for one workflow. What differs by
-# mode
-# stands in parts that can be recognised: the sections that the compiler writes, and list items that begin
-# with the name of a mode.
+# Compiled prompts are the same in every mode, so one hash stands for one workflow. What differs by mode is in
+# parts that can be recognised: the sections that the compiler writes, and list items that begin with the name
+# of a mode.
 
 _MODE_ITEM = re.compile(
     r"^([ \t]*)- (guided|full_auto_stop_on_user_deps|full_auto_never_stop):[^\n]*(?:\n\1[ \t]+[^\n]*)*\n?",
@@ -246,6 +248,9 @@ def find_lasting_sections(prompt: str) -> dict[str, str]:
     """The sections of a first prompt that hold for every step after it, by their headings."""
     sections = (part for part in prompt.split("\n\n") if part.startswith("## "))
     return {heading: section for section in sections if (heading := heading_of(section)) in ONCE_FOR_ALL}
+
+
+# What a move runs into
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):

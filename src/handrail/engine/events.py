@@ -1,6 +1,6 @@
 """The closed set of facts in a session log, and how one becomes the bytes of a record. Pure."""
 
-# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+# Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
 from typing import Any, Literal, TypeAlias, get_args

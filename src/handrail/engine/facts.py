@@ -1,4 +1,4 @@
-"""What an agent reports, and what it already brought for the step that is pending. Pure."""
+"""What holds at a node: facts, preferences, the project, and what the pending step already got. Pure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from handrail.workflows.compiled import CompiledWorkflow
 from handrail.workflows.conditions import Facts, named_value
 from handrail.workflows.limits import MAX_ITERATIONS
 
-# What conditions and prompts may look at, folded along the lineage of a node.
+# Facts: what conditions and prompts may read, along the lineage of a node
 #
-# A fork never sees its sibling's facts: context, artifacts and loop decisions are those of the ancestors.
+# A fork never sees the facts of its sibling: context, artifacts and loop decisions come from the ancestors.
 
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
@@ -174,18 +174,17 @@ class _Gathered:
             self._values[name] = list(range(1, min(int(most), MAX_ITERATIONS + 1) + 1))
 
 
-# Which preferences hold at a node, and when a mode goes beyond what the author calls safe.
+# Preferences: which hold at a node, and when a mode goes beyond what the author calls safe
 #
-# Preferences follow lineage like context. A change reaches the places where work stood when it was made,
-# and
-# what follows them; whoever goes back to an older node works there in the preferences of that node.
+# Preferences follow lineage like context. A change applies where work stood when it was made, and to what
+# follows. Whoever goes back to an older node works there with the preferences of that node.
 
 _Level = TypeVar("_Level", Autonomy, RiskPolicy)
 
 DEFAULT_PREFERENCES = Preferences(autonomy="guided", risk_policy="conservative")
 NO_CHANGE = PreferencesDelta()
 
-# The order of the closed sets is the order of daring.
+# From the most careful to the most daring.
 _AUTONOMY: tuple[Autonomy, ...] = get_args(Autonomy)
 _RISK: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
@@ -261,10 +260,10 @@ def _lower(order: tuple[_Level, ...], wanted: _Level, most: _Level | None) -> _L
     return wanted if most is None or order.index(wanted) <= order.index(most) else most
 
 
-# Where work belongs: the project it was begun in, and whether that is the caller's.
+# The project that work belongs to, and whether it is the caller's
 #
-# The log keeps the name of a project and hashes of its places, never a path: bundles carry the log
-# elsewhere.
+# The log keeps the name of a project and hashes of its places, never a path, because bundles carry the log to
+# other machines.
 
 LONGEST_NAME = 100
 _HASH_LENGTH = 32
@@ -319,6 +318,8 @@ def is_same_place(one: Place, other: Place) -> bool:
         return one.repository == other.repository  # a directory of it may be named as the project too
     return bool(one.directory) and one.directory == other.directory
 
+
+# What an agent reports, and what the pending step already got
 
 RECAP_EXCERPT_BYTES = 4_096
 """Notes up to this size stand in the event; longer ones go to a blob, and recaps show this much."""

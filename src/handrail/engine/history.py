@@ -36,11 +36,11 @@ from handrail.engine.events import (
 )
 from handrail.engine.navigate import LoopFrame, State, TraceEntry
 
-# What a node takes over from its ancestors, kept up while the log is folded.
+# What a node inherits from its ancestors, kept up to date while the log is folded
 #
-# A node without a change of its own shares the value of its parent, so a long run costs no more per step
-# than a short one. What is added to an older node later does not reach the nodes that already followed it:
-# their replies stay as they were.
+# A node without a change of its own shares the value of its parent, so a step of a long run costs no more
+# than one of a short run. What is added to an older node later does not reach the nodes that already followed
+# it: their replies do not change.
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +95,9 @@ def add_observation(held: Inherited, key: str, value: str) -> Inherited:
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
     """Context with a change applied: null deletes, objects and arrays replace."""
     return {key: value for key, value in {**context, **delta}.items() if value is not None}
+
+
+# The folded values
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,6 +258,9 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
+
+
+# Questions about a history
 
 
 def node_at(history: History, tag: str) -> Node | None:

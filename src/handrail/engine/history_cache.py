@@ -1,7 +1,7 @@
 """A folded history as bytes and back, for a cache that makes a cold start cheap. Pure.
 
-The bytes are no format that anyone may rely on: a program that folds or names things differently
-does not recognise them, and folds the log instead.
+Nobody may rely on these bytes: a program that folds differently does not recognise them, and folds the log
+instead.
 """
 
 import hashlib

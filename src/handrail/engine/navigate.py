@@ -28,7 +28,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import And, ConditionId, Facts, LoopControl, Not, Or, holds, named_value
 from handrail.workflows.limits import MAX_MOVE_PLACES
 
-# Where a run stands: a position in its compiled workflow, never a list of finished steps.
+# The position of a run in its compiled workflow; there is no list of finished steps
 
 
 class LoopFrame(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -135,6 +135,9 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
     state: State
     trace: tuple[TraceEntry, ...]
+
+
+# Moves
 
 
 def move_effort(limit: int = MAX_MOVE_PLACES) -> Effort:

@@ -1,4 +1,7 @@
-"""The plans of a session that has no run: how it begins, and the notes it keeps of its own. Pure."""
+"""Plans: the events of an advance, a blocked attempt, a checkpoint and a session without a run. Pure.
+
+`decide.py` decides what happens; this file says which events record it, in which order.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ from handrail.engine.reasons import (
     shorten_message,
 )
 
-# The events that several plans share: how nodes, edges and reported work are written down.
+# Events that several plans share
 
 OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
 
@@ -139,9 +142,9 @@ def make_notes(work: WorkDone) -> NotesKept | NotesStored:
     return NotesStored(excerpt=excerpt(work.notes), ref=work.notes_ref, size_bytes=len(encoded))
 
 
-# The plans of an answered attempt: the run moved on, or the attempt was blocked.
+# An answered attempt: the run moves on, or the attempt is blocked
 #
-# In both the ledger anchor `advance_recorded` comes first (EXEC "Durable accounting").
+# In both plans the ledger anchor `advance_recorded` comes first (EXEC "Durable accounting").
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -292,6 +295,9 @@ def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEve
 def _unaccepted(artifact: Artifact) -> Artifact:
     """What a blocked attempt brought counts for nothing until an attempt that holds it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")
+
+
+# A session without a run
 
 
 def plan_session(

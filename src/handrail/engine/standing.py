@@ -1,4 +1,7 @@
-"""What stands at a node, from recorded facts alone: the pending step as it reads, and in which mode. Pure."""
+"""What an agent reads at a node: the pending step, its prompt, the progress, and what to do next. Pure.
+
+Everything comes from recorded facts, so a first reply and each replay of it are the same.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ from handrail.workflows.conditions import MISSING, Facts, LoopControl, holds, na
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
 from handrail.workflows.prompt_sections import name_loop
 
-# What an agent should do next in every situation a reply can tell of: one table.
+# What to do next, by situation: one table
 #
 # `nextIntent` says what to do next, not what just happened (mcp-and-http 1.2).
 
@@ -106,10 +109,10 @@ INTENTS: dict[Situation, Row] = {
 }
 
 
-# How far a run is: the steps that are done, and the least number there will be in all.
+# Progress: the steps that are done, and the least number there will be
 #
-# Honest about what is not known: a step with a condition, a loop that may not be entered and every round
-# after the first count for nothing until they happen.
+# A step with a condition, a loop that may not be entered and every round after the first count for nothing
+# until they happen.
 
 
 class Progress(Payload, frozen=True, kw_only=True):
@@ -174,12 +177,11 @@ def _rounds_told(workflow: CompiledWorkflow, loop: Loop) -> int:
             return 0
 
 
-# What the agent reads at a step: fragments that apply, values filled in, functions, references.
+# The prompt of a step
 #
-# A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because what
-# is
-# filled in is: a value that is too long is named instead, and where all together are, the rest stays as it
-# was written.
+# A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because the
+# values are: a value that is too long is only named, and once all of them take too much room, the remaining
+# placeholders stay as they are.
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
 """After losing its context an agent is told again what it was told before."""
@@ -418,6 +420,9 @@ def _references(references: tuple[Reference, ...]) -> list[str]:
         for held in references
     ]
     return ["\n".join(["References of this workflow:", *lines])]
+
+
+# Everything that a reply needs to know about a node
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""One session as a list shows it and filters look at it. Pure."""
+"""A session in a few words, and the facts by which lists show and filter it. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
@@ -11,7 +11,7 @@ from handrail.engine.history import History, Node, path_to, way_to
 from handrail.engine.navigate import Running, step_key
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs
 
-# A session in a few words: status, goal, where each run stands.
+# Status, goal, and where each run stands
 
 SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
 """The first two: no run was started; `notes_only` where something was written down all the same."""
@@ -106,7 +106,7 @@ def pending_step(node: Node) -> str | None:
     return step_key(node.state) if isinstance(node.state, Running) else None
 
 
-# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+# Annotations are not strings here: msgspec would compile each of them again in every process.
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""The line that an agent tells its user when a run has ended, from recorded facts. Pure."""
+"""Where a run stands, in short: for a caller with an older token, and when the run has ended. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.projections.run_graph import RunStatus, completed_step, open_gaps, run_graph, skipped_at
 from handrail.workflows.compiled import CompiledWorkflow
 
-# Where a run stands, told to a caller that holds a token of an earlier step.
+# A newer position than the one that a token names
 
 MOST_STEPS_TOLD = 5
 
@@ -56,6 +56,9 @@ def find_newer_position(
 def title_at(workflow: CompiledWorkflow, node: Node) -> str:
     """The title of the step that is pending at a node; empty when none is."""
     return leaf_at(workflow, node.state).title if isinstance(node.state, Running) else ""
+
+
+# The line for the user when a run has ended
 
 
 def closing_line(history: History, node_id: NodeId) -> str:

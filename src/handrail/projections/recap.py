@@ -28,7 +28,7 @@ from handrail.projections.run_graph import (
 )
 from handrail.workflows.compiled import CompiledWorkflow, Leaf
 
-# The values that hold at a step, for an agent that no longer knows what it sent.
+# Inputs that hold at a step, for an agent that no longer knows what it sent
 
 INPUTS_BUDGET_BYTES = 2_048
 LONGEST_INPUT_BYTES = 400

@@ -5,7 +5,7 @@ likely, likely beats recent; inside a tier the branch in question decides, then 
 ids. No clock and no order of the input plays a part (tests/properties/test_resume_ranking.py).
 """
 
-# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+# Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
 import unicodedata

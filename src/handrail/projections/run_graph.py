@@ -1,4 +1,4 @@
-"""A run graph as plain lines for a terminal: the preferred path straight down, forks beside it. Pure."""
+"""The graph of a run: what holds at its nodes, its tips and status, and a drawing for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from handrail.engine.events import Artifact, Capability, CapabilityObserved, Div
 from handrail.engine.history import Attached, Closing, History, Node, attached_to, path_to, way_to
 from handrail.engine.navigate import Complete, ExitedLoop, Running, SkippedStep, step_key
 
-# What holds at a node beside its context: outputs, gaps, capabilities, skipped steps.
+# What holds at a node besides its context: outputs, gaps, capabilities, skipped steps
 #
-# All of it follows lineage: the newest fact on the way to the node wins, a sibling's is never seen. What
-# was
-# saved at a step belongs to every branch that left the step afterwards.
+# All of it follows lineage: the newest fact on the way to the node wins, and a sibling's is never seen. What
+# was saved at a step belongs to every branch that left the step afterwards.
 
 
 class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +123,7 @@ def completed_step(history: History, node: Node) -> str:
     return step_key(state) if isinstance(state, Running) else ""
 
 
-# The graph of a run: its nodes, tips, preferred tip and status.
+# Nodes, tips, the preferred tip and the status
 
 RunStatus: TypeAlias = Literal["in_progress", "blocked", "complete", "complete_with_gaps", "closed"]
 
@@ -274,6 +273,8 @@ def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:
         current = history.nodes[current].parent
     return path
 
+
+# The drawing: the preferred path straight down, forks beside it
 
 MOST_RAILS = 24
 """Lines beside each other; every node repeats those it stands beside."""

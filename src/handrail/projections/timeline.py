@@ -1,4 +1,4 @@
-"""A session in the order in which things happened: one lane per run, and one for the session itself. Pure."""
+"""The events of a session in order: as rows of the log, and as a timeline with one lane per run. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.contract.outcome import Payload
 from handrail.engine.history import History
 from handrail.projections.run_graph import completed_step
 
-# Events as they are stored, one row each, with what their place in the log says.
+# Events as they are stored, one row each
 
 
 class _Stored(Protocol):
@@ -70,6 +70,8 @@ def _row(session_id: SessionId, record: _Stored) -> EventRow:
         data=data,
     )
 
+
+# The timeline
 
 SESSION_LANE = "session"
 

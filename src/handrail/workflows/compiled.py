@@ -1,4 +1,8 @@
-"""Values that come from inside a workflow, so that nobody has to send them. Pure."""
+"""The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes. Pure.
+
+Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas. There are
+no ids of runs, no times, and nothing of the environment.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, assert_never
@@ -10,12 +14,7 @@ from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault
 from handrail.workflows.conditions import Condition, ConditionId
 
-# The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes.
-#
-# Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas.
-# No ids of runs, no times, no environment.
-
-# Annotations are evaluated at once: as texts, msgspec would compile each of them in every process.
+# Annotations are not strings here: msgspec would compile each of them again in every process.
 
 
 COMPILED_VERSION = 1
@@ -353,6 +352,9 @@ def decode_compiled(content: bytes) -> CompiledWorkflow:
             "The workflow of this run was pinned in a form that this version does not know.",
             details={"found": str(error)[:200], "supported": COMPILED_VERSION},
         ) from error
+
+
+# Values that come from inside a workflow, so nobody sends them
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:

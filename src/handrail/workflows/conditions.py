@@ -1,4 +1,7 @@
-"""Conditions as short phrases: on the edges of a drawing, in outlines and in reasons. Pure."""
+"""Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure.
+
+This file says what they are, whether one holds, and how a reader sees it as a short phrase.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -7,8 +10,6 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.effort import Effort
-
-# Conditions: a closed set of typed comparisons, so every branch can be walked without an agent.
 
 ConditionId: TypeAlias = str
 Operator: TypeAlias = Literal["equals", "not_equals", "in", "contains", "gt", "gte", "lt", "lte", "exists"]

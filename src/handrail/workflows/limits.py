@@ -1,4 +1,7 @@
-"""What the id of a workflow says about it. Pure."""
+"""Every limit of the workflow language, and what the name of a file and the id of a workflow say. Pure.
+
+Over a limit is a problem with a fix, never a cut.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,6 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from handrail.contract.wording import quote
-
-# Every limit of the workflow language, in one place.
-#
-# Over a limit is a problem with a fix, never a cut.
 
 MAX_SOURCE_BYTES = 1_000_000
 MAX_JSON_DEPTH = 64
@@ -54,7 +53,8 @@ MAX_PATTERN_WAYS = 1_000
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""
 
-# What is counted while it is worked on (contract/effort.py), or before a library starts that nothing stops.
+# Work that is counted while it is done (contract/effort.py), or before a library starts that cannot be
+# stopped
 MAX_MOVE_PLACES = 100_000
 """Parts, rounds and comparisons that lie between two steps of a run."""
 MAX_COMPARISONS = 200
@@ -84,7 +84,7 @@ MAX_TRIED_COMPARISONS = 500_000
 """Of all conditions of a workflow together, where it is tried whether they can hold."""
 
 
-# What a file in a folder of workflows is, by its name alone: one rule for every reader of folders.
+# File names: one rule for every reader of folders
 
 FileKind: TypeAlias = Literal["workflow", "contract", "misnamed", ""]
 
@@ -139,6 +139,8 @@ def is_looked_into(folder: str) -> bool:
     """Whether a folder below is read; what a version control system keeps there is not for us."""
     return folder not in (".git", ".hg", ".svn")
 
+
+# Workflow ids
 
 WorkflowKind: TypeAlias = Literal["workflow", "routine"]
 IdStatus: TypeAlias = Literal["namespaced", "legacy"]

@@ -1,4 +1,7 @@
-"""One thing wrong with a workflow source, with its place and its fix. Pure."""
+"""One thing wrong with a workflow source: its place, its fix, and an edit that a program can apply. Pure.
+
+A problem has an edit only if it is certain what was meant; advice that leaves a choice stays a sentence.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,7 @@ from msgspec import UNSET
 
 from handrail.contract.outcome import Json
 
-# A fix that a program can apply: operations of a JSON Patch, or a stretch of the text.
-#
-# A problem has an edit only where it is certain what was meant; advice that leaves a choice stays a
-# sentence.
+# Edits: operations of a JSON Patch, or a stretch of the text
 
 
 class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"source": "from"}):
@@ -62,6 +62,8 @@ def edit_rows(edit: Edit) -> list[dict[str, Any]]:
     """An edit as answers show it."""
     return [msgspec.to_builtins(operation) for operation in edit]
 
+
+# Problems
 
 ProblemCode: TypeAlias = Literal[
     "unreadable",

@@ -29,9 +29,9 @@ from handrail.engine.bundles.document import (
 )
 from handrail.engine.bundles.trouble import malformed, newer, too_large
 
-# A long JSON text read from left to right: what is entered is read item by item, never as one tree.
+# Reading a long JSON text from left to right, item by item, never as one tree
 #
-# As strict as `decode_json`: a key twice, too deep, or broken anywhere is refused with its place.
+# It is as strict as `decode_json`: a key twice, too deep, or broken anywhere is refused with its place.
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -122,6 +122,9 @@ class JsonWalk:
 
 
 _T = TypeVar("_T")
+
+
+# The parts of a bundle
 
 
 class WalkedEvent(msgspec.Struct, frozen=True, kw_only=True):

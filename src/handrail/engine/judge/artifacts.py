@@ -1,4 +1,7 @@
-"""An artifact and everything that is wrong with it: the one place where a report is checked. Pure."""
+"""Everything that can be wrong with what an agent sends: context values and artifacts. Pure.
+
+Context is checked against the declared inputs, an artifact against the contract of its kind and its place.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
 from handrail.engine.reasons import Issue, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Contract, InputSpec, InputType, Step
 
-# Declared inputs against given context: every problem at once, and the context that would do.
+# ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
+
+# Context against declared inputs
 
 _SHORT, _LONG = 4, 8
 """Characters from which on one slip, or two, still name the same thing."""
@@ -47,7 +52,7 @@ class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_blank_answer(value: Any) -> bool:
-    """Whether a value says nothing, where something has to be said: blank text, an empty list or object."""
+    """Whether a value is blank text, an empty list or an empty object, where an answer is required."""
     return value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
 
 
@@ -95,7 +100,7 @@ class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
 def find_mistyped_keys(
     inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 ) -> tuple[NearlyDeclared, ...]:
-    """Keys that look mistyped. One that comes together with the declared key means something else."""
+    """Keys that look mistyped. A key that comes together with the declared one means something else."""
     found = []
     for key, value in delta.items():
         if key in inputs or value is None:
@@ -207,17 +212,14 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-# Which kinds of artifact a run knows, their contracts, and what a misspelt kind was meant to be.
+# Kinds of artifacts, and what a misspelt kind was meant to be
 #
-# A kind is known by its full name: an artifact counts under the kind it carries, never under one like it.
-
-# ruff: noqa: PLC0415 - only an artifact that no contract of the workflow asks for needs the builtin ones
-
+# A kind is known by its full name: an artifact counts under the kind it carries, never under a similar one.
 
 OTHER_NAMES = {"workflow_divergence": WORKFLOW_DIVERGENCE, "gap": GAP}
-"""What EXEC itself calls them: taken as the real thing, and checked as such."""
+"""The names that EXEC uses; checked like the full ones."""
 OURS = "wr."
-"""The reserved namespace: a kind in it that nobody knows is a mistake, not somebody's own."""
+"""The reserved namespace: an unknown kind in it is a mistake."""
 
 
 class KindContract(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,7 +231,7 @@ class KindContract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Misnamed(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind that looks like a known one and is none; `suggestion` is what was probably meant."""
+    """A kind that is nearly a known one; `suggestion` is what was probably meant."""
 
     kind: str
     suggestion: str = ""
@@ -252,7 +254,7 @@ def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -
 
 
 def find_misnaming(workflow: CompiledWorkflow, kind: str) -> Misnamed | None:
-    """What is wrong with a kind that is nearly a known one; None when it is known, or somebody's own."""
+    """Find what a misspelt kind was meant to be; None if the kind is known or a name of its own."""
     if find_kind_contract(workflow, full_kind(kind)) is not None:
         return None
     known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
@@ -315,7 +317,7 @@ def _builtin_kinds() -> set[str]:
     return {spec.artifact_kind for spec in CONTRACTS}
 
 
-# ruff: noqa: PLC0415 - only an artifact is checked against a contract
+# Artifacts against their contracts
 
 
 ISSUE_BYTES = 300
@@ -327,7 +329,7 @@ VERDICTS = {LOOP_CONTROL: "decision", CAPABILITY_OBSERVATION: "status", ASSESSME
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a report is judged."""
+    """The place in a workflow where a report is judged."""
 
     workflow: CompiledWorkflow
     leaf_id: str = ""
@@ -340,7 +342,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """An artifact, the contract it falls under, what it is about, and every fault of it."""
+    """An artifact with the contract of its kind, what it is about, and every fault in it."""
 
     artifact: Artifact
     """Its `contract_ref` is set when the whole contract was checked and nothing is wrong."""
@@ -349,7 +351,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     issues: tuple[Issue, ...] = ()
     misnamed: Misnamed | None = None
     is_brought: bool = True
-    """By this very call; otherwise an earlier, blocked attempt brought it."""
+    """False if an earlier, blocked attempt brought it."""
 
     @property
     def is_good(self) -> bool:
@@ -359,10 +361,10 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 def judge_report(
     place: Place, brought: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]] = ()
 ) -> list[Judged]:
-    """The artifacts of a report, each once, by digest.
+    """Judge the artifacts of a report, each once, ordered by digest.
 
-    Of what earlier attempts brought (`kept`), only what is good now is among them, and only where the
-    report itself says nothing about the same thing.
+    What earlier attempts brought (`kept`) is included where it is good now and the report itself says
+    nothing about the same subject.
     """
     own = _judge_all(place, brought)
     answered = {subject_of(place, found.artifact.body) for found in own}
@@ -375,7 +377,7 @@ def judge_report(
 
 
 def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
-    """What an artifact is about: a later one about the same replaces it."""
+    """What an artifact is about. A later one about the same subject replaces it."""
     kind = full_kind(str(body.get("kind", "")))
     named = str(body.get(SUBJECTS[kind], "")) if kind in SUBJECTS else ""
     if kind == LOOP_CONTROL and not named and len(open_loops(place.workflow, place.frames)) == 1:
@@ -384,7 +386,7 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
 
 
 def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[Judged]:
-    """Artifacts that are only kept: progress, which nobody holds against a contract yet."""
+    """Artifacts of a checkpoint, which are kept and not checked yet."""
     return [
         Judged(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
         for name, body in _unique(bodies)
@@ -411,7 +413,7 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
     issues = _violations(held.ref, held.contract.schema, body)
     is_whole = not issues
     if issues and kind in SHAPES and held.ref != asked:
-        # Nobody asked for it here, so a fact that can be understood is taken; it counts for no contract.
+        # The step does not ask for it, so a fact that can be understood is enough; it meets no contract.
         schema = held.contract.schema | {"required": list(list_required_members(kind))}
         issues = _violations(held.ref, schema, body)
     issues = issues or _unfitting(place, held.ref, kind, body)
@@ -438,7 +440,7 @@ def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[
 
 
 def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
-    """What no schema can say: whether an artifact of the right form fits the place where it came."""
+    """What a schema cannot say: whether a well-formed artifact fits the place where it came."""
     trouble = explain_misfit(kind, body)
     if trouble:
         return [Issue(contract_ref=ref, pointer="/", message=shorten_message(trouble, ISSUE_BYTES))]
@@ -484,7 +486,7 @@ def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _with_contradictions(found: list[Judged]) -> list[Judged]:
-    """The same, where good ones about one thing that differ in their verdict are all at fault."""
+    """Mark good artifacts about one subject that differ in their verdict: all of them are at fault."""
     told: dict[tuple[str, str], list[Any]] = {}
     for held in found:
         if held.is_good and held.artifact.kind in VERDICTS:

@@ -1,4 +1,26 @@
-"""How a report at a position is answered: blocked, or moved on. Shared by runs and by the simulator. Pure."""
+"""The judge: is a report enough, and what follows from it? Pure. Begin to read here.
+
+The problem: a report is text and JSON from outside. It must not pass because it looks right, and it must not
+fail without saying what would pass. A careful run stops where a run that must not stop only records a gap.
+The simulator has to reach the same verdict without an agent.
+
+The idea is to keep three questions apart. What is wrong with each artifact? `judge/artifacts.py` checks it
+against the contract of its kind, and whether it fits the place where it came. What does the step ask for,
+and what answers it? One table in `judge/requirements.py`. What do the reasons do? `reasons.consequence`
+decides by the mode: they block, or they become gaps. `assess` answers the first two in one pass;
+`answer_report` adds the third, and `find_way` asks it about the way to the next step.
+
+The invariants:
+- `assess` does not know the mode: a report has the same verdict in every one. `answer_report` adds the two
+  reasons that depend on it: a confirmation that nobody was asked for, a choice made without the user.
+- Every reason is found at once, so one corrected call is enough.
+- Only an artifact that fits its whole contract has a `contract_ref`, and conditions read no other.
+- What blocked attempts brought is judged again with the next report; it is never accepted unseen.
+
+What would break it: a test of the mode inside `assess`, because a reason could then vanish instead of
+becoming a gap; a second place that sets `contract_ref`, because a run could then turn on an artifact that
+nobody checked; rules of the simulator's own, because it would prove what no run does.
+"""
 
 from __future__ import annotations
 
@@ -55,18 +77,14 @@ from handrail.engine.reasons import (
 from handrail.workflows.compiled import Action, Choice, CompiledWorkflow, Leaf, Step
 from handrail.workflows.conditions import Facts
 
-# Is what an agent reports enough? Every reason why not, found in one pass.
-#
-# The mode plays no part here: `reasons.consequence` decides afterwards what the reasons do.
-
 _R = TypeVar("_R", bound=ReportedShape)
 
 NOTES = "/notesMarkdown"
 NO_NOTES = "This step needs notes; none came."
 FACTS = frozenset({GAP, CAPABILITY_OBSERVATION, WORKFLOW_DIVERGENCE})
-"""Kinds that tell something about the run itself, whichever call brings them."""
+"""Kinds that say something about the run itself, whichever call brings them."""
 FACTS_AFTER_THE_END = FACTS | {VERIFICATION_REPORT}
-"""No step is pending any more, so a verification is no unfinished work."""
+"""No step is pending any more, so a verification is not unfinished work."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,11 +114,11 @@ def assess(
 ) -> Verdict:
     """Judge a report. `facts` hold with the report's own context applied.
 
-    `kept` is what blocked attempts right before brought.
+    `kept` is what the blocked attempts right before it brought.
     """
     judged = judge_report(place, brought, kept)
     found = find_reasons(place, facts, judged)
-    told = _told(place, judged)
+    told = _read_facts(place, judged)
     note_reasons, note_checks, note_issues = _notes(place.step, notes)
     return msgspec.structs.replace(
         told,
@@ -121,12 +139,12 @@ def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
     counted = judge_report(place, facts)
     judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     unasked = msgspec.structs.replace(place, step=None)
-    told = _told(place, judged)
+    told = _read_facts(place, judged)
     return msgspec.structs.replace(told, checks=find_reasons(unasked, Facts(), counted).checks)
 
 
-def _told(place: Place, judged: list[Judged]) -> Verdict:
-    """What a report says about the run itself, whatever was asked for; only what is well made says it."""
+def _read_facts(place: Place, judged: list[Judged]) -> Verdict:
+    """What a report says about the run itself, whatever the step asks for. Only good artifacts count."""
     good = tuple(found.artifact for found in judged if found.is_good)
     observed = _observed(place.step, good)
     return Verdict(
@@ -148,7 +166,7 @@ def _told(place: Place, judged: list[Judged]) -> Verdict:
 
 
 def _recorded(found: Judged) -> Artifact:
-    """As the log keeps it: what does not fit is no output, and says so."""
+    """The artifact as the log keeps it: one that does not fit is marked as refused."""
     return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
 
@@ -171,7 +189,7 @@ def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], li
 
 
 def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
-    """What the agent saw of its own abilities; trying it in a probe step is strong, a claim stays a claim."""
+    """What the agent found out about its capabilities. Only a probe step makes an observation strong."""
     return tuple(
         CapabilityObserved(
             capability=seen.capability,
@@ -190,9 +208,9 @@ def _provenance(step: Step | None, seen: Observation) -> CapabilityProvenance:
 
 
 def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) -> list[Reason]:
-    """A required capability must not be found missing, at whichever step; a claim proves neither way.
+    """A required capability must not be found missing, at any step. A claim proves nothing.
 
-    Its probe must end in `available`, and by trying it.
+    Its probe must end in `available`, and the agent must have tried it.
     """
     reasons = []
     for seen in observed:
@@ -235,15 +253,18 @@ def _all_of(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list
     return [told for told in read if told is not None]
 
 
+# From a verdict to an answer
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent knew when it did a step: what held then, and why attempts right before were blocked."""
+    """What an agent knew when it did a step: the facts, and why the attempts before it were blocked."""
 
     facts: Facts
     blockers: tuple[Blocker, ...] = ()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a report, before anything is written down."""
+    """What follows from a report, before anything is written."""
 
     verdict: Verdict
     outcome: Proceed | Block
@@ -316,7 +337,7 @@ def place_of(
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an accepted report leads, and what it runs into there."""
+    """Where an accepted report leads, and what it meets there."""
 
     move: Move
     outcome: Proceed | Block
@@ -344,9 +365,9 @@ def find_way(
 
 
 def _choice_gaps(choice: Choice) -> tuple[Reason, ...]:
-    """In never-stop mode the agent chooses what is the user's to choose: that is disclosed.
+    """In never-stop mode the agent makes the user's choice, and the run discloses that.
 
-    In the other modes the token of an option is the user's answer.
+    In the other modes, the token of an option is the user's answer.
     """
     if choice.non_assumable is None:
         return ()

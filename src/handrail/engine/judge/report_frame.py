@@ -1,7 +1,8 @@
-"""What the next call must bring, as a frame to fill in: names that are known, a mark where work goes. Pure.
+"""What the next call must bring, as a frame to fill in: known names, and a mark where work goes. Pure.
 
+Assessment gates and the values that steer a run are here too, because the frame asks for them.
 A frame never holds an example value: copied as it is, that would be recorded as work. A mark that comes
-back unfilled, of a frame or of a printed example, is refused by its name.
+back unfilled, from a frame or from a printed example, is refused by its name.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from handrail.workflows.conditions import Compare, Facts, LoopControl, compariso
 from handrail.workflows.prompt_sections import USER_SAID
 from handrail.workflows.schema_refs import resolve_ref
 
-# Assessment gates: levels a step must report, some of which demand a follow-up first.
+# Assessment gates: levels that a step must report, some of which demand a follow-up first
 
 ANY_LEVEL = "<level>"
 """Stands for the level of a dimension that declares none."""
@@ -114,13 +115,13 @@ def list_levels(gate: Gate) -> str:
     return "; ".join(f"{name}: {', '.join(levels)}" for name, levels in gate.dimensions.items())
 
 
-# Which step asks for which value: whatever steers a run is requested before it is first read.
+# Which step asks for which value
 #
-# A value steers a run when a condition or a loop reads it and nothing inside the workflow sets it. It is
-# asked for by the last step that surely runs before the place that reads it, and by those after it that
-# may run, as long as nobody sent it. A value that decides about another round is asked for in every round.
+# A value steers a run if a condition or a loop reads it and nothing inside the workflow sets it. The last
+# step that surely runs before the value is read asks for it, and so do the later steps that may run, until
+# somebody sends it. A value that decides about another round is asked for in every round.
 #
-# This is computed from the compiled workflow when a step is shown, so it is in no hash, and runs that were
+# The search runs on the compiled workflow when a step is shown. So it is in no hash, and runs that were
 # pinned long ago ask too.
 
 AT_START = ""
@@ -374,6 +375,8 @@ def _compared_with(atom: Compare) -> list[Any]:
 def _is_among(value: Any, values: list[Any]) -> bool:
     return any(type(value) is type(held) and value == held for held in values)
 
+
+# Frames
 
 TO_FILL_IN = "…"
 """Stands for a value that the agent has to write."""

@@ -1,13 +1,11 @@
-"""What a step asks for, and which artifact may answer it: one table, and the one place that records checks.
-
-Pure.
+"""What a step asks for, and what answers it: one table, and the one place that records checks. Pure.
 
 | requirement | answered, once nothing is wrong with it, by |
 |---|---|
-| contract | an artifact of its full kind, found valid against that very contract |
-| loop decision | the same, about this loop: it names it, or names none where only one is open |
+| contract | an artifact of its full kind that is valid against this contract |
+| loop decision | the same, about this loop: it names the loop, or names none where only one is open |
 | probe of a capability | the same, an observation of that capability |
-| assessment | the assessment with this id, and no level of it demands a follow-up |
+| assessment | the assessment with this id, if no level in it demands a follow-up |
 | user input | the declared context value, or a `wr.user_input` that the user gave |
 """
 
@@ -58,8 +56,6 @@ from handrail.workflows.conditions import Facts
 from handrail.workflows.limits import MAX_MATCH_WORK
 from handrail.workflows.prompt_sections import USER_SAID
 
-# One validation of a report, as the log keeps it.
-
 MOST_ISSUES = 20
 """Issues of one check that the log keeps."""
 
@@ -72,7 +68,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     issues: tuple[str, ...] = ()
 
 
-# The rules a step sets for its notes, and which of them some notes break.
+# Rules for notes
 
 
 def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
@@ -155,6 +151,8 @@ def _is_document_of(schema: dict[str, object], notes: str) -> bool:
 
     return not find_violations(schema, document)
 
+
+# What a step asks for
 
 SHOWN_ISSUES = 3
 MISSING: ReasonName = "contract_violation:missing_required_output"

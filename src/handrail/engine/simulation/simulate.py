@@ -35,7 +35,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.compiling.condition_table import parts_of
 from handrail.workflows.conditions import And, Compare, Condition, LoopControl, label_condition
 
-# Steps that no walk came to: dead where that is proven, untried where only the limits were met.
+# Steps that no walk reached: dead where that is proven, untried where only a limit was reached
 
 
 class Walked(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +154,9 @@ def _changing(parts: tuple[Part, ...]) -> Iterator[str]:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+# The simulation
 
 
 def simulate(

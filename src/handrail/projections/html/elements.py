@@ -1,6 +1,7 @@
-"""Notes of agents and people: Markdown in, harmless HTML out. Pure.
+"""HTML that is escaped by construction, and notes as harmless HTML. Pure.
 
-Raw HTML is shown as text, pictures become links, and links lead to web and mail addresses only.
+Text goes in as text, and only elements come out; `Html` values are made nowhere else. In notes, raw HTML is
+shown as text, pictures become links, and links lead to web and mail addresses only.
 """
 
 from __future__ import annotations
@@ -11,10 +12,6 @@ from typing import Any, TypeAlias
 import msgspec
 
 from handrail.contract.wording import mark_hidden
-
-# HTML that is escaped by construction: text goes in as text, and only elements come out.
-#
-# `Html` values are made here and in `notes.py`, nowhere else.
 
 VOID = frozenset({"meta", "br", "hr", "link", "circle", "rect", "path", "line"})
 """Elements without an end tag; those of SVG are closed in themselves."""
@@ -73,6 +70,8 @@ def _attribute(key: str, value: str | int | bool | None) -> str:
         return f" {name}"
     return f' {name}="{mark_hidden(str(value)).translate(_ATTRIBUTE)}"'
 
+
+# Notes: Markdown in, HTML out
 
 _TAGS = frozenset(
     {

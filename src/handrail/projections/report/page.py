@@ -40,7 +40,7 @@ from handrail.projections.report.phrases import (
 )
 from handrail.projections.report.story import Branch, Moment, RunStory, Story
 
-# How the report page looks: one sheet, light and dark by system, from 320 pixels up to paper.
+# The style sheet: light and dark by system, from 320 pixels to paper
 
 CSS = """
 :root{color-scheme:light dark;--paper:#fbfaf7;--card:#fff;--ink:#1f2328;--soft:#5b626b;--line:#d9d6cf;

@@ -1,4 +1,4 @@
-"""A workflow graph as a Mermaid flowchart. Pure."""
+"""A workflow graph as an outline of plain lines, and as a Mermaid flowchart. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.projections.workflow_graph.graph import (
     WorkflowGraph,
 )
 
-# A workflow graph as plain lines; what a condition or a loop holds stands beside a rail.
+# The outline: the content of a condition or a loop is beside a rail
 
 _MARKS = {"step": "o", "choice": "<>", "action": "!"}
 _RAIL = "|  "
@@ -91,6 +91,9 @@ _ENTITIES = str.maketrans(
         "\\": "#92;",
     }
 )
+
+
+# The flowchart
 
 
 def draw_mermaid(graph: WorkflowGraph) -> str:

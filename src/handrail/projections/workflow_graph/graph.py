@@ -1,4 +1,9 @@
-"""A workflow graph as data, for programs that draw it themselves. Pure."""
+"""A compiled workflow as a graph: what may follow what, under which condition, inside which loop. Pure.
+
+The language is structured, so the graph is too: every part has one way in and one way out. A part with a
+condition has a `condition` node before it, which leads into the part or past it. A loop ends in a `repeat`
+node, which leads back or on.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +26,6 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.conditions import describe_condition
-
-# A compiled workflow as a graph: what may follow what, under which condition, inside which loop.
-#
-# The language is structured, so the graph is too: every part has one way in and one way out. Before a part
-# with a condition stands a `condition` node that leads into it or past it; at the end of a loop stands a
-# `repeat` node that leads back or on.
 
 NodeKind: TypeAlias = Literal["start", "end", "step", "choice", "action", "condition", "repeat"]
 EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave"]
@@ -248,6 +247,9 @@ def _origin(provenance: Provenance) -> tuple[str, ...]:
     if provenance.kind == "authored":
         return ()
     return (f"from {provenance.kind} {provenance.origin}".rstrip(),)
+
+
+# The graph as data, for programs that draw it themselves
 
 
 def graph_document(graph: WorkflowGraph) -> dict[str, Any]:

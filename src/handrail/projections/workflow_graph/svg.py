@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.projections.workflow_graph.graph import Boxed, GraphNode, Guarded, Item, WorkflowGraph
 
-# Text inside an SVG: cut into lines that fit, escaped, never measured.
+# Text inside an SVG: cut into lines that fit, escaped, never measured
 
 _LINE = 16
 _MOST_LINES = 4
@@ -79,6 +79,8 @@ def escape_xml(text: str) -> str:
 def _class(style: str) -> str:
     return f' class="{style}"' if style else ""
 
+
+# The drawing
 
 _HALF = 180
 """Half the width of a node."""

@@ -1,4 +1,4 @@
-"""A builtin as plain data: what the catalog, the generated docs and other tools read. Pure."""
+"""A builtin as plain data, with a small workflow that uses it, for the catalog and the docs. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handrail.workflows.builtins.specs import (
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.contracts.samples import describe_fields
 
-# A small workflow around each builtin, as an author would write it, for docs and catalog.
+# A small workflow that uses a builtin
 
 _STEP: dict[str, Any] = {"id": "work", "title": "Do the work", "prompt": "Do the work and say how it went."}
 
@@ -83,6 +83,9 @@ def _inputs_of(template: TemplateSpec) -> dict[str, Any]:
 
 def _feature(feature: FeatureSpec) -> str | dict[str, Any]:
     return {"id": feature.id, "config": feature.example_config} if feature.example_config else feature.id
+
+
+# The data
 
 
 def describe_builtin(builtin: Builtin) -> dict[str, Any]:

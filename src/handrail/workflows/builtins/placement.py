@@ -1,4 +1,4 @@
-"""Putting expanded parts where a template call stands: ids, titles, confirmation, places. Pure."""
+"""Putting the parts of a template where it is called: names filled in, ids, titles, confirmation. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from handrail.workflows.model import (
     When,
 )
 
-# `{{name}}` in texts: finding it, and putting in what an argument says.
+# `{{name}}` in texts
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\s*\}\}")
 """`{{name}}` or `{{name.member}}`; the first group is the dotted name."""
@@ -65,6 +65,8 @@ def phrase_value(value: Any) -> str:
         return ", ".join(phrase_value(each) for each in value)
     return canonical_bytes(value).decode()
 
+
+# Parts
 
 _P = TypeVar("_P", SourceStep, SourceChoice, SourceAction, SourceTemplateCall, SourceLoop)
 

@@ -47,7 +47,7 @@ from handrail.workflows.model import (
     When,
 )
 
-# Conditions of a routine once its arguments are known: decided, renamed or left alone.
+# Conditions of a routine once its arguments are known: decided, renamed or left alone
 
 
 def bind_condition(condition: Condition, args: Mapping[str, Any]) -> Condition:
@@ -109,7 +109,7 @@ def _opposite(condition: Condition) -> Condition:
             return Not(of=condition)
 
 
-# Other texts in the parts of a workflow: everything that an agent or a person reads, nothing else.
+# Rewriting the texts that an agent or a person reads
 
 Rewrite: TypeAlias = Callable[[Any], Any]
 """Of a JSON value: the same with other texts in it. A text that is read stays a text."""
@@ -187,6 +187,9 @@ PREFIX = "wr.templates.routine."
 
 _ROUTINE = re.compile(r"^routine[-_]")
 _SINGLE_BRACES = re.compile(r"(?<!\{)\{([A-Za-z][A-Za-z0-9_]*)\}(?!\})")
+
+
+# The template of a routine
 
 
 def routine_template_id(workflow_id: str) -> str:

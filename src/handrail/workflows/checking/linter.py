@@ -44,7 +44,7 @@ from handrail.workflows.model import (
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.findings import join_pointer, quote_name
 
-# Words that let an agent off the hook, where no sentence around them sets a floor.
+# Soft words: they let an agent off the hook unless the sentence sets a floor
 
 _SOFT = re.compile(
     r"\b(?:if|where|when|whenever|wherever) (?:at all )?(?:possible|feasible|practical|convenient)\b"
@@ -104,7 +104,7 @@ def _block_texts(blocks: PromptBlocks | None) -> list[str]:
     return [part for part in parts if isinstance(part, str)]
 
 
-# Smaller things an author wants to know before anybody runs the workflow.
+# Smaller things that an author wants to know before a run
 
 NEAR_BUDGET_BYTES = MAX_PROMPT_BYTES * 4 // 5
 CAPABILITIES_FEATURE = "wr.features.capabilities"
@@ -233,6 +233,9 @@ def _asks_user(part: Leaf) -> bool:
             return need is not None and not need.input
         case _:
             return False
+
+
+# All checks
 
 
 def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ...]:

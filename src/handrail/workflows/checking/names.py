@@ -1,7 +1,7 @@
 """Every name that a document reads is one that something gives it. Pure.
 
-The document fits the grammar. What is told here would else be told by nobody: a run takes an unknown name as
-a value that is not there, skips a part, or shows a placeholder as it stands.
+The document fits the grammar. Nothing else would report these mistakes: a run treats an unknown name as an
+absent value, skips a part, or shows a placeholder as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from handrail.workflows.reading.findings import (
     quote_name,
 )
 
-# Where a text asks for a value: `{{name}}`, and what looks like it and is filled by nothing.
+# Placeholders: `{{name}}`, and what looks like one and is never filled
 
 SlotKind: TypeAlias = Literal["name", "filter", "block", "dollar", "loose", "tag"]
 UNSURE: tuple[SlotKind, ...] = ("loose", "tag")
@@ -126,6 +126,8 @@ def _is_environment(slot: Slot) -> bool:
     """`${HOME}` is for a shell."""
     return slot.kind == "dollar" and slot.path.isupper()
 
+
+# Names that something gives
 
 Object: TypeAlias = dict[str, Json]
 

@@ -46,7 +46,7 @@ from handrail.workflows.limits import MAX_TRIED_COMPARISONS
 from handrail.workflows.problem import ProblemCode
 from handrail.workflows.reading.value_fit import INPUT_FITS
 
-# Which values a comparison may meet: enough of them to try every way it can turn out.
+# The values that a comparison may meet: enough to try every way it can turn out
 
 Subject: TypeAlias = tuple[str, str, str]
 """What a comparison looks at: input, artifact, field."""
@@ -196,9 +196,9 @@ def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(found.values())
 
 
-# Whether a condition can ever hold, given what its inputs and artifacts may be.
+# Whether a condition can ever hold
 #
-# The answer "never" is certain; "perhaps" is said wherever trying would take too long or values are open.
+# "Never" is certain. The answer is "perhaps" if trying would take too long or the values are open.
 
 MOST_TRIES = 4_096
 
@@ -262,6 +262,9 @@ def _compare(condition: Compare, value: Any) -> bool:
     """The engine's own rule, asked about one value under a name without a dot."""
     plain = msgspec.structs.replace(condition, input="value", artifact="", field="")
     return holds(plain, Facts(values={} if value is MISSING else {"value": value}))
+
+
+# Steps, conditions and loops of a workflow
 
 
 def check_reachability(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:

@@ -1,4 +1,4 @@
-"""Validation that proves nothing, and validation that nothing passes. Pure."""
+"""Declarations that nothing uses, validation that proves nothing, validation that nothing passes. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import SourceLoop, SourcePart, SourceStep, SourceTemplateCall, SourceWorkflow
 from handrail.workflows.reading.findings import join_pointer, quote_name
 
-# What is declared and never used: usually a misspelt name somewhere else.
+# Declared and never used: usually a misspelt name somewhere else
 
 
 def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Trail) -> None:

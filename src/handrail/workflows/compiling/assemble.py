@@ -52,10 +52,10 @@ from handrail.workflows.model import (
 from handrail.workflows.problem import NO_EDIT, rename_key
 from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
 
-# Which step of a loop says whether it goes on.
+# The step that decides for its loop
 #
-# A loop that asks for a decision gets one: a step of its body that declares the contract, else the last
-# one is given it (DESIGN section 9).
+# A loop that asks for a decision gets one from a step of its body that declares the contract, else from the
+# last one (DESIGN section 9).
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 
@@ -99,7 +99,7 @@ def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
             return False
 
 
-# Probes for required capabilities: steps before all others that find out, never a guess.
+# Probes for required capabilities, before all other steps
 #
 # EXEC "Capabilities": required is probed early; preferred is tried where it is needed.
 
@@ -155,6 +155,8 @@ def _free(wanted: str, taken: set[str]) -> str:
     taken.add(name)
     return name
 
+
+# Compiled parts
 
 ASSESSMENT = "wr.contracts.assessment"
 _NOTES_NEEDED = "This step needs notes."

@@ -1,4 +1,4 @@
-"""What the compiler is given besides the source, and what it answers. Pure."""
+"""What the compiler is given besides the source, the parts in their places, and what it answers. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handrail.workflows.compiled import Contract, Pinned, Provenance
 from handrail.workflows.model import SourceAction, SourceChoice, SourceLoop, SourceStep, SourceWorkflow, When
 from handrail.workflows.problem import Problem
 
-# The parts between source and compiled: every step in its final place, with its origin.
+# Parts between source and compiled: every step in its final place, with its origin
 #
 # Templates are expanded and probes are in; prompts, conditions and contracts are still as authored.
 
@@ -58,6 +58,8 @@ def walk(parts: tuple[Placed, ...]) -> Iterator[Placed]:
 def pointer_of(part: Placed) -> str:
     return part.loop.pointer if isinstance(part, PlacedLoop) else part.part.pointer
 
+
+# What the compiler gets and gives
 
 DecisionKind: TypeAlias = Literal["template", "feature", "capability_probe", "contract", "input"]
 

@@ -1,4 +1,4 @@
-"""The conditions of a compiled workflow: declared ones by their id, the others by a derived one. Pure."""
+"""The conditions of a compiled workflow by id, and the one plain JSON form of compiled values. Pure."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from handrail.workflows.conditions import (
 )
 from handrail.workflows.model import ConditionRef, InlineCondition, When
 
-# Compiled structs as plain JSON values in one form only: what equals its default is left out.
+# Plain JSON in one form only: a value that equals its default is left out
 #
-# The library's own `omit_defaults` compares by identity, so a default that an author wrote out could stay
-# or
-# go with the way its text was read. A hash must not depend on that.
+# msgspec's own `omit_defaults` compares by identity, so a default that an author wrote out could stay or go
+# with the way its text was read. A hash must not depend on that.
 
 
 class _Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +75,8 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[_Field, ...]:
         for field in msgspec.structs.fields(kind)
     )
 
+
+# The table: declared conditions by their id, the others by a derived one
 
 _SHORTEST = 12
 

@@ -31,7 +31,7 @@ from handrail.workflows.model import (
 )
 from handrail.workflows.reading.findings import join_pointer
 
-# What templates bring along joins what the calling workflow declares; the caller's own word wins.
+# What templates bring along; what the caller declares wins
 
 _STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required": 2}
 
@@ -72,6 +72,8 @@ def _stronger(
         trail.report("bad_value", pointer, message, fix, trail.severity_of_unknown)
     return max(own, wanted, key=_STRENGTH.__getitem__) if own != "disabled" else own
 
+
+# Expanding calls
 
 CAPABILITY_PROBE = "wr.templates.capability_probe"
 

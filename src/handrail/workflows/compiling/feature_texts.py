@@ -1,4 +1,7 @@
-"""The text that features add to prompts: deduplicated, in the order of their ids. Pure."""
+"""The texts that features add to prompts, and the values that templates and features take. Pure.
+
+Texts are deduplicated and come in the order of the feature ids.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from handrail.workflows.problem import NO_EDIT, rename_key
 from handrail.workflows.reading.findings import guess_surely, join_pointer, quote_name
 from handrail.workflows.reading.value_fit import INPUT_FITS, is_same_value
 
-# Arguments of templates and settings of features: checked, with the defaults filled in.
+# Arguments of templates and settings of features: checked, with defaults
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +88,9 @@ def _trouble(taken: Taken, name: str, spec: InputSpec, value: Any) -> tuple[str,
         fix = f"Did you mean {' or '.join(near)}?" if near else f"Use one of {words}."
         return f"{name} cannot be {quote(str(value))}.", fix
     return None
+
+
+# Texts
 
 
 class _Applied(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Which steps a run can begin with: they show what must be clear before anything is done. Pure."""
+"""Which names a workflow reads without declaring them, and which steps a run can begin with. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from handrail.workflows.model import (
     SourceRepeat,
 )
 
-# `{{name}}` and `{{name.member}}` in prompts: which context values a text asks for.
+# Names in texts
 
 
 def placeholder_names(text: str) -> Iterator[str]:
@@ -41,10 +41,10 @@ def placeholder_names(text: str) -> Iterator[str]:
         yield match[1].partition(".")[0]
 
 
-# Inputs that conditions, loops and prompts use without a declaration.
+# Inputs that conditions, loops and prompts use without a declaration
 #
-# They are part of the compiled workflow so that a start can name them and a simulation can vary them.
-# What a choice sets, what an action saves and what a loop counts comes from inside and is no input.
+# They are part of the compiled workflow, so that a start can name them and a simulation can vary them. What a
+# choice sets, an action saves or a loop counts comes from inside and is not an input.
 
 IMPLICIT = InputSpec(implicit=True)
 
@@ -125,6 +125,9 @@ def _condition_ids(part: Step | Choice | Action) -> list[ConditionId]:
         if isinstance(part.require_confirmation, str):
             ids.append(part.require_confirmation)
     return [one for one in ids if one]
+
+
+# Steps that a run can begin with: they show what must be clear before anything is done
 
 
 def find_first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:

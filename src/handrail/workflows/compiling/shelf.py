@@ -1,4 +1,4 @@
-"""What a source names and something else holds: contracts, refs and functions. Pure."""
+"""What a source names and something else holds: contracts, refs and functions; contract files. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from handrail.workflows.problem import NO_EDIT, Problem, add_value, remove_value
 from handrail.workflows.reading.findings import guess_name, guess_surely, join_pointer, quote_name
 from handrail.workflows.sound_edits import keep_sound_edits
 
-# A project's own contract: one JSON file with a schema, embedded into every workflow that names it.
+# A project's own contract: one JSON file with a schema, embedded into every workflow that names it
 
 MAX_CONTRACT_BYTES = 4 * MAX_CONTRACT_SCHEMA_BYTES
 _ID = re.compile(r"(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")
@@ -251,6 +251,9 @@ def _contract(document: dict[str, Json], contract_id: str) -> Contract:
         example={"kind": kind, **example} if example else {},
         guidance=guidance,
     )
+
+
+# The shelf
 
 
 class Shelf:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
 
-# How much work a check is, before a library starts that nothing stops: schema times document.
+# The work of a check, estimated before a library starts that cannot be stopped: schema times document
 
 _MOVING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
 """Keywords that give references another meaning: where they lead cannot be told from the text."""
@@ -128,6 +128,8 @@ def find_schema_fault(schema: Json) -> Fault | None:
         return fault
     return None
 
+
+# Violations
 
 MAX_VIOLATIONS = 50
 MAX_VARIANTS = 200

@@ -1,4 +1,4 @@
-"""Documents made up from a contract's schema: one that fits, and many that do not. Pure."""
+"""What the schema of a contract asks for, in words and as documents that fit or do not. Pure."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 from handrail.workflows.schema_refs import MAX_DEPTH, Schema, resolve_ref
 
-# What a contract's schema asks for, in a few lines for a prompt.
+# Lines for a prompt
 #
-# An example shows the shape. These lines say what it cannot show: the closed sets, and what may be added.
+# An example shows the shape. These lines say what it cannot show: closed sets, and what may be added.
 
 
 def describe_fields(schema: Schema) -> list[str]:
@@ -63,10 +63,9 @@ def _values(schema: Json) -> str:
     return "one of " + ", ".join(str(option) for option in options)
 
 
-# A text that matches a pattern, for examples: of each choice the first, of each repetition the least.
+# A text that matches a pattern: the first of each choice, the fewest of each repetition
 #
-# It is a guess. Whoever uses it holds the text against the pattern, and does without where it does not
-# match.
+# It is a guess. Callers check the text against the pattern and do without it if it does not match.
 
 _MOST_CHARACTERS = 200
 _PART = re.compile(
@@ -148,6 +147,8 @@ def _member(written: str) -> str:
         return next((one for one in _CANDIDATES if found.fullmatch(one)), "")
     return _CLASSES.get(inside[1], inside[1]) if len(inside) > 1 and inside[0] == "\\" else inside[:1]
 
+
+# Documents
 
 _UNKNOWN_MEMBER = "unexpectedMember"
 _NOT_BLANK = r"\S"

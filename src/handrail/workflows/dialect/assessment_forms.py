@@ -1,4 +1,4 @@
-"""Assessments, and the follow-ups that steps demand of them, as native ones. Pure."""
+"""Functions and assessments of the other dialect as native ones. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from handrail.workflows.dialect.crossing import (
 )
 from handrail.workflows.limits import MAX_DESCRIPTION_CHARACTERS, MAX_TITLE_CHARACTERS
 
-# `functionDefinitions`, `functionReferences` and `functionCalls` as native functions.
+# Functions: `functionDefinitions`, `functionReferences` and `functionCalls`
 
 Scope: TypeAlias = dict[str, str]
 """The functions that a part may name: the author's name to the native one."""
@@ -115,6 +115,8 @@ def _references(step: Object, pointer: str) -> list[tuple[str, str, str]]:
             found.append((one["name"], arguments, f"{pointer}/functionCalls/{index}"))
     return found
 
+
+# Assessments, and the follow-ups that steps demand
 
 _LEVELS = ["low", "medium", "high"]
 """Where an author names none."""

@@ -1,4 +1,4 @@
-"""What is known while one document is translated: what was found, what came from where. Pure."""
+"""What a translation shares: pointers, texts, names, ids, and what was found on the way. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from handrail.workflows.limits import (
 )
 from handrail.workflows.problem import Problem, ProblemCode
 
-# RFC 6901 pointers while a document is built from another one.
+# Pointers
 
 
 def join_pointer(pointer: str, name: str | int) -> str:
@@ -31,7 +31,7 @@ def join_pointer(pointer: str, name: str | int) -> str:
     return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
-# Texts out of values that should have been texts, so that nothing an author wrote is lost.
+# Texts from values that should have been texts: nothing that an author wrote is lost
 
 _SINGLE_BRACES = re.compile(r"(?<![{$])\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
 
@@ -75,7 +75,7 @@ def _with_texts(value: Json, change: Callable[[str], str]) -> Json:
     return value
 
 
-# Variables that the parts of a native document use and nothing in them sets.
+# Names that the parts of a native document use and nothing in them sets
 
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*)(?:\.[A-Za-z0-9_-]+)*\s*\}\}")
 _NAME = re.compile(r"(?!(__proto__|constructor|prototype)$)[A-Za-z_][A-Za-z0-9_-]*")
@@ -118,6 +118,8 @@ Object: TypeAlias = dict[str, Json]
 NOWHERE = "/-"
 """The native pointer of what is translated only to be put into words."""
 
+# The record of one translation
+
 _KEPT_PARTS = "parts"
 """The member of `extra` with what was kept of steps, by pointer."""
 
@@ -131,7 +133,7 @@ class _Spelling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Crossing:
-    """The notebook of one translation."""
+    """What one translation found, and which pointer came from where."""
 
     def __init__(self) -> None:
         self.pointers: dict[str, str] = {}
@@ -210,7 +212,7 @@ def _more() -> Problem:
     )
 
 
-# Ids and names of the other dialect as native ones; the same text always gives the same id.
+# Native ids and names: the same text always gives the same id
 
 _NOT_IN_AN_ID = re.compile(r"[^a-z0-9_-]+")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")

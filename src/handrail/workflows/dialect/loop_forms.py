@@ -1,4 +1,4 @@
-"""What a loop repeats by, in the native way. Pure."""
+"""Loops of the other dialect: what a part needs to know about its workflow, and how a loop repeats. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from handrail.workflows.dialect.crossing import (
 )
 from handrail.workflows.limits import MAX_ITERATIONS
 
-# What the translation of every part needs to know about its workflow.
+# What every part needs to know about its workflow
 
 
 class Source(NamedTuple):
@@ -112,6 +112,8 @@ ITERATION = "currentIteration"
 ITEM = "currentItem"
 INDEX = "currentIndex"
 """What the variables of a loop are called where an author gives them no name."""
+
+# How a loop repeats
 
 _LOOP_CONTROL = "wr.contracts.loop_control"
 _KNOWN = frozenset(

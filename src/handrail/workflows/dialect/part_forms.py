@@ -12,7 +12,7 @@ from handrail.workflows.dialect.loop_forms import PartContext, Source, add_repea
 from handrail.workflows.dialect.rule_forms import to_fragments, to_prompt, to_rules
 from handrail.workflows.prompt_sections import ASK_FOR_FILES
 
-# `parallelDelegations` as the prompt of one step: who does what, when, and how to do it alone.
+# `parallelDelegations` as the prompt of one step
 
 _INTRODUCTION = """\
 Have the following {number} delegations carried out.

@@ -1,4 +1,7 @@
-"""`validationCriteria` as native rules; what no rule can say becomes advice for the step. Pure."""
+"""Prompts, fragments and `validationCriteria` of the other dialect as native ones. Pure.
+
+What a rule cannot say becomes advice for the step.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from handrail.workflows.dialect.crossing import (
 )
 from handrail.workflows.limits import MAX_NOTES_CHARACTERS
 
-# Prompt blocks and fragments of the other dialect as native ones.
+# Prompts and fragments
 
 _BLOCKS = ("goal", "constraints", "procedure", "verify")
 
@@ -143,6 +146,8 @@ def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Obje
             )
     return fragments
 
+
+# Rules for notes
 
 _ALL = ("and", "all", "allOf")
 _ANY = ("or", "any", "anyOf")

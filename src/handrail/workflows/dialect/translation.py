@@ -1,4 +1,8 @@
-"""One key of the other dialect inside a native file: what it says in native keys. Pure."""
+"""A workflow document of the other dialect as a native one, with everything that changed. Pure.
+
+The native document is read like any other. What has no place in it is kept under `extra`, and nothing that a
+prompt says is lost. A single key of the other dialect inside a native file is translated here too.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +30,6 @@ from handrail.workflows.dialect.loop_forms import PartContext, Source
 from handrail.workflows.dialect.part_forms import to_parts
 from handrail.workflows.limits import MAX_INPUTS
 from handrail.workflows.problem import Problem
-
-# A workflow document from elsewhere as a native one, with everything that changed on the way.
-#
-# The native document has the shapes of the workflow language and is read like any other. What has no place
-# there is kept under `extra`; nothing that a prompt says is lost.
 
 _COPIED = (
     "$schema",
@@ -299,6 +298,9 @@ _ROOT_KEYS = frozenset(
 )
 _STEP: Object = {"id": "step", "title": "Step", "prompt": "Do it."}
 _WORKFLOW: Object = {"id": "a.b", "name": "Name", "description": "Text.", "steps": [_STEP]}
+
+
+# One key of the other dialect inside a native file
 
 
 def native_members(name: str, value: Json, known: Collection[str]) -> Object:

@@ -52,7 +52,7 @@ from handrail.workflows.model import (
 )
 from handrail.workflows.reading.findings import escape_key
 
-# Conditions and the places where one is asked for, from a document that fits the grammar.
+# Conditions
 
 Object: TypeAlias = dict[str, Json]
 Origin: TypeAlias = Callable[[str], str]
@@ -85,7 +85,7 @@ def build_confirmation(holder: Object, pointer: str, origin: Origin) -> bool | W
     return build_when(value, f"{pointer}/requireConfirmation", origin)
 
 
-# Rules for notes, from a document that fits the grammar; a rule without a message gets a plain one.
+# Rules for notes; a rule without a message gets a plain one
 
 
 def build_rule(value: dict[str, Any]) -> Rule:
@@ -121,7 +121,7 @@ def _length(value: dict[str, Any], message: str) -> LengthRule:
     )
 
 
-# Steps, choices, actions, template calls and loops, from a document that fits the grammar.
+# Parts
 
 
 def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
@@ -286,6 +286,8 @@ def _repeat(loop: Object, pointer: str, origin: Origin) -> SourceRepeat:
         return RepeatCount(count=int(count["times"]), index=count.get("indexAs", ""))
     return RepeatCount(count=int(count))
 
+
+# The workflow
 
 DEFAULT_VERSION = "1.0.0"
 

@@ -51,7 +51,7 @@ from handrail.workflows.reading.shapes import (
     required_key,
 )
 
-# What an author may write as a rule that the notes of a step must meet.
+# Rules for notes
 
 _LENGTH = Whole(least=0, most=MAX_NOTES_CHARACTERS)
 _MESSAGE = optional_key(

@@ -35,7 +35,7 @@ from handrail.workflows.reading.repairs import find_free_id
 from handrail.workflows.reading.shapes import Record
 from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value, is_same_value
 
-# The parts of a document that may still be broken: walked without trusting any shape.
+# Parts of a document that may still be broken: no shape is trusted
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +98,8 @@ def _written(parts: Json, pointer: str, depth: int) -> Iterator[Written]:
         if isinstance(part, dict):
             yield Written(value=part, pointer=join_pointer(pointer, index), depth=depth)
 
+
+# Checks by kind of record
 
 Object: TypeAlias = dict[str, Json]
 Meaning: TypeAlias = Callable[[Findings, Object, str], None]

@@ -1,4 +1,4 @@
-"""What an author may write as a step, a choice, an action, a template call or a loop. Pure."""
+"""What an author may write as a condition, a step, a choice, an action, a template call or a loop. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from handrail.workflows.reading.shapes import (
     required_key,
 )
 
-# What an author may write as a condition, and wherever a condition is asked for.
+# Conditions
 
 CONDITION_KINDS = ("always_true", "always_false", "compare", "and", "or", "not", "loop_control")
 OPERATORS: tuple[str, ...] = get_args(Operator)

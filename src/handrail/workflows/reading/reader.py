@@ -21,7 +21,7 @@ from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import Named
 
-# From a pointer into a translated document back to the one into the author's own file.
+# Pointers into a translated document, back to the author's own file
 
 
 def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], str]:
@@ -68,6 +68,8 @@ def _member(value: Json, part: str) -> Json:
         return value[int(part)]
     return None
 
+
+# Reading a file
 
 _FIX = "Correct the text at that place: one JSON object in UTF-8, without a byte order mark."
 _FIXES = {

@@ -1,4 +1,4 @@
-"""Ids, names and texts that shapes of the grammar share. Pure."""
+"""The shapes that the grammar is made of, and the ids, names and texts that it shares. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from handrail.workflows.limits import (
     MAX_WORKFLOW_ID_CHARACTERS,
 )
 
-# The kinds of shape a value of a workflow file can have; the grammar is made of them.
+# Kinds of shapes
 
 Registry: TypeAlias = Literal["templates", "features", "contracts", "refs"]
 
@@ -126,6 +126,8 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
 Shape: TypeAlias = Text | Flag | Whole | Word | Anything | Items | Members | Record | Tagged | ByType | Named
 """The closed set."""
 
+
+# Shared ids, names and texts
 
 ID = Text(
     most=MAX_ID_CHARACTERS,
