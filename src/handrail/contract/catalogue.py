@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import msgspec
 
-# One row of the catalogue: what code raises, and how each surface says it.
-
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """One row: what code raises, and how each surface says it."""
@@ -36,7 +34,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Declared, but nothing raises it yet."""
 
 
-# The frozen core kinds of the CLI dialect; every other kind lands on one of them.
+# The core kinds of the CLI dialect, frozen: every other kind maps to one of them
 
 UPDATE_DETAILS = (
     *("stage", "current_version", "target_version", "binary_replaced", "skill_sync_status"),
@@ -153,7 +151,7 @@ E_HUMAN_REQUIRED = Kind(
 # fmt: on
 
 
-# Kinds of a request that cannot be served as it was asked.
+# Requests that cannot be served as sent
 
 # fmt: off
 FORMAT_CONFLICT = Kind(
@@ -239,7 +237,7 @@ FEATURE_DISABLED = Kind(
 # fmt: on
 
 
-# Kinds of trouble with workflows and where they come from.
+# Workflows and their sources
 
 # fmt: off
 WORKFLOW_NOT_FOUND = Kind(
@@ -276,7 +274,7 @@ WORKFLOW_SOURCE_UNAVAILABLE = Kind(
 # fmt: on
 
 
-# Kinds of tokens that cannot be honoured.
+# Tokens
 
 # fmt: off
 TOKEN_INVALID_FORMAT = Kind(
@@ -350,7 +348,7 @@ RESULTS_STALE = Kind(
 # fmt: on
 
 
-# Kinds of sessions, runs, nodes and ledgers that are absent, busy or unsound.
+# Sessions, runs, nodes and ledgers
 
 # fmt: off
 SESSION_NOT_FOUND = Kind(
@@ -393,7 +391,7 @@ LEDGER_VERSION_AHEAD = Kind(
 # fmt: on
 
 
-# Kinds of trouble with the disk, the log and the keyring.
+# The disk, the log and the keyring
 
 # fmt: off
 STORE_IO_ERROR = Kind(
@@ -449,7 +447,7 @@ KEYRING_INVALID = Kind(
 # fmt: on
 
 
-# Kinds of bundles that cannot be imported.
+# Bundles
 
 # fmt: off
 BUNDLE_INVALID_FORMAT = Kind(
@@ -503,7 +501,7 @@ BUNDLE_MANIFEST_ORDER_INVALID = Kind(
 # fmt: on
 
 
-# Kinds that are our own fault.
+# Defects
 
 # fmt: off
 INTERNAL_ERROR = Kind(
@@ -521,7 +519,7 @@ INVARIANT_VIOLATION = Kind(
 # fmt: on
 
 
-# Kinds that only a network door or an upstream produces.
+# Network servers and upstreams
 
 # fmt: off
 HOST_REFUSED = Kind(
@@ -574,4 +572,3 @@ UPSTREAM_OPEN = Kind(
 
 KINDS: dict[str, Kind] = {row.code: row for row in tuple(globals().values()) if isinstance(row, Kind)}
 """Every row by its code, in the order of the table."""
-# fmt: on

@@ -1,4 +1,8 @@
-"""Closed words that several rooms share. Pure."""
+"""Ids, and the closed sets of words that several rooms share. Pure.
+
+An id is a short base32 name. Where a repeated call must find the same thing, its id is derived from what it
+identifies.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,6 @@ import re
 from typing import Literal, NewType, TypeAlias
 
 from handrail.contract import base32
-
-# Ids: short base32 names, derived from what they identify where a repeat must meet the same thing.
 
 SessionId = NewType("SessionId", str)
 RunId = NewType("RunId", str)
@@ -134,6 +136,8 @@ def blob_ref(content: bytes) -> BlobRef:
 def _digest(*parts: str) -> bytes:
     return hashlib.sha256("\0".join(("handrail.id", *parts)).encode()).digest()
 
+
+# Closed sets of words
 
 SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "plugin"]
 """Where a workflow came from."""

@@ -1,7 +1,7 @@
-"""What one call has changed for good: from then on no trouble makes a failure of its answer. Pure.
+"""What an operation returns before a surface renders it: an Outcome, which is a Success or a Failure. Pure.
 
-An operation notes a change the moment it is made, with the call that reads it. Whoever answers for the call
-(hub or surface) asks here whether a trouble may still be told as a failure.
+Trouble travels as a Fault and becomes a Failure in one place. `Commits` records what a call has changed for
+good: from then on, no trouble can turn its answer into a failure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.contract.catalogue import INTERNAL_ERROR, Kind
 
-# Shared options of the two payload styles.
+# Payload styles
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -23,7 +23,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Any other payload: snake_case, every key always there."""
 
 
-# What an operation returns before a surface renders it: Outcome = Success | Failure.
+# Outcomes
 
 Json: TypeAlias = Any
 """A decoded JSON value: dict, list, str, int, float, bool or None."""
@@ -188,6 +188,8 @@ def _is_out_of_memory(defect: Exception) -> bool:
         case _:
             return False
 
+
+# Answers after a commit
 
 STAND_IN = "reply_not_built"
 """The notice of an answer that stands for a reply which could not be made."""

@@ -1,4 +1,4 @@
-"""A session by its id, for reading: also one that cannot be continued."""
+"""Finding a run or a session by id, for reading, even one that cannot be continued."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from handrail.projections.overview import imported_from, latest_run
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import Session, empty_session, read_session
 
-# A run by its id, or the latest run of a session by the session's id.
+# Runs: by run id, or the latest run of a session by session id
 
 
 class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +79,8 @@ def _sessions(rt: Runtime, text: str) -> Iterator[Session]:
         if session is not None:
             yield session
 
+
+# Sessions
 
 _MOST_IMPORTED = 8
 """Sessions under the name of one request id that were copied back from a bundle; one is rare already."""

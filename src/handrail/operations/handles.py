@@ -1,7 +1,4 @@
-"""The dry run of an acknowledgement: whether it would advance or block, and why. Nothing is written.
-
-It is no preview with a token: the ack itself is the token. And no next prompt: that comes with the work.
-"""
+"""The tokens of a run operation: reading and minting them, and answering the attempt that one stands for."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ from handrail.runtime.sessions import (
 )
 from handrail.workflows.compiled import Choice, Leaf
 
-# Tokens in and out of a run operation: minting them for a node, reading the ones a caller brings.
+# Reading and minting tokens
 
 AttemptClaims: TypeAlias = AckClaims | CheckpointClaims | ChoiceClaims
 _C = TypeVar("_C", bound=Claims)
@@ -217,10 +214,9 @@ def _tokens(
     return Tokens(state=state, ack=mint(key, ack), checkpoint=checkpoint)
 
 
-# One attempt, answered exactly once: look without the lock, then gate, decide and commit under it.
+# Answering an attempt, exactly once: look without the lock, then gate, decide and commit under it
 #
-# A running server that saw the attempt open a moment ago goes to the lock at once: what it finds there
-# counts.
+# A server that saw the attempt open a moment ago takes the lock at once; only what it finds there counts.
 
 
 def answer_attempt(
@@ -275,6 +271,12 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
             return None
         case never:
             assert_never(never)
+
+
+# The dry run of an acknowledgement
+#
+# Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
+# prompt, because that comes with the work.
 
 
 def predict_outcome(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from handrail.workflows.catalog import Catalog
 
 
-# From a workflow of the catalog to the compiled one that a run is pinned to.
+# Pinning: from a workflow of the catalog to the compiled one that a run keeps
 
 
 def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
@@ -49,6 +49,8 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
         details={"workflow_id": entry.id, "problems": [problem_row(problem) for problem in errors[:20]]},
     )
 
+
+# Drift
 
 # ruff: noqa: PLC0415 - runs of bundled workflows do not pay for the compiler
 

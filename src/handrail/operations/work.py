@@ -1,4 +1,8 @@
-"""What an agent reports: notes, artifacts, context, checked against their limits before a decision."""
+"""What an agent reports: notes, artifacts and context, checked against their limits before a decision.
+
+Also what comes with a report: the surroundings of the caller, and the rule that the tokens of one call come
+from one reply.
+"""
 
 from typing import Annotated, Any
 
@@ -24,7 +28,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
-# What can be observed around the caller right now; helpful for finding work again, never required.
+# Surroundings: help to find work again, and are never required
 
 
 def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
@@ -35,9 +39,10 @@ def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[Observat
         return {}
 
 
-# Two tokens in one call: they must come from one reply. If not, each is named with the work it belongs to.
+# Two tokens in one call must come from one reply
 #
-# Nothing is guessed: an agent that keeps several runs at hand decides itself which one it meant.
+# A refusal names the work that each token belongs to and guesses nothing: an agent with several runs decides
+# which one it meant.
 
 
 class _Owner(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +174,8 @@ def _row(owner: _Owner) -> dict[str, Json]:
         }
     return row
 
+
+# The report
 
 NOTES_LIMIT_BYTES = 65_536
 CONTEXT_LIMIT_BYTES = 262_144

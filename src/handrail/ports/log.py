@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -15,9 +15,6 @@ from handrail.contract.ids import (
     BlobRef,
     SessionId,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

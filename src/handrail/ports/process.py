@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from handrail.contract.outcome import Json
-
-if TYPE_CHECKING:
-    pass
 
 
 class Incidents(Protocol):

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from handrail.contract.outcome import Json
 
-if TYPE_CHECKING:
-    pass
-
-
-# Who may sign a release of Handrail: one workflow of one repository, on the tag of that version.
+# Who may sign a release: one workflow of one repository, on the tag of that version
 
 REPOSITORY = "https://github.com/handrail.example/handrail"
 """The first release sets it. No account there has a dot in its name, so until then nobody can sign as us."""
@@ -40,7 +36,7 @@ def identity_of(version: str) -> ReleaseIdentity:
     )
 
 
-# What `setup` learns about this machine and about the files of agent clients.
+# Facts for `setup`: this machine and the files of agent clients
 
 
 class ClientPlaces(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +81,7 @@ class SkillCopy(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
-# What is installed on a machine, as self-description tells it.
+# Facts for self-description: what is installed here
 
 
 class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +147,7 @@ class Handshake(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no answer, in a sentence; empty when there is one."""
 
 
-# What is asked about the provenance of a release, and what the check of it answers.
+# The provenance of a release: question and answer
 
 IdentityPart: TypeAlias = Literal["issuer", "repository", "tag", "workflow"]
 Refusal: TypeAlias = Literal["malformed_bundle", "untrusted_certificate", "wrong_identity", "bad_signature"]
@@ -204,6 +200,9 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
     sha256: str
     wheel: bytes
+
+
+# Facts for `update`: where releases come from and how one is installed
 
 
 class IndexSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -292,6 +291,9 @@ class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True):
     """A digest of where it looked: another answer is not news from there."""
     notice: dict[str, Any] | None = None
     """What to tell until the running version is the latest."""
+
+
+# Ports
 
 
 class Installation(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -14,11 +14,7 @@ from handrail.contract.ids import (
 )
 from handrail.ports.log import EventReader, SessionStamp
 
-if TYPE_CHECKING:
-    pass
-
-
-# What can be said about a store as a whole: checks, sizes, what would be removed, what was proven.
+# Facts: checks, sizes, plans for removal, proofs
 
 
 class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +160,9 @@ class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
     """Empty when the store kept every promise."""
 
 
+# The session index
+
+
 class IndexTrouble(Exception):
     """The index cannot be used; whoever meets this reads the log."""
 
@@ -215,6 +214,9 @@ class SessionIndex(Protocol):
 
     def open_view(self, form: str) -> AbstractContextManager[IndexView]:
         """A look; entries of another form are dropped first. Raises IndexTrouble."""
+
+
+# Keeping and proving a store
 
 
 class StoreKeeper(Protocol):

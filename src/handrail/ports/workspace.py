@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -14,9 +14,6 @@ from handrail.contract.ids import (
     RiskPolicy,
     SourceKind,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,10 +1,12 @@
-"""One call from start to finish, in two phases: decide and commit, then tell.
+"""One call from start to finish, in two phases: decide and commit, then answer.
 
-First everything that can be refused is: input, fields, permission, and whatever the operation finds. From
-the commit on (`Commits`) the call has succeeded: disclosing, the cursor and the audit can add a warning, and
-an answer that cannot be made says so and how to read what was done. Here alone an exception becomes an
-outcome.
+The first phase makes every refusal: input, fields, permission, and whatever the operation finds. From the
+commit on (`Commits`) the call has succeeded: disclosure, cursor and audit can only add a warning. If the
+reply cannot be built, the answer says so and how to read what was done. This is the only place where an
+exception becomes an outcome.
 """
+
+# ruff: noqa: PLC0415 - the traceback, the cursor and the field types are loaded by the few calls that need them
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from handrail.contract.disclosure.named_fields import Declared
 
 
-# Params into the operation's input: every problem at once, and the call repaired where that is sure.
+# Decoding the input: every problem at once, and the call repaired where the repair is certain
 
 _MOST_PROBLEMS = 20
 _PATTERN = "Expected `str` matching regex "
@@ -170,8 +172,7 @@ def _summary(problems: list[dict[str, Json]]) -> str:
     return said if said.endswith((".", "?")) else f"{said}."
 
 
-# ruff: noqa: PLC0415 - a defect needs the traceback, a page with more behind it needs a cursor, others neither
-
+# Performing a call
 
 DEFAULT_ASK = Ask()
 LIBRARY = Caller()

@@ -1,6 +1,6 @@
-"""The operation registry: every operation by name, loaded one at a time.
+"""Operations: what one is, and the registry that loads each by its name.
 
-A command line runs one operation, so only that one's module and structs are paid for.
+A command line runs one operation, so it imports only that operation's module and structs.
 """
 
 import importlib
@@ -12,7 +12,7 @@ import msgspec
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Json, Success
 
-# What an operation is: defined once, offered by every surface.
+# Operations: defined once, offered by every surface
 
 Effect: TypeAlias = Literal["read", "record", "create", "ack", "gated", "dangerous", "update"]
 """read changes nothing; record appends one fact about work that happened anyway, without a gate; create takes
@@ -156,6 +156,8 @@ def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
         return "read"
     return called.effect
 
+
+# The registry
 
 MODULES = {
     "workflow.list": "handrail.operations.workflows.list_workflows",

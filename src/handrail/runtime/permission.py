@@ -1,6 +1,7 @@
-"""One audit line per change or refused change: who asked for what, and what came of it.
+"""What a caller may do, and the audit line of what it did.
 
-What a caller wrote (notes, context, artifacts, goals, files) is told by size and digest only.
+Every change and every refused change gets one audit line: who asked for what, and what came of it. What a
+caller wrote (notes, context, artifacts, goals, files) is recorded by size and digest only.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import Runtime
 
-# What a caller may do at all: the permission ceiling, and the key that makes a creation repeatable.
+# Permission: the ceiling, and the key that makes a creation repeatable
 
 NEEDED: dict[Effect, MaxEffect] = {
     "read": "read",
@@ -102,6 +103,8 @@ def add_request_key(rt: Runtime, call: NextCall) -> NextCall:
 def _has_key(params: dict[str, Json]) -> bool:
     return KEY in params or params.get("dryRun") is True or "confirm" in params
 
+
+# Audit
 
 _CONTENT = frozenset(
     {"context", "notesMarkdown", "artifacts", "goal", "document", "documents", "replay", "bundle", "query"}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from handrail.ports.store import SessionIndex, StoreKeeper, StoreProof
 
 
-# Calls that nobody interrupts, watches or records: what a runtime has unless a surface says more.
+# Defaults: what a runtime has unless a surface provides more
 
 
 class NeverInterrupted:
@@ -123,6 +123,9 @@ def _without_files() -> Fault:
 NO_AUDIT = NoAudit()
 NEVER_INTERRUPTED = NeverInterrupted()
 NO_PROGRESS = NoProgress()
+
+
+# The runtime
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

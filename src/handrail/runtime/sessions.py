@@ -1,4 +1,27 @@
-"""Loading a session, and the gate to changing it: lock, health, and the witness that appending needs."""
+"""Sessions: reading one, holding it, and appending to it.
+
+The problem: command lines, servers and the threads of a server work on the same session, and each of them may
+die at any point. A call must decide from the newest events, append exactly what it decided, and never add to
+a log that is not proven whole. Folding a long log anew in every call would take too long, so folded histories
+are kept: in memory by a server (`HotLog`), and beside the log for a new process (`remember`, `recall`).
+
+The idea: read without the lock, decide under it. `read_session` folds what is committed, starting from a kept
+history if the log still begins with it. `healthy_session` takes the lock of the session, adds what was
+committed in between, refuses a log that is not whole, and hands out a `Witness`. Only with that witness can
+`commit` append, at the head that the caller decided on. If the log has moved, `commit` returns None and the
+caller decides again, at most `COMMIT_TRIES` times.
+
+The invariants: a kept history counts only while the chain digest proves that the log continues it
+(`_continues`), so a stale, lost or wrong cache changes the time of an answer, never its content. The hold in
+a witness dies with its scope. A session that was seen with events is held by `hold_existing`, so a deleted
+one is never made again. Node tags are unique in a session (`_write_drafts`), because a token names its node
+by the tag. `Commits` learns of a change directly after the append; from there on the call has succeeded.
+
+What would break it: comparing heads instead of digests, because a writer takes back a commit that its disk
+refused, and the same index can then hold another event; deciding before the lock, because two calls could
+answer one attempt; keeping a damaged session, because the next call would build on events that are not
+proven; ending a call after the append, because the caller would hear that nothing was changed.
+"""
 
 from __future__ import annotations
 
@@ -43,209 +66,7 @@ from handrail.ports.log import (
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
-# What is said of a session whose log is not proven whole: the one place that decides it, for every reader.
-#
-# Such a session can be read and exported, never continued, so whoever reads it hears that first.
-
-
-def is_sound(health: Health) -> bool:
-    """Whether the whole log is proven; only then the session may go on."""
-    return health.state == "healthy"
-
-
-def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
-    """One line for whoever reads the session; empty when it is sound."""
-    if is_sound(health):
-        return ""
-    reason = f", {health.reason}" if health.reason else ""
-    return (
-        f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
-        f"nothing after them. It can be read, not continued. {_help_for(session_id)}"
-    )
-
-
-def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
-    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
-    return (
-        f"handrail store verify --ids {session_id} --report-only",
-        f"handrail session export {session_id} --salvage --out FILE",
-    )
-
-
-def call_to_verify(session_id: SessionId) -> NextCall:
-    """The call that tells what is wrong with a session that cannot go on."""
-    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
-
-
-def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
-    """The banner as a reply carries it; nothing when the session is sound."""
-    if is_sound(health):
-        return ()
-    details = {**_facts(session_id, health, event_count), "commands": list(list_repair_commands(session_id))}
-    message = describe_damage(session_id, health, event_count)
-    return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
-
-
-def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
-    """The banner beside an answer that is about something else than the session's state."""
-    if is_sound(health):
-        return ()
-    message = describe_damage(session_id, health, event_count)
-    extra = _facts(session_id, health, event_count)
-    return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
-
-
-def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
-    """The refusal of whatever needs a session that is proven whole."""
-    return Fault(
-        SESSION_NOT_HEALTHY,
-        f"Session {session_id} is readable up to event {event_count}, not more.",
-        details={
-            "session_id": session_id,
-            "health": health.state,
-            "reason": health.reason,
-            "event_index": event_count,
-        },
-        hint=_help_for(session_id),
-        next_call=call_to_verify(session_id),
-    )
-
-
-def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
-    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
-    verify, _ = list_repair_commands(session_id)
-    return Fault(
-        STORE_HISTORY_LOST,
-        f"The log of session {session_id} no longer holds a step that was acknowledged.",
-        details={"session_id": session_id, "event_count": event_count},
-        hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
-        next_call=call_to_verify(session_id),
-    )
-
-
-def _help_for(session_id: SessionId) -> str:
-    verify, salvage = list_repair_commands(session_id)
-    return f"Ask the user to run {verify}, and {salvage} to keep what is left."
-
-
-def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:
-    return {
-        "sessionId": session_id,
-        "health": health.state,
-        "reason": health.reason,
-        "eventCount": event_count,
-    }
-
-
-# The sessions a running server works on, kept folded: a call folds only what is new.
-#
-# Nothing here is truth. Whoever takes a history from here asks the log for what follows it, and the
-# log's answer says whether the history is still the beginning of that session.
-
-MOST_SESSIONS: Final = 2_048
-MOST_EVENTS: Final = 10_000
-"""Over all kept sessions; an event of a folded session takes about one kilobyte."""
-ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: folding one anew in every call would be dear."""
-MOST_WORKFLOWS: Final = 64
-LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
-
-
-class HotLog:
-    """`ports.EventLog` on top of another one; also remembers folded sessions and compiled workflows.
-
-    Safe between threads: histories and workflows never change, and the bookkeeping is guarded.
-    """
-
-    def __init__(
-        self,
-        log: EventLog,
-        *,
-        most_sessions: int = MOST_SESSIONS,
-        most_events: int = MOST_EVENTS,
-        always_kept: int = ALWAYS_KEPT,
-    ) -> None:
-        self.log = log
-        self._most_sessions = most_sessions
-        self._most_events = most_events
-        self._always_kept = always_kept
-        self._guard = allocate_lock()
-        self._histories: dict[SessionId, History] = {}
-        self._events = 0
-        self._workflows: dict[WorkflowHash, CompiledWorkflow] = {}
-
-    def load(self, session_id: SessionId) -> Loaded | None:
-        return self.log.load(session_id)
-
-    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
-        return self.log.load_since(session_id, index)
-
-    def recall(self, session_id: SessionId) -> Remembered | None:
-        return self.log.recall(session_id)
-
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        return self.log.list_sessions()
-
-    def get_blob(self, ref: BlobRef) -> bytes:
-        return self.log.get_blob(ref)
-
-    def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-        """The workflow of a run, decoded once: content never changes under its hash.
-
-        The log proves each time that it still has it, so a running server and a new process agree on what
-        is damaged.
-        """
-        content = self.log.get_blob(BlobRef(workflow_hash))
-        with self._guard:
-            kept = self._workflows.pop(workflow_hash, None)
-            if kept is not None:
-                self._workflows[workflow_hash] = kept
-        if kept is not None:
-            return kept
-        workflow = decode_compiled(content)
-        if len(content) <= LARGEST_WORKFLOW_BYTES:
-            with self._guard:
-                self._workflows[workflow_hash] = workflow
-                while len(self._workflows) > MOST_WORKFLOWS:
-                    del self._workflows[next(iter(self._workflows))]
-        return workflow
-
-    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold(session_id, wait_ms)
-
-    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
-        return self.log.hold_existing(session_id, wait_ms)
-
-    def get_folded(self, session_id: SessionId) -> History | None:
-        """The history as it was kept last; now the one that will be forgotten last."""
-        with self._guard:
-            history = self._histories.pop(session_id, None)
-            if history is not None:
-                self._histories[session_id] = history
-        return history
-
-    def keep(self, history: History) -> None:
-        """Remember a history for the next call, and forget those that were used longest ago."""
-        with self._guard:
-            before = self._histories.pop(history.session_id, None)
-            self._events += history.head - (0 if before is None else before.head)
-            self._histories[history.session_id] = history
-            while len(self._histories) > self._most_sessions or (
-                self._events > self._most_events and len(self._histories) > self._always_kept
-            ):
-                oldest = self._histories.pop(next(iter(self._histories)))
-                self._events -= oldest.head
-
-    def forget(self, session_id: SessionId) -> None:
-        with self._guard:
-            before = self._histories.pop(session_id, None)
-            self._events -= 0 if before is None else before.head
-
-    def __len__(self) -> int:
-        """How many sessions are kept."""
-        with self._guard:
-            return len(self._histories)
-
+# Reading, holding and appending
 
 LOCK_WAIT_MS = 5_000
 """How long a call waits for another writer; a commit takes milliseconds, so this is a stuck disk."""
@@ -464,3 +285,207 @@ def _write_drafts(
     raise Fault(
         INVARIANT_VIOLATION, "No free node tag was found.", details={"session_id": history.session_id}
     )
+
+
+# Sessions that a running server keeps folded, so that a call folds only what is new
+#
+# Nothing here is truth: whoever takes a history from here asks the log for what follows it, and the answer
+# shows whether the session still begins with that history.
+
+MOST_SESSIONS: Final = 2_048
+MOST_EVENTS: Final = 10_000
+"""Over all kept sessions; an event of a folded session takes about one kilobyte."""
+ALWAYS_KEPT: Final = 4
+"""The latest sessions stay, however long they are: folding one anew in every call would be dear."""
+MOST_WORKFLOWS: Final = 64
+LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
+
+
+class HotLog:
+    """`ports.EventLog` on top of another one; also remembers folded sessions and compiled workflows.
+
+    Safe between threads: histories and workflows never change, and the bookkeeping is guarded.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        *,
+        most_sessions: int = MOST_SESSIONS,
+        most_events: int = MOST_EVENTS,
+        always_kept: int = ALWAYS_KEPT,
+    ) -> None:
+        self.log = log
+        self._most_sessions = most_sessions
+        self._most_events = most_events
+        self._always_kept = always_kept
+        self._guard = allocate_lock()
+        self._histories: dict[SessionId, History] = {}
+        self._events = 0
+        self._workflows: dict[WorkflowHash, CompiledWorkflow] = {}
+
+    def load(self, session_id: SessionId) -> Loaded | None:
+        return self.log.load(session_id)
+
+    def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
+        return self.log.load_since(session_id, index)
+
+    def recall(self, session_id: SessionId) -> Remembered | None:
+        return self.log.recall(session_id)
+
+    def list_sessions(self) -> Sequence[SessionStamp]:
+        return self.log.list_sessions()
+
+    def get_blob(self, ref: BlobRef) -> bytes:
+        return self.log.get_blob(ref)
+
+    def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
+        """The workflow of a run, decoded once: content never changes under its hash.
+
+        The log proves each time that it still has it, so a running server and a new process agree on what
+        is damaged.
+        """
+        content = self.log.get_blob(BlobRef(workflow_hash))
+        with self._guard:
+            kept = self._workflows.pop(workflow_hash, None)
+            if kept is not None:
+                self._workflows[workflow_hash] = kept
+        if kept is not None:
+            return kept
+        workflow = decode_compiled(content)
+        if len(content) <= LARGEST_WORKFLOW_BYTES:
+            with self._guard:
+                self._workflows[workflow_hash] = workflow
+                while len(self._workflows) > MOST_WORKFLOWS:
+                    del self._workflows[next(iter(self._workflows))]
+        return workflow
+
+    def hold(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return self.log.hold(session_id, wait_ms)
+
+    def hold_existing(self, session_id: SessionId, wait_ms: int) -> AbstractContextManager[SessionHold]:
+        return self.log.hold_existing(session_id, wait_ms)
+
+    def get_folded(self, session_id: SessionId) -> History | None:
+        """The history as it was kept last; now the one that will be forgotten last."""
+        with self._guard:
+            history = self._histories.pop(session_id, None)
+            if history is not None:
+                self._histories[session_id] = history
+        return history
+
+    def keep(self, history: History) -> None:
+        """Remember a history for the next call, and forget those that were used longest ago."""
+        with self._guard:
+            before = self._histories.pop(history.session_id, None)
+            self._events += history.head - (0 if before is None else before.head)
+            self._histories[history.session_id] = history
+            while len(self._histories) > self._most_sessions or (
+                self._events > self._most_events and len(self._histories) > self._always_kept
+            ):
+                oldest = self._histories.pop(next(iter(self._histories)))
+                self._events -= oldest.head
+
+    def forget(self, session_id: SessionId) -> None:
+        with self._guard:
+            before = self._histories.pop(session_id, None)
+            self._events -= 0 if before is None else before.head
+
+    def __len__(self) -> int:
+        """How many sessions are kept."""
+        with self._guard:
+            return len(self._histories)
+
+
+# Damaged sessions: what every reader is told, and how a call is refused
+#
+# A session whose log is not proven whole can be read and exported, but not continued.
+
+
+def is_sound(health: Health) -> bool:
+    """Whether the whole log is proven; only then the session may go on."""
+    return health.state == "healthy"
+
+
+def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
+    """One line for whoever reads the session; empty when it is sound."""
+    if is_sound(health):
+        return ""
+    reason = f", {health.reason}" if health.reason else ""
+    return (
+        f"This session is damaged ({health.state}{reason}): its first {event_count} events are proven, "
+        f"nothing after them. It can be read, not continued. {_help_for(session_id)}"
+    )
+
+
+def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
+    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
+    return (
+        f"handrail store verify --ids {session_id} --report-only",
+        f"handrail session export {session_id} --salvage --out FILE",
+    )
+
+
+def call_to_verify(session_id: SessionId) -> NextCall:
+    """The call that tells what is wrong with a session that cannot go on."""
+    return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
+
+
+def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
+    """The banner as a reply carries it; nothing when the session is sound."""
+    if is_sound(health):
+        return ()
+    details = {**_facts(session_id, health, event_count), "commands": list(list_repair_commands(session_id))}
+    message = describe_damage(session_id, health, event_count)
+    return (ReplyWarning(code="SESSION_UNSOUND", message=message, details=details),)
+
+
+def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
+    """The banner beside an answer that is about something else than the session's state."""
+    if is_sound(health):
+        return ()
+    message = describe_damage(session_id, health, event_count)
+    extra = _facts(session_id, health, event_count)
+    return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
+
+
+def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
+    """The refusal of whatever needs a session that is proven whole."""
+    return Fault(
+        SESSION_NOT_HEALTHY,
+        f"Session {session_id} is readable up to event {event_count}, not more.",
+        details={
+            "session_id": session_id,
+            "health": health.state,
+            "reason": health.reason,
+            "event_index": event_count,
+        },
+        hint=_help_for(session_id),
+        next_call=call_to_verify(session_id),
+    )
+
+
+def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
+    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
+    verify, _ = list_repair_commands(session_id)
+    return Fault(
+        STORE_HISTORY_LOST,
+        f"The log of session {session_id} no longer holds a step that was acknowledged.",
+        details={"session_id": session_id, "event_count": event_count},
+        hint=f"Ask the user to run {verify}, and to restore the session from a backup before work goes on.",
+        next_call=call_to_verify(session_id),
+    )
+
+
+def _help_for(session_id: SessionId) -> str:
+    verify, salvage = list_repair_commands(session_id)
+    return f"Ask the user to run {verify}, and {salvage} to keep what is left."
+
+
+def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str, str | int]:
+    return {
+        "sessionId": session_id,
+        "health": health.state,
+        "reason": health.reason,
+        "eventCount": event_count,
+    }

@@ -1,6 +1,7 @@
 """The conformance checker: is this document what LAFS (or the CLI contract) promises. Pure.
 
-Works on decoded JSON; read the text with `strict_json.decode_json`, which refuses doubled keys and NaN.
+It works on decoded JSON. Read the text with `decode_json` of `contract/json/strict.py`, which refuses
+duplicate keys and NaN.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The machine contract of the CLI dialect as data: what every tool of the family shares, and our own. Pure.
 
-CLI 3.1. `tools/generate.py` writes both documents to `schemas/`; a test compares them with a copy typed in
+CLI 3.1. `tools/generate.py` writes both documents to `schemas/`; a test compares them with a copy that was
+typed from the specification.
 from the specification.
 """
 
@@ -12,7 +13,7 @@ from handrail.contract.catalogue import E_HUMAN_REQUIRED, KINDS
 from handrail.contract.envelopes.cli import SCHEMA_VERSION
 from handrail.contract.outcome import Json
 
-# What each exit status means and what an agent does about it (CLI section 6).
+# Exit statuses (CLI section 6)
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):

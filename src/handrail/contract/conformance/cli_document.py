@@ -1,4 +1,4 @@
-"""Flag semantics (LAFS 5.1, 5.2): does a resolver give the format that the input calls for. Pure."""
+"""The CLI documents: envelopes and stream lines, and the flags that choose a format. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from handrail.contract.envelopes.format import FORMATS, FlagInput, ResolvedForma
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
-# The CLI envelope and its stream lines: exact keys, frozen codes (CLI sections 3, 5, 6).
+# The CLI envelope and its stream lines: exact keys, frozen codes (CLI sections 3, 5, 6)
 
 SCHEMA_VERSION = "1.0"
 _CORE = {kind.code: kind for kind in KINDS.values() if kind.code == kind.native}
@@ -98,6 +98,8 @@ CLI_DOCUMENT = Profile(
     advice=_advice,
 )
 
+
+# Flags: does a resolver choose the format that its input asks for (LAFS 5.1, 5.2)
 
 Resolver = Callable[[FlagInput], ResolvedFormat]
 

@@ -1,6 +1,6 @@
-"""The checks of LAFS 12.1 on an envelope of the right shape. Pure.
+"""The LAFS envelope: its shape, and the checks of LAFS 12.1 on a document of that shape. Pure.
 
-Each function says why the document fails, or nothing.
+Each check returns why the document fails; an empty text means that it passes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.registered import REGISTRY
 from handrail.contract.wording import quote
 
-# The shape of the LAFS envelope, as its schema has it.
+# Shape, as the LAFS schema defines it
 
 LEVELS = ("minimal", "standard", "full", "custom")
 TRANSPORTS = ("cli", "http", "grpc", "sdk")
@@ -141,6 +141,8 @@ def _page_findings(page: Json) -> Iterator[Finding]:
             message = f"A page of mode {mode} needs {key}."
             yield SchemaError(pointer=f"/page/{key}", rule="required", message=message)
 
+
+# Checks (LAFS 12.1)
 
 Envelope: TypeAlias = dict[str, Json]
 

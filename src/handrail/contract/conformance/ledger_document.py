@@ -1,4 +1,4 @@
-"""The documents beside the envelope: LAFS discovery and the agent card. Pure."""
+"""The documents beside the envelope: the context ledger, LAFS discovery and the agent card. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from handrail.contract.conformance.rules import (
 from handrail.contract.ledger import extend_checksum, start_checksum
 from handrail.contract.outcome import Fault, Json
 
-# The context ledger as a document: full, delta or summary (LAFS 8.1).
+# The context ledger: full, delta or summary (LAFS 8.1)
 
 _MOMENT = Text(form="date-time")
 _VERSION = Whole(least=0)
@@ -128,6 +128,8 @@ LEDGER_DOCUMENT = Profile(
     advice=_advice,
 )
 
+
+# Discovery and the agent card
 
 _COMPANION_VERSION = Text(pattern=re.compile(r"[0-9]+\.[0-9]+\.[0-9]+"))
 _URI = Text(form="uri")

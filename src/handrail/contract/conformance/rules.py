@@ -15,7 +15,7 @@ import msgspec
 from handrail.contract.conformance.report import Advisory, SchemaError
 from handrail.contract.outcome import Json
 
-# Times and addresses in foreign documents: which texts count as `date-time` and as `uri`.
+# Times and addresses: which texts count as `date-time` and as `uri`
 
 _DATE_TIME = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
@@ -78,6 +78,8 @@ def _days_in(year: int, month: int) -> int:
     return 29 if month == 2 and is_leap else _DAYS[month - 1]
 
 
+# Rules
+
 Finding: TypeAlias = SchemaError | Advisory
 
 
@@ -133,6 +135,9 @@ Rule: TypeAlias = Text | Whole | Truth | Null | Items | Members | Either
 
 ANY_OBJECT = Members()
 ANY_ARRAY = Items()
+
+
+# Checking a value against a rule
 
 
 def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:

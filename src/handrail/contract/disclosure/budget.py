@@ -1,7 +1,26 @@
-"""Fit a payload into a declared budget, or say exactly how much it needs (LAFS 9.4, 9.5). Pure.
+"""Fit an answer into a declared budget, or say exactly how much it needs (LAFS 9.4, 9.5). Pure.
 
-A list loses items from its end and continues with a cursor, so nothing is lost. Anything else has its
-declared windows cut and then its droppable fields taken away. Every cut is measured with its marks.
+The problem: a caller limits tokens, bytes or items, and the answer must meet every limit as it is finally
+written: with the marks of the cut, its notice, and a cursor that is minted only after the last item is known.
+What is left out must be named, and there must be a way to get it.
+
+The idea: cut in stages, the least harmful first. A page loses items from its end and continues with a
+cursor, so nothing is lost. Any other object has its windows (inner lists) cut to the item limit, then one
+window after the other cut down to one item, then its droppable fields removed one by one, in the order of
+its Shape.
+Inside a stage a larger cut gives a larger answer. So the first stage whose smallest answer fits is the right
+one, and binary search finds its largest answer that fits.
+
+The invariants: every candidate is measured with what it will carry. Marks are in the payload before it is
+estimated, the notice is there before bytes are counted, and a stand-in has the greatest width of a cursor.
+The id and the minimal level are never dropped. Every cut is named once in `truncated_fields`.
+
+What would break it: measuring before marking, or a stand-in narrower than a real cursor, because the answer
+would exceed the budget that it claims to meet; a cut that does not grow with its argument, because the search
+would miss the largest answer; slicing a page that `is_whole`, because the data beside its rows (the version
+and checksum of a ledger delta) is about exactly those rows, so such a page is asked for again with fewer. If
+nothing fits, the minimum that is named comes from a candidate that was really tried: a caller who raises the
+budget to it must succeed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which objects of a payload a Shape talks about: the items of a list, one entity, or the payload. Pure."""
+"""What a caller may ask to see (Shape, Ask), and how dotted names select and edit fields. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.outcome import UNTRUSTED, Fault, Json, Success
 
-# What an operation may disclose (Shape) and what a caller asks for (Ask), also as flag texts.
+# Shape and Ask, and the flags that write them as text
 
 Level: TypeAlias = Literal["minimal", "standard", "full"]
 
@@ -111,10 +111,10 @@ def _bad_budget(message: str) -> Fault:
     return Fault(E_USAGE, message, details={"usage": _BUDGET_USAGE}, hint=f"Write {_BUDGET_USAGE}.")
 
 
-# Dotted field names on JSON values: keep some, remove one, say whether it is there.
+# Dotted names on JSON values
 #
-# Every function returns a new value and keeps the payload's order. A name walks through lists into each of
-# their items. `_untrusted` never names a field that is gone.
+# Every function returns a new value and keeps the payload's order. A name passes through a list into each of
+# its items. `_untrusted` never names a field that is gone.
 
 TRUNCATED = "truncated"
 TRUNCATED_FIELDS = "truncated_fields"
@@ -295,6 +295,8 @@ def _stamped_items(holder: Object, path: Path, name: str) -> Object:
     changed: Object = edit_at(holder, path, stamp)
     return changed
 
+
+# The objects that a Shape is about: the items of a list, one entity, or the payload
 
 ITEMS = "items"
 _ENTITY = "entity:"

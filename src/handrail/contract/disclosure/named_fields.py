@@ -33,9 +33,9 @@ from handrail.contract.disclosure.fields import (
 from handrail.contract.envelopes.cli import PLACE_KEYS, encode_document, payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome, Success
 
-# Which field names a payload can have, by its types and never by what one answer holds.
+# Declared names: taken from the types of a payload, never from one answer
 #
-# So a name can be refused before anything is done. Below an open value any name may stand.
+# So an unknown name is refused before anything is done. Below an open value, any name is allowed.
 
 FieldTree: TypeAlias = "dict[str, FieldTree | None]"
 """The names of an object and what lies below each: None is open, an empty tree has no names at all."""
@@ -117,6 +117,8 @@ def _names_of(one: inspect.Type, above: tuple[type[Any], ...]) -> FieldTree | No
         case _:
             return {}
 
+
+# Names in one answer
 
 _MOST_NAMES = 100
 _NOTHING = msgspec.UNSET

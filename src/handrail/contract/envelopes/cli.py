@@ -14,7 +14,7 @@ from handrail.contract.json.numbers import LARGEST_INTEGER
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
 from handrail.contract.wording import escape_hidden
 
-# What every dialect derives from a Failure and its catalogue row.
+# What every dialect derives from a Failure and its catalogue row
 
 
 def hint_of(failure: Failure) -> str:
@@ -49,6 +49,8 @@ def operation_call(call: NextCall) -> dict[str, Json]:
     """The next call as a surface-neutral pair."""
     return {"operation": call.operation, "params": call.params}
 
+
+# The CLI document
 
 SCHEMA_VERSION = "1.0"
 

@@ -1,4 +1,7 @@
-"""The LAFS dialect: an Outcome as a strict LAFS envelope, its minimal rendering and the way back. Pure."""
+"""The LAFS dialect: an Outcome as a strict LAFS envelope, its minimal rendering and the way back. Pure.
+
+Deprecations stand here too, because LAFS defines how an envelope announces them.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from handrail.contract.envelopes.cli import (
 from handrail.contract.outcome import UNTRUSTED, Call, Failure, Json, Notice, Outcome, Page, Success
 from handrail.contract.registered import BUDGET_TRUNCATED_WARNING, REGISTRY
 
-# What is going away: entries with a date, the notice each use gives, and which are overdue.
+# Deprecations
 #
-# Something leaves after at least 90 days and two minor releases, on a major release only; until then its
-# entry stands here and every use says so.
+# Something is removed in a major release only, after at least 90 days and two minor releases. Until then it
+# has an entry here, and every use of it gives a notice.
 
 DEPRECATED = "deprecated"
 """The type of the notice."""
@@ -80,6 +83,8 @@ def find_overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation
     assert _DATE.fullmatch(today), "today is year, month and day"
     return [entry for entry in entries if entry.remove_by < today]
 
+
+# The envelope
 
 Document: TypeAlias = dict[str, Json]
 Mvi: TypeAlias = Literal["minimal", "standard", "full"]

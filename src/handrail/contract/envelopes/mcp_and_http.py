@@ -1,4 +1,4 @@
-"""A Failure as HTTP problem details (RFC 9457). Pure."""
+"""A Failure as an MCP tool error, and as HTTP problem details (RFC 9457). Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.contract.envelopes.cli import (
 from handrail.contract.outcome import Failure, Json, NextCall
 from handrail.contract.registered import REGISTRY, type_uri
 
-# A Failure as an MCP tool error: text for clients that show only text, and a structured copy.
+# MCP: text for clients that show only text, and a structured copy
 
 ToolCall = Callable[[NextCall], dict[str, Json] | None]
 """Spells a next call as `{tool, params}`; None when no tool offers the operation."""
@@ -63,6 +63,8 @@ def _text_needs_details(failure: Failure) -> bool:
 def _compact(value: Json) -> str:
     return encode_document(value, compact=True).decode().rstrip("\n")
 
+
+# HTTP problem details
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -1,4 +1,8 @@
-"""The hash chain over a session's events: the same bytes and digests in every store. Pure."""
+"""Canonical JSON (RFC 8785), digests over it, and the hash chain over a session's events. Pure.
+
+Everything that is hashed, signed or compared by digest goes through `canonical_bytes`, so bytes and digests
+are the same in every store.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,6 @@ import msgspec
 
 from handrail.contract.json.numbers import float_text, integer_text
 from handrail.contract.outcome import Json
-
-# Canonical JSON (RFC 8785) and digests over it.
-#
-# Everything that is hashed, signed or compared by digest goes through `canonical_bytes`.
 
 _UNSURE_NUMBERS = tuple(before + rb"-?(?:[0-9]+[.eE]|[0-9]{16})" for before in (rb'":', rb",", rb"\[", rb"^"))
 """In compact JSON: a fraction, an exponent, or more digits than a double is sure to hold. Text in a string
@@ -104,6 +104,9 @@ _WRITERS: dict[type, Callable[[Json], bytes]] = {
     type(None): {None: b"null"}.__getitem__,
 }
 """By exact type, looked up in place: this is the inner loop of every digest."""
+
+
+# The hash chain
 
 
 def genesis(session_id: str) -> str:

@@ -16,11 +16,10 @@ from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
-# What somebody meant who wrote almost JSON: a comma too many, a comment, other quotes, other literals.
+# Text that is almost JSON: an extra comma, a comment, other quotes, other literals
 #
-# The decoder says where it stopped. What stands there tells the kinds of trouble apart, and for most of
-# them
-# there is one stretch of text that, put in its place, is what was meant.
+# The decoder says where it stopped. The text at that place shows which mistake it is, and most mistakes have
+# exactly one correction.
 
 _TRAILING_COMMA = "Illegal trailing comma"
 _SYNTAX = {
@@ -181,6 +180,8 @@ def _plain(text: str, position: int, said: str) -> SyntaxTrouble:
     sentence = next((ours for theirs, ours in _SYNTAX.items() if said.startswith(theirs)), "this is not JSON")
     return SyntaxTrouble(sentence, position)
 
+
+# Faults for refused texts and values
 
 DEEPEST = 200
 """Arrays and objects inside each other that every step can walk without exhausting the stack."""

@@ -1,4 +1,9 @@
-"""The rules of CONT 3.3: which continuation token may go on, and what a refusal offers instead. Pure."""
+"""Continuation tokens (CONT): payload, size rules, signature, and which token may continue (CONT 3.3). Pure.
+
+A token is base64url(payload + signature). The payload is canonical JSON, deflated when the token would not
+stay under 2 KB. The signature is HMAC-SHA256 over the payload bytes as they are carried, so nothing is
+inflated or parsed before it is known to be ours. The key purpose is `continuation_purpose`.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +21,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens import base64url
 from handrail.contract.tokens.workflow import unwrap
 
-# Continuation tokens, strictly: CONT's payload, its size rules, its seal.
-#
-# A token is base64url(payload + signature). The payload is canonical JSON, or the same deflated when the
-# token would not stay under 2 KB; the signature is HMAC-SHA256 over the payload bytes as they are carried,
-# so nothing is inflated or parsed before it is known to be ours. Key purpose: `continuation_purpose`.
+# Minting and opening a token
 
 VERSION = 1
 LIFETIME_SECONDS = 3600
@@ -193,6 +194,8 @@ def _inflated(payload: bytes) -> bytes | None:
 def _is_digest(value: Json) -> bool:
     return isinstance(value, dict) and value.keys() == {DIGEST_KEY} and isinstance(value[DIGEST_KEY], str)
 
+
+# Reading a token, and what a refusal offers instead (CONT 3.3)
 
 _UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
 """CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""

@@ -1,4 +1,27 @@
-"""Reading a workflow token as an agent sends it: forgiving about spelling, strict about the MAC. Pure."""
+"""Reading a workflow token as an agent sends it: strict first, then forgiving, then one repair. Pure.
+
+The problem: a model copies 49 or 56 characters from a reply into its next call. It adds labels, quotes or
+line breaks, changes case, writes o for 0, pastes two tokens as one, and sometimes gets one character wrong.
+Refusing all of that costs a turn or the whole run; guessing could act on the wrong node.
+
+The idea: three steps, each taken only if the one before it fails.
+Strict: `verify` takes the text as it came, which is almost every call.
+Forgiving: `split_glued` removes what stands around the tokens, folds case and look-alikes, and takes pasted
+tokens apart; then `verify` decides again.
+Repair: `repair` tries every single edit (a character replaced, dropped or added, or two neighbours swapped)
+and accepts the result if exactly one verifies. An error in the MAC costs one HMAC per key, because the body
+says what the MAC should be. An error in the body costs at most about 900, one for each corrected body.
+
+The invariant: the MAC alone decides. Cleaning and repair only propose texts; no claim is read before the MAC
+verifies, so a repaired token is as hard to forge as a copied one, less the factor of the tries. The reply
+to a repaired token carries its correct spelling, so that the agent stops sending the wrong one.
+
+What would break it: two edits instead of one, which squares the tries that any caller can ask for; taking the
+first of several repairs, which guesses; comparing MACs faster where they differ early, which tells a forger
+the right characters one by one; repairing a token of another version, whose meaning is not known here; using
+a genuine token of another kind, because reading and advancing differ; a whole token in a refusal, because
+whoever reads a log could act with it.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +51,85 @@ from handrail.contract.tokens.workflow import (
     verify,
 )
 
-# One wrong character in a workflow token, put right if exactly one correction verifies.
-#
-# Covers a substituted, dropped or inserted character and two neighbours in the wrong order. The error
-# is either in the MAC, then the body gives the right MAC at the price of one HMAC, or in the body, then
-# each corrected body is tried against the MAC as given: at most some 900 HMACs per key.
+# Reading
+
+ANY_KIND: tuple[TokenKind, ...] = tuple(LAYOUTS)
+
+
+class ReadToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token that verified."""
+
+    claims: Claims
+    text: str
+    """The canonical spelling, which is not always what was sent."""
+    repaired: bool
+    """A character was wrong; the reply should carry the corrected token."""
+    key_index: int
+    """0: the current key. 1: the previous one."""
+
+
+def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> ReadToken:
+    """The one token in `text`, which must be of an expected kind.
+
+    Raises:
+        Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, or
+        TOKEN_SCOPE_MISMATCH for a genuine token of another kind. None of them holds a whole token.
+    """
+    tokens = _read_all(keys, text, expected)
+    if len(tokens) > 1:
+        raise diagnosis.explain_several(expected, len(tokens))
+    if kind_of(tokens[0].claims) not in expected:
+        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
+    return tokens[0]
+
+
+def read_tokens(
+    keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
+) -> dict[TokenKind, ReadToken]:
+    """Every token in `text`, by kind; more than one when an agent pasted, say, state and ack together.
+
+    Exactly one of them must be of an expected kind. Raises as `read_token`.
+    """
+    tokens = _read_all(keys, text, expected)
+    by_kind = {kind_of(token.claims): token for token in tokens}
+    matching = [kind for kind in by_kind if kind in expected]
+    if len(by_kind) < len(tokens) or len(matching) > 1:
+        raise diagnosis.explain_several(expected, len(tokens))
+    if not matching:
+        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
+    return by_kind
+
+
+def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> list[ReadToken]:
+    """The different tokens in the text, at least one, at most one per kind of token."""
+    verified = verify(keys, text)
+    if verified is not None:
+        return [ReadToken(claims=verified[0], text=text, repaired=False, key_index=verified[1])]
+    if len(text) > INPUT_LIMIT:
+        raise diagnosis.explain_too_long(expected, len(text))
+    pieces = list(dict.fromkeys(split_glued(text)))
+    if len(pieces) > len(LAYOUTS):
+        raise diagnosis.explain_several(expected, len(pieces))
+    tokens = {token.text: token for token in (_read(keys, piece, text, expected) for piece in pieces)}
+    return list(tokens.values())
+
+
+def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> ReadToken:
+    canonical, verified = cleaned, verify(keys, cleaned)
+    if verified is None and not diagnosis.is_of_another_version(cleaned):
+        canonical = repair(keys, cleaned) or cleaned
+        verified = verify(keys, canonical)
+    if verified is None:
+        raise _refusal(cleaned, original, expected)
+    claims, key_index = verified
+    return ReadToken(claims=claims, text=canonical, repaired=canonical != cleaned, key_index=key_index)
+
+
+def _refusal(cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> Fault:
+    return diagnosis.explain_other_thing(expected, original) or diagnosis.explain_refused(expected, cleaned)
+
+
+# Repair
 
 _BLOCK_BYTES = 64
 _HEAD_BYTES = 16
@@ -153,79 +250,3 @@ def _without(text: str, at: int) -> str:
 
 def _swapped(text: str, at: int) -> str:
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
-
-
-ANY_KIND: tuple[TokenKind, ...] = tuple(LAYOUTS)
-
-
-class ReadToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A token that verified."""
-
-    claims: Claims
-    text: str
-    """The canonical spelling, which is not always what was sent."""
-    repaired: bool
-    """A character was wrong; the reply should carry the corrected token."""
-    key_index: int
-    """0: the current key. 1: the previous one."""
-
-
-def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> ReadToken:
-    """The one token in `text`, which must be of an expected kind.
-
-    Raises:
-        Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, or
-        TOKEN_SCOPE_MISMATCH for a genuine token of another kind. None of them holds a whole token.
-    """
-    tokens = _read_all(keys, text, expected)
-    if len(tokens) > 1:
-        raise diagnosis.explain_several(expected, len(tokens))
-    if kind_of(tokens[0].claims) not in expected:
-        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
-    return tokens[0]
-
-
-def read_tokens(
-    keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
-) -> dict[TokenKind, ReadToken]:
-    """Every token in `text`, by kind; more than one when an agent pasted, say, state and ack together.
-
-    Exactly one of them must be of an expected kind. Raises as `read_token`.
-    """
-    tokens = _read_all(keys, text, expected)
-    by_kind = {kind_of(token.claims): token for token in tokens}
-    matching = [kind for kind in by_kind if kind in expected]
-    if len(by_kind) < len(tokens) or len(matching) > 1:
-        raise diagnosis.explain_several(expected, len(tokens))
-    if not matching:
-        raise diagnosis.explain_wrong_field(expected, tokens[0].claims)
-    return by_kind
-
-
-def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> list[ReadToken]:
-    """The different tokens in the text, at least one, at most one per kind of token."""
-    verified = verify(keys, text)
-    if verified is not None:
-        return [ReadToken(claims=verified[0], text=text, repaired=False, key_index=verified[1])]
-    if len(text) > INPUT_LIMIT:
-        raise diagnosis.explain_too_long(expected, len(text))
-    pieces = list(dict.fromkeys(split_glued(text)))
-    if len(pieces) > len(LAYOUTS):
-        raise diagnosis.explain_several(expected, len(pieces))
-    tokens = {token.text: token for token in (_read(keys, piece, text, expected) for piece in pieces)}
-    return list(tokens.values())
-
-
-def _read(keys: Sequence[bytes], cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> ReadToken:
-    canonical, verified = cleaned, verify(keys, cleaned)
-    if verified is None and not diagnosis.is_of_another_version(cleaned):
-        canonical = repair(keys, cleaned) or cleaned
-        verified = verify(keys, canonical)
-    if verified is None:
-        raise _refusal(cleaned, original, expected)
-    claims, key_index = verified
-    return ReadToken(claims=claims, text=canonical, repaired=canonical != cleaned, key_index=key_index)
-
-
-def _refusal(cleaned: str, original: str, expected: tuple[TokenKind, ...]) -> Fault:
-    return diagnosis.explain_other_thing(expected, original) or diagnosis.explain_refused(expected, cleaned)

@@ -1,4 +1,9 @@
-"""Two or more workflow tokens pasted as one, taken apart by their prefixes and lengths. Pure."""
+"""Workflow tokens: their keys, how they are minted and verified, and how a pasted text is cleaned. Pure.
+
+A token is a prefix (3 characters), a session body (12), a node tag (8), for all but the state token an
+attempt (7), and a MAC (26), which is 130 bits of HMAC-SHA256. Every part is a whole number of base32
+characters, so a token has exactly one spelling.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,7 @@ from handrail.contract.ids import (
     is_session_id,
 )
 
-# Purpose keys: HKDF-SHA256 (RFC 5869) from a ring key, so that no purpose can be used for another.
+# Purpose keys: derived from a ring key (HKDF-SHA256, RFC 5869), so no key serves two purposes
 
 KEY_LENGTH = 32
 """Bytes of a ring key and of every key derived from it."""
@@ -62,11 +67,7 @@ def hkdf_sha256(secret: bytes, salt: bytes, info: bytes, length: int) -> bytes:
     return output[:length]
 
 
-# Workflow tokens, strictly: what they say, how they are minted and when one verifies.
-#
-# Text: prefix (3), session body (12), node tag (8), then for all but the state token an attempt (7),
-# then a MAC of 26 characters, which is 130 bits of HMAC-SHA256. Every part is a whole number of base32
-# characters, so a token has exactly one spelling.
+# Minting and verifying, strictly
 
 TokenKind: TypeAlias = Literal["state", "ack", "checkpoint", "choice"]
 
@@ -256,7 +257,7 @@ def _claims(kind: TokenKind, body: str) -> Claims:
             assert_never(never)
 
 
-# What an agent wraps around a token, taken off again: labels, quotes, punctuation, line breaks.
+# Cleaning: labels, quotes, punctuation and line breaks around a token
 
 INPUT_LIMIT = 1024
 """Longer input is refused before anything looks at it; four tokens in a JSON object need about 350."""
@@ -343,6 +344,9 @@ def _next(text: str, position: int, *, is_word: bool) -> int:
     while position < len(text) and text[position].isalnum() != is_word:
         position += 1
     return position
+
+
+# Taking pasted tokens apart by their prefixes and lengths
 
 
 def split_glued(text: str) -> list[str]:

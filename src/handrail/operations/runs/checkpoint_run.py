@@ -32,7 +32,7 @@ from handrail.runtime.operation import AckVerdict, Input, Operation, Verdict
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import COMMIT_TRIES, Session, commit, healthy_session
 
-# Notes of a session that belong to no run: kept once per token, like every checkpoint.
+# Notes of a session without a run: kept once per token, like every checkpoint
 
 
 def keep_session_notes(
@@ -99,6 +99,9 @@ def _check(work: WorkDone) -> None:
         first = problems[0]
         message = f"{first['param']}: {first['problem']}; nothing was stored."
         raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
+
+
+# The operation
 
 
 class CheckpointRun(Input, frozen=True, kw_only=True):

@@ -73,7 +73,7 @@ from handrail.workflows.catalog import CatalogEntry, suggest_id
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.limits import id_status
 
-# What the reply to a start must say beside the first step; a warning never stops a start.
+# Warnings beside the first step; none of them stops a start
 
 SESSIONS_LOOKED_AT = 5
 """A start that is sent twice follows its twin closely, so older sessions are not read for it."""
@@ -176,6 +176,8 @@ def _first_run(run: Run) -> tuple[ReplyWarning, ...]:
     )
     return (ReplyWarning(code="WORKFLOW_FIRST_RUN", message=message),)
 
+
+# The operation
 
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 

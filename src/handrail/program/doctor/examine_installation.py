@@ -25,7 +25,7 @@ from handrail.program.doctor.check import Check, Examined, Finding, report_failu
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 
-# The checks of `doctor`, in the order of its answer.
+# The checks, in the order of the answer
 
 CHECKS: dict[str, Callable[[Examined], Finding]] = {
     "python": program_checks.check_python,
@@ -75,6 +75,9 @@ def _told(name: str, finding: Finding) -> Check:
         message=finding.message,
         details=finding.details,
     )
+
+
+# The operation
 
 
 class ExamineInstallation(Input, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The check of the release: from the last look at the index, or from a new one of at most two seconds."""
+"""Checks of the program itself: interpreter, installation, settings, workspace, readiness, updates."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from handrail.program.update.find_release import (
 from handrail.program.update.notice import UPDATE, find_fresh_check, make_update_check
 from handrail.program.update.package_index import version_key
 
-# How far this very build may be trusted, computed from what CI recorded about it. Nobody types the level.
+# Release readiness: computed from what CI recorded about this build, never typed
 #
-# The record names the digest of the files it is about: change one byte of a packed file and it counts no
-# more.
+# The record names the digest of the files it is about. If one byte of a packed file changes, the record no
+# longer counts.
 
 RECORD_NAME = "_readiness.json"
 
@@ -112,7 +112,7 @@ def _readiness(level: Level, statuses: tuple[Status, Status, Status], reason: st
     )
 
 
-# Checks of the program itself: interpreter, installation, settings, workspace, release.
+# The checks
 
 OLDEST_PYTHON = "3.11"
 _METHODS = {
@@ -213,6 +213,8 @@ def check_readiness(given: Examined) -> Finding:
             fix = "Install a release that CI built, or run tools/readiness.py after the tests of this build."
             return report_failure(found.reason, fix, **facts)
 
+
+# Updates: from the last check of the index, or from a new one of at most two seconds
 
 NETWORK_MS = 2_000
 """How long the index may take in all: a check-up is not kept waiting by somebody else's machine."""

@@ -1,4 +1,4 @@
-"""What a client's file would hold with or without our entry. Pure."""
+"""What a client's file would hold with or without our entry, in TOML or in JSON with comments. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.contract.outcome import Json
 from handrail.program.setup.clients import ENTRY, HOOKS, TABLE, ClientName, hook_of, is_own_hook
 from handrail.program.setup.jsonc import NotEditable, add_element, find_member, parse, remove_part, set_member
 
-# One table of a TOML file, edited as text and checked against the standard parser.
+# TOML: one table, edited as text and checked with the standard parser
 
 _HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
@@ -94,6 +94,8 @@ def _checked(text: str, expected: dict[str, Any]) -> str:
         raise NotEditable("the table cannot be changed without touching something else")
     return text
 
+
+# Entries and hooks
 
 HOOKS_VERSION = 1
 """Of Cursor's file of hooks."""

@@ -1,4 +1,4 @@
-"""Which release to take: asked of the places where the package manager itself would look."""
+"""Which release to install: found where the package manager itself would look."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from handrail.program.update.package_index import (
 )
 from handrail.runtime.runtime import Runtime
 
-# How a failed update is told: always with the stage it reached and the version that is installed now.
+# Failures of an update
 
 
 def make_update_failure(
@@ -48,6 +48,8 @@ def make_update_failure(
     }
     return PartlyDone(kind, message, details=details, hint=hint)
 
+
+# Discovery
 
 LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 OWN_SETTING = "update.index in config.json"

@@ -1,4 +1,4 @@
-"""What a look at the index becomes: a notice, its level by the changelog of the release or by its version."""
+"""The notice about a newer release; its severity comes from that release's changelog, or from its version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handrail.program.update.find_release import Asked, FoundRelease, digest_sou
 from handrail.program.update.package_index import is_major_step, version_key
 from handrail.runtime.runtime import Runtime
 
-# What a changelog says of each release, in the categories of Keep a Changelog.
+# Reading a changelog, in the categories of Keep a Changelog
 
 _RELEASE = re.compile(r"## \[?(?P<version>[^\]\s]+)\]?(?:\s+-\s+(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}))?")
 _LINK = re.compile(r"\[[^\]]+\]:\s")
@@ -95,6 +95,8 @@ def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
         if key is not None and floor is not None and top is not None and floor < key <= top
     ]
 
+
+# Checking for a newer release
 
 FRESH_SECONDS = 86_400
 """How long a look is good for."""

@@ -1,4 +1,4 @@
-"""What a package index lists, in JSON or HTML, and which release is the one to take. Pure."""
+"""Versions, the listings of a package index in JSON or HTML, and which release to install. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-# Versions in order: 1.10 stands after 1.9, and 1.9rc1 before it.
+# Ordering versions: 1.10 comes after 1.9, and 1.9rc1 before it
 
 VersionKey: TypeAlias = tuple[tuple[int, ...], tuple[int, int]]
 
@@ -41,6 +41,8 @@ def version_key(text: str) -> VersionKey | None:
         return numbers, (_AFTER, int(match["after_number"] or 0))
     return numbers, (_FINAL_VERSION, 0)
 
+
+# Listings
 
 _WHEEL = re.compile(r"handrail-([A-Za-z0-9_.!+]+?)(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.IGNORECASE)
 _CLAUSE = re.compile(r"\s*(~=|===?|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?\s*")

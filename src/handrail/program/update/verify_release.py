@@ -1,6 +1,6 @@
-"""The stage `verify_signature` of an update: nothing is installed whose provenance does not hold.
+"""The stage `verify_signature` of an update: a release without valid provenance is not installed.
 
-Raises Fault with a `reason`; the update says the stage and what is installed.
+Every refusal is a Fault with a `reason`; the update adds the stage and what is installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from handrail.ports.program import (
 from handrail.program.update.package_index import OfferedFile
 from handrail.runtime.runtime import Runtime
 
-# The provenance of a file as an index gives it (PEP 740): attestations in, Sigstore bundles out.
+# Reading provenance (PEP 740): attestations in, Sigstore bundles out
 
 MOST_BYTES = 1_048_576
 MOST_ATTESTATIONS = 16
@@ -131,6 +131,8 @@ def is_about(statement: bytes, filename: str, sha256: str) -> bool:
         and read.subject[0].digest.get("sha256") == sha256
     )
 
+
+# Verifying a release
 
 PROVENANCE = "application/vnd.pypi.integrity.v1+json, application/json;q=0.9"
 _EXTRA = "handrail[verify]"
