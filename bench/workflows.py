@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.host.workflow_sources.directories import files_in
+from handrail.host.workflow_sources.directories import list_files
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compilation import Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
@@ -44,7 +44,7 @@ def main() -> None:
 def write_files(directory: str) -> list[bytes]:
     """Bundled workflows again and again under ids of their own, so that sizes are real ones."""
     os.makedirs(directory)
-    models = [json.loads(file.content) for file in files_in(_BUNDLED, "bundled")]
+    models = [json.loads(file.content) for file in list_files(_BUNDLED, "bundled")]
     contents = []
     for number in range(FILES):
         document = models[number % len(models)] | {"id": f"bench.w{number}", "kind": "workflow"}
@@ -55,7 +55,7 @@ def write_files(directory: str) -> list[bytes]:
 
 
 def print_compilation() -> None:
-    files = files_in(_BUNDLED, "bundled")
+    files = list_files(_BUNDLED, "bundled")
     sources = [(file, read(file.content)) for file in files]
     routines = tuple(source for _, source in sources if source.kind == "routine")
     around = Surroundings(routines=routines)

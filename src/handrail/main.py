@@ -21,45 +21,45 @@ if TYPE_CHECKING:
     from handrail.runtime.runtime import Runtime
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed, Problem
-    from handrail.surfaces.cli.run import Doors
+    from handrail.surfaces.cli.run import CommandParts
     from handrail.surfaces.mcp.adapter import Adapter
 
 _OBJECTS_BEFORE_COLLECTING = 100_000
-"""Loading makes tens of thousands of objects that stay: looking through them for garbage finds none."""
+"""Loading creates tens of thousands of objects that stay; collecting among them finds nothing."""
 _OBJECTS_BEFORE_COLLECTING_IN_A_SERVER = 2_000
-"""A server lives long enough to make garbage, so it looks as often as CPython does by itself."""
+"""A server lives long enough to create garbage, so it collects as often as CPython does by default."""
 
 
 _HOOK_STDIN_SECONDS = 2.0
-"""Of the five that a client gives a hook; the rest is for the work."""
+"""A client gives a hook five seconds; the rest is for the work."""
 
 
 def console() -> "NoReturn":
-    """The console script. Ends at once: while the interpreter takes itself down, a signal would
-    overwrite the true exit status."""
+    """The console script. It ends at once, because a signal during the shutdown of the interpreter would
+    overwrite the exit status."""
     try:
         status = main()
-    except KeyboardInterrupt:  # only before a handler stands: from then on a signal has its own answer
+    except KeyboardInterrupt:  # only before a handler is set; from then on a signal gets an answer
         from handrail.contract.catalogue import E_INTERRUPTED
 
         os.write(2, b"handrail: a signal ended the call before it began; nothing was changed.\n")
         os._exit(E_INTERRUPTED.exit_status)
-    except MemoryError:  # too little even to say so as a document
+    except MemoryError:  # too little to build a document
         sys.exit("handrail: there is not enough memory; free some, then send the same call again.")
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:  # closed at the start
                 stream.flush()
         except (OSError, ValueError):
-            continue  # full, or closed since: what mattered was written to the descriptor itself
+            continue  # full or closed; what matters was written to the descriptor itself
     os._exit(status)
 
 
 def main() -> int:
-    """One command line; the exit status."""
+    """Answer one command line. Returns the exit status."""
     _require_utf8()
     arguments = sys.argv[1:]
-    if arguments == ["--version"] and _told_version():
+    if arguments == ["--version"] and _print_version():
         return 0
     import gc
 
@@ -76,21 +76,21 @@ def main() -> int:
 
     secrets = Secrets()
     process.redact = secrets.redact
-    return run(process, arguments, os.environ, _doors(secrets))
+    return run(process, arguments, os.environ, _command_parts(secrets))
 
 
 def _require_utf8() -> None:
-    """Start again where the locale would refuse names that are not ASCII: files and messages are UTF-8."""
+    """Restart in UTF-8 mode if the locale would refuse names that are not ASCII."""
     if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
     try:
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this program itself, with the same words
     except OSError:
-        return  # then only names that are not ASCII are in trouble
+        return  # then only names that are not ASCII fail
 
 
 def _import_msgspec() -> None:
-    """msgspec prefers typing_extensions, which costs an interpreter start; plain typing does as well."""
+    """Import msgspec without typing_extensions, which takes as long to load as the interpreter."""
     name = "typing_extensions"
     if name in sys.modules:
         return
@@ -100,8 +100,8 @@ def _import_msgspec() -> None:
     del msgspec, sys.modules[name]
 
 
-def _told_version() -> bool:
-    """Write the version; False when stdout does not take it, so that the long way tells why."""
+def _print_version() -> bool:
+    """Write the version; False when stdout refuses it, so that the usual path says why."""
     from handrail import __version__
 
     try:
@@ -111,21 +111,21 @@ def _told_version() -> bool:
     return True
 
 
-def _doors(secrets: "Secrets") -> "Doors":
-    from handrail.surfaces.cli.run import Doors
+def _command_parts(secrets: "Secrets") -> "CommandParts":
+    from handrail.surfaces.cli.run import CommandParts
 
     def runtime() -> "Runtime":
         from handrail.wiring import build_runtime
 
         return build_runtime(os.environ, secrets=secrets)
 
-    return Doors(
+    return CommandParts(
         help_text=_help_text,
         help_document=lambda words: _help_document(runtime, words),
         settings=lambda parsed: _settings(runtime, parsed),
-        answer=lambda *asked: _answer(runtime, *asked),
-        stream=lambda *asked: _stream(runtime, *asked),
-        pour=lambda *asked: _pour(runtime, *asked),
+        answer=lambda *arguments: _answer(runtime, *arguments),
+        stream=lambda *arguments: _stream(runtime, *arguments),
+        write_raw_field=lambda *arguments: _write_raw_field(runtime, *arguments),
         serve=lambda parsed: _serve(parsed, secrets),
         demo=_demo,
         record_defect=lambda defect: _record_defect(runtime, defect),
@@ -159,11 +159,11 @@ def _answer(
     ask: "Ask",
     measure: "Callable[[Success], int]",
 ) -> "Outcome | str":
-    from handrail.surfaces.cli.call import answer
+    from handrail.surfaces.cli.call import answer_command
 
     if parsed.command is not None and parsed.command["effect"] == "update":
         _load_the_rest()
-    return answer(runtime, process, parsed, ask, measure)
+    return answer_command(runtime, process, parsed, ask, measure)
 
 
 def _load_the_rest() -> None:
@@ -190,10 +190,12 @@ def _notices(operation: str) -> "Sequence[Notice]":
     return notices(os.environ, operation)
 
 
-def _pour(runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed") -> "Outcome | OSError":
-    from handrail.surfaces.cli.call import pour
+def _write_raw_field(
+    runtime: "Callable[[], Runtime]", process: "Process", parsed: "Parsed"
+) -> "Outcome | OSError":
+    from handrail.surfaces.cli.call import write_raw_field
 
-    return pour(runtime, process, parsed)
+    return write_raw_field(runtime, process, parsed)
 
 
 def _stream(
@@ -217,7 +219,7 @@ def _serve(parsed: "Parsed", secrets: "Secrets") -> int:
 def _hook(event: str = "", client: str = "", project: str = "", passed_over: str = "") -> int:
     """Answer an agent's hook. Always 0: what a hook returns can stop its host.
 
-    `passed_over` says what of the line meant nothing; the rest is done all the same.
+    `passed_over` names what was ignored in the line; the rest is still done.
     """
     import signal
 
@@ -242,12 +244,12 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
         if notes:
             os.write(2, f"handrail hook: {notes.removesuffix('.')}.\n".encode(errors="replace"))
     except OSError:
-        return 0  # nobody is left to tell
+        return 0  # nobody reads it any more
     return 0
 
 
 def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
-    """What goes to stdout and what goes to stderr; neither holds a secret that this process read."""
+    """What goes to stdout and to stderr, without any secret that this process has read."""
     from handrail.contract.redaction import Secrets
     from handrail.host.git import count_changed_files
     from handrail.surfaces.cli.hook import MOST_INPUT_BYTES, answer_hook, directory_of
@@ -270,9 +272,9 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
 
 
 def _hook_message(most_bytes: int) -> bytes:
-    """What the client sends, read to its end; nothing where stdin is closed or a terminal.
+    """Everything that the client sends; nothing when stdin is closed or a terminal.
 
-    A client that keeps stdin open has said what it has to say after a while.
+    A client that keeps stdin open is taken to have finished after a while.
     """
     import select
     import time
@@ -293,12 +295,12 @@ def _hook_message(most_bytes: int) -> bytes:
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
-    """Serve until stdin closes. The project is a fact of the environment there, not of one call."""
+    """Serve until stdin closes. The project comes from the environment, not from a call."""
     import gc
 
     from handrail.runtime.permission import Caller, write_server_start_line
+    from handrail.surfaces.mcp.calls_in_progress import ServerParts
     from handrail.surfaces.mcp.stdio import serve_stdio
-    from handrail.surfaces.mcp.under_way import Door
     from handrail.wiring import build_runtime, give_back_memory, home_directory
 
     project = parsed.options.get("project")
@@ -308,7 +310,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         options["mvi"] = parsed.options["mvi"]
     runtime = build_runtime(environment, secrets=secrets)
     write_server_start_line(runtime, Caller(tool="handrail mcp", command="mcp"))
-    gc.freeze()  # what was loaded stays; only what is made from here on is looked through
+    gc.freeze()  # what is loaded stays; only newer objects are collected
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
 
     def offer() -> "Adapter":
@@ -320,7 +322,9 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
         gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)
         return adapter
 
-    serve_stdio(runtime, Door(offer=offer, give_back_memory=give_back_memory), home_directory(environment))
+    serve_stdio(
+        runtime, ServerParts(offer=offer, give_back_memory=give_back_memory), home_directory(environment)
+    )
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.host.program.fetching import fetched, may_lead, resolved, with_login
+from handrail.host.program.fetching import add_login, fetch_address, is_safe_redirect, resolve_address
 from handrail.ports.program import Fetched
 
 HERE = "https://agent:pw@index.example.org/simple/handrail/"
@@ -27,7 +27,7 @@ HERE = "https://agent:pw@index.example.org/simple/handrail/"
     ],
 )
 def test_credentials_stay_with_their_own_host(url: str, expected: str) -> None:
-    assert resolved(url, HERE) == expected
+    assert resolve_address(url, HERE) == expected
 
 
 NETRC = "machine index.example.org login agent password p@ss:word\n"
@@ -51,7 +51,7 @@ def test_a_login_kept_for_a_host_is_used_for_that_host_alone(
     if content is not None:
         (tmp_path / "netrc").write_text(content, encoding="utf-8")
 
-    assert with_login(url, str(tmp_path / "netrc")) == expected
+    assert add_login(url, str(tmp_path / "netrc")) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_login_kept_for_a_host_is_used_for_that_host_alone(
     ],
 )
 def test_a_redirect_never_leads_to_something_weaker(here: str, there: str, is_followed: bool) -> None:
-    assert may_lead(here, there) is is_followed
+    assert is_safe_redirect(here, there) is is_followed
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: b
 
         worker = threading.Thread(target=serve, daemon=True)
         worker.start()
-        found = fetched(f"http://127.0.0.1:{server.getsockname()[1]}/", "*/*")
+        found = fetch_address(f"http://127.0.0.1:{server.getsockname()[1]}/", "*/*")
         worker.join(60)
 
     assert isinstance(found, Fault)
@@ -102,7 +102,7 @@ def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: b
 def test_a_directory_lists_its_names_and_a_path_needs_no_scheme(tmp_path: Path) -> None:
     (tmp_path / "a b.whl").write_bytes(b"")
 
-    by_path, by_address = fetched(str(tmp_path), "*/*"), fetched(f"file://{tmp_path}", "*/*")
+    by_path, by_address = fetch_address(str(tmp_path), "*/*"), fetch_address(f"file://{tmp_path}", "*/*")
 
     assert isinstance(by_path, Fetched)
     assert by_path == by_address
@@ -116,14 +116,14 @@ def test_a_directory_lists_its_names_and_a_path_needs_no_scheme(tmp_path: Path) 
 def test_a_file_that_cannot_be_read_is_trouble(tmp_path: Path, name: str, code: str) -> None:
     (tmp_path / "file").write_bytes(b"")
 
-    found = fetched(f"{tmp_path}/{name}", "*/*")
+    found = fetch_address(f"{tmp_path}/{name}", "*/*")
 
     assert isinstance(found, Fault)
     assert found.kind.code == code
 
 
 def test_no_message_holds_an_address() -> None:
-    found = fetched("http://agent:open-sesame@127.0.0.1:9/", "*/*")
+    found = fetch_address("http://agent:open-sesame@127.0.0.1:9/", "*/*")
 
     assert isinstance(found, Fault)
     assert "sesame" not in f"{found}{found.message}{found.details}"

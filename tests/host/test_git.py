@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.host.git import count_changed_files
-from handrail.host.workflow_sources.git import git_files
+from handrail.host.workflow_sources.git import read_git_files
 from handrail.host.workflow_sources.settings import GitSource
 from tests.conformance.hostile import (
     FILTERS,
@@ -70,7 +70,7 @@ def test_asked_by_us_git_starts_nothing(trick: GitTrick, trap: Trap, repository:
     plant_trick(repository, trick, trap)
 
     counted = count_changed_files(str(repository), ENVIRONMENT)
-    files = git_files(GitSource(path=str(repository), ref=commit), home, ENVIRONMENT)
+    files = read_git_files(GitSource(path=str(repository), ref=commit), home, ENVIRONMENT)
 
     assert trap.started() == []
     assert counted == (None if trick.name in FILTERS else 2), "a changed file and the new attributes"
@@ -87,6 +87,6 @@ def test_all_of_them_together_start_nothing(
     plant_every_trick(repository, trap, but=but)
 
     count_changed_files(str(repository / inside), ENVIRONMENT)
-    git_files(GitSource(path=str(repository / inside), ref=commit), home, ENVIRONMENT)
+    read_git_files(GitSource(path=str(repository / inside), ref=commit), home, ENVIRONMENT)
 
     assert trap.started() == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.private_files import opened_plainly, why_unreadable
+from handrail.host.private_files import explain_unreadable, open_regular_file
 
 
 @pytest.fixture
@@ -39,14 +39,14 @@ def folder(tmp_path: Path) -> Path:
 def test_each_thing_is_named_and_only_files_are_opened(folder: Path, name: str, why: str) -> None:
     path = str(folder / name)
 
-    assert why_unreadable(path) == why
+    assert explain_unreadable(path) == why
     if why:
         with pytest.raises(OSError, match=r".*"):
-            opened_plainly(path, os.O_RDONLY)
+            open_regular_file(path, os.O_RDONLY)
 
 
 def test_it_serves_as_an_opener(folder: Path) -> None:
-    with open(folder / "file", "rb", opener=opened_plainly) as file:
+    with open(folder / "file", "rb", opener=open_regular_file) as file:
         content = file.read()
 
     assert content == b"text"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from handrail.host import private_files
-from handrail.host.private_files import create_private, ensure_private_directory, locked, replace_private
+from handrail.host.private_files import create_private, ensure_private_directory, lock_file, replace_private
 
 
 def mode(path: Path) -> int:
@@ -161,7 +161,7 @@ def test_content_is_synced_before_its_name_and_the_name_before_the_return(
 def test_a_lock_is_private_and_free_again_after_its_scope(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
 
-    with locked(str(lock)):
+    with lock_file(str(lock)):
         taken = [_can_lock(lock)]
     taken.append(_can_lock(lock))
 
@@ -172,7 +172,7 @@ def test_a_lock_is_private_and_free_again_after_its_scope(tmp_path: Path) -> Non
 def test_a_lock_does_not_follow_a_link(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(OSError, match="symbolic links"), locked(str(tmp_path / "lock")):
+    with pytest.raises(OSError, match="symbolic links"), lock_file(str(tmp_path / "lock")):
         pass
 
     assert names(tmp_path) == ["lock"]

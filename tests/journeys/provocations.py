@@ -22,7 +22,7 @@ from handrail.event_log.files.log import FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Appended, Blob, Conflict, Draft
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.over_http import HttpDoor, build_server
+from handrail.surfaces.mcp.over_http import HttpApp, build_server
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS, FixedClock, FixedKeys, GivenFiles, KeptIncidents, memory_runtime
 from tests.engine.bundles.made import Change, rechained, rich_bundle, without_event
@@ -85,7 +85,7 @@ class Stage:
 
     def over_http(self, method: str, *headers: tuple[bytes, bytes]) -> str:
         """What the HTTP door answers to a request with these headers."""
-        app = HttpDoor(build_server(self.runtime), ["127.0.0.1:1"])
+        app = HttpApp(build_server(self.runtime), ["127.0.0.1:1"])
         sent: list[dict[str, Any]] = []
 
         async def receive() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.host.workflow_sources.settings import project_settings
+from handrail.host.workflow_sources.settings import read_project_settings
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import GivenFiles
@@ -386,7 +386,7 @@ def test_directories_that_cannot_be_looked_into_are_listed(tmp_path: Path, value
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"workflowDirectories": value}), encoding="utf-8")
 
-    found = project_settings(str(tmp_path))
+    found = read_project_settings(str(tmp_path))
 
     assert [one.source_kind for one in found.troubles] == ["project"]
     assert "workflowDirectories" in found.troubles[0].source_ref

@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handrail.surfaces.mcp.over_http import HttpDoor, build_server, loopback_authorities
+from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
 from handrail.wiring import build_runtime
 from tests.referees.fixture_server import build_fixture_server
 
@@ -67,9 +67,9 @@ def build_app(port: int) -> Starlette:
     runtime = build_runtime(os.environ)
     authorities = loopback_authorities(port)
     doors = {
-        "/mcp": HttpDoor(build_server(runtime), authorities),
-        "/fixture": HttpDoor(build_fixture_server(runtime), authorities),
-        "/streaming": HttpDoor(build_fixture_server(runtime), authorities, answers="stream"),
+        "/mcp": HttpApp(build_server(runtime), authorities),
+        "/fixture": HttpApp(build_fixture_server(runtime), authorities),
+        "/streaming": HttpApp(build_fixture_server(runtime), authorities, answers="stream"),
     }
 
     @asynccontextmanager

@@ -305,7 +305,7 @@ STRAY = """
 import os, sys, warnings
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve_stdio
-from handrail.surfaces.mcp.under_way import Door
+from handrail.surfaces.mcp.calls_in_progress import Door
 from handrail.wiring import build_runtime
 import handrail.host.workflow_library as library
 

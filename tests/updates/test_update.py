@@ -160,7 +160,7 @@ def test_what_an_answer_needs_is_loaded_before_the_files_are_replaced() -> None:
     code = "import sys; from handrail.main import _load_the_rest; _load_the_rest(); print(*sys.modules)"
 
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=SECONDS, check=True
+        [sys.executable, "-P", "-c", code], capture_output=True, timeout=SECONDS, check=True
     )
 
     assert {
@@ -169,4 +169,4 @@ def test_what_an_answer_needs_is_loaded_before_the_files_are_replaced() -> None:
         "handrail.host.incidents",
         "handrail.surfaces.cli.rendering.failures",
         "handrail.surfaces.cli.rendering.human",
-    } <= set(done.stdout.split())
+    } <= set(done.stdout.decode().split())

@@ -13,7 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from handrail.contract.redaction import Secrets
-from handrail.host.private_files import ensure_private_directory, opened_plainly
+from handrail.host.private_files import ensure_private_directory, open_regular_file
 from handrail.ports.process import AuditLine
 
 MOST_LINE_BYTES = 4_096
@@ -48,10 +48,10 @@ class AuditFiles:
     def _opened(self, month: str) -> tuple[int, bool]:
         path = os.path.join(self._directory, f"{_PREFIX}{month}{_SUFFIX}")
         try:
-            return opened_plainly(path, _APPEND), False
+            return open_regular_file(path, _APPEND), False
         except FileNotFoundError:
             ensure_private_directory(self._directory)
-        descriptor = opened_plainly(path, _APPEND | os.O_CREAT)
+        descriptor = open_regular_file(path, _APPEND | os.O_CREAT)
         os.fchmod(descriptor, 0o600)  # whatever the umask took away
         return descriptor, True
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote, shorten
-from handrail.host.private_files import create_private_in_parts, opened_plainly
+from handrail.host.private_files import create_private_in_parts, open_regular_file
 from handrail.ports.workspace import FilePlace
 
 _FILE_MODE = 0o644
@@ -82,7 +82,7 @@ def _content(path: str) -> bytes | None:
     if not os.path.lexists(path):
         return None
     try:
-        with open(path, "rb", opener=opened_plainly) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             return file.read(_MOST_BYTES)
     except OSError:
         return b""

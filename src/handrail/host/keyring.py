@@ -18,7 +18,7 @@ from handrail.contract import catalogue
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
 from handrail.contract.tokens.workflow import KEY_LENGTH, purpose_key, ring_key_of_secret
-from handrail.host.private_files import create_private, ensure_private_directory, locked, replace_private
+from handrail.host.private_files import create_private, ensure_private_directory, lock_file, replace_private
 from handrail.ports.process import KeyringFacts, Randomness
 
 _VERSION = 1
@@ -117,7 +117,7 @@ class FileKeyring:
         self._refuse_override()
         try:
             ensure_private_directory(self._directory)
-            with locked(os.path.join(self._directory, "keyring.lock")):
+            with lock_file(os.path.join(self._directory, "keyring.lock")):
                 held = self._current_ring()
                 if expected_version and _facts(held).version != expected_version:
                     return False

@@ -15,11 +15,13 @@ from handrail.program.update.package_index import version_key
 NOTICES = ("data", "cache", "notices.json")
 _MOST_BYTES = 65_536
 _MOST_NOTICES = 5
-TOLD_ALL = frozenset({"self.context", "self.doctor", "self.reference", "run.start", "session.resume"})
+OPERATIONS_WITH_ALL = frozenset(
+    {"self.context", "self.doctor", "self.reference", "run.start", "session.resume"}
+)
 """Operations that begin something or describe the program; the others carry warnings only."""
 
 
-def kept_notices(home: str) -> list[dict[str, Json]]:
+def read_notices(home: str) -> list[dict[str, Json]]:
     """What is still news. Whatever is wrong with the file, there is none."""
     try:
         with open(os.path.join(home, *NOTICES), "rb") as file:
@@ -39,8 +41,8 @@ def notices_for(home: str, operation: str) -> Sequence[Notice]:
             message=f"Handrail {one['latest_version']} is there, this is {__version__}; run handrail update.",
             extra={name: value for name, value in one.items() if value is not None},
         )
-        for one in kept_notices(home)
-        if one.get("severity") == "warning" or operation in TOLD_ALL
+        for one in read_notices(home)
+        if one.get("severity") == "warning" or operation in OPERATIONS_WITH_ALL
     )
 
 

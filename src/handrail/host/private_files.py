@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def opened_plainly(path: str, flags: int, mode: int = 0o600) -> int:
+def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
     """A descriptor of a regular file; usable as the `opener` of `open`.
 
     Raises OSError, EINVAL when it is anything else.
@@ -27,7 +27,7 @@ def opened_plainly(path: str, flags: int, mode: int = 0o600) -> int:
     raise OSError(errno.EINVAL, "not a regular file")
 
 
-def leads_out(path: str, root: str) -> bool:
+def leads_outside(path: str, root: str) -> bool:
     """Whether what is at the path lies outside of the root, behind whatever links; never what is missing."""
     if not os.path.lexists(path):
         return False
@@ -35,10 +35,10 @@ def leads_out(path: str, root: str) -> bool:
     return os.path.commonpath((real_root, real)) != real_root
 
 
-def why_unreadable(path: str) -> str:
+def explain_unreadable(path: str) -> str:
     """Why there is nothing to read at this path, as the end of a sentence; empty when there is."""
     try:
-        os.close(opened_plainly(path, os.O_RDONLY))
+        os.close(open_regular_file(path, os.O_RDONLY))
     except FileNotFoundError:
         return "is a link that leads nowhere" if os.path.islink(path) else "does not exist"
     except PermissionError:
@@ -142,7 +142,7 @@ def create_exclusively(path: str, content: bytes) -> bool:
 
 
 @contextmanager
-def locked(path: str) -> Iterator[None]:
+def lock_file(path: str) -> Iterator[None]:
     """Be alone, among the callers that lock the same file, for the scope of the `with`.
 
     The lock ends with the process, however it dies. Raises OSError.

@@ -17,7 +17,7 @@ from handrail.contract.catalogue import E_CONFIG, E_IO
 from handrail.contract.ids import Autonomy, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
-from handrail.host.private_files import ensure_private_directory, locked, replace_private
+from handrail.host.private_files import ensure_private_directory, lock_file, replace_private
 from handrail.ports.workspace import SettingProblem, Settings
 
 MOST_BYTES = 65_536
@@ -144,7 +144,7 @@ class LocalSettings:
         changes = {name: value for name, value in given.items() if value is not None}
         try:
             ensure_private_directory(self._home)
-            with locked(path + ".lock"):
+            with lock_file(path + ".lock"):
                 _decoded(path, USER_FILE, _UserFile)
                 held = self.of()
                 if (held.autonomy, held.risk_policy) != (shown.autonomy, shown.risk_policy):
@@ -176,9 +176,9 @@ def _leads_out(project: str) -> bool:
     path = os.path.join(project, PROJECT_FILE)
     if not os.path.lexists(path):
         return False
-    from handrail.host.private_files import leads_out
+    from handrail.host.private_files import leads_outside
 
-    return leads_out(path, project)
+    return leads_outside(path, project)
 
 
 def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
@@ -195,10 +195,10 @@ def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
     from handrail.contract.json.strict import decode_json
-    from handrail.host.private_files import why_unreadable
+    from handrail.host.private_files import explain_unreadable
     from handrail.host.workflow_sources.directories import content_of
 
-    if why := why_unreadable(path):
+    if why := explain_unreadable(path):
         raise _broken(shown, f"it {why}.")
     try:
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)

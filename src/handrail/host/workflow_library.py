@@ -6,9 +6,14 @@ import os
 from collections.abc import Mapping
 
 from handrail.contract.ids import SourceKind
-from handrail.host.private_files import leads_out
-from handrail.host.workflow_sources.directories import content_of, files_in
-from handrail.host.workflow_sources.settings import OWN_FOLDER, UserSettings, project_settings, user_settings
+from handrail.host.private_files import leads_outside
+from handrail.host.workflow_sources.directories import content_of, list_files
+from handrail.host.workflow_sources.settings import (
+    OWN_FOLDER,
+    UserSettings,
+    read_project_settings,
+    read_user_settings,
+)
 from handrail.ports.workspace import WorkflowFile
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bundled")
@@ -22,15 +27,15 @@ class DirectoryLibrary:
         self._environment = os.environ if environment is None else environment
 
     def files(self, project: str) -> list[WorkflowFile]:
-        own = user_settings(self._home)
+        own = read_user_settings(self._home)
         found = [
-            *files_in(_BUNDLED, "bundled"),
-            *files_in(os.path.join(self._home, "workflows"), "user"),
+            *list_files(_BUNDLED, "bundled"),
+            *list_files(os.path.join(self._home, "workflows"), "user"),
             *_project_files(project),
             *self._git_files(own),
             *_plugin_files(own),
             *own.troubles,
-            *files_in(os.path.join(self._home, "contracts"), "user", holds="contract"),
+            *list_files(os.path.join(self._home, "contracts"), "user", holds="contract"),
             *_project_contracts(project),
         ]
         # It loads the language, which a call on a running session never needs.
@@ -44,7 +49,7 @@ class DirectoryLibrary:
             return None
         path = os.path.join(directory, source_ref)
         root = project if source_kind == "project" else directory
-        return content_of(path) if path.endswith(".json") and not leads_out(path, root) else b""
+        return content_of(path) if path.endswith(".json") and not leads_outside(path, root) else b""
 
     def _directory_of(self, project: str, source_kind: SourceKind, source_ref: str) -> str | None:
         """Where a file was found; None where no directory of this machine holds it."""
@@ -53,7 +58,7 @@ class DirectoryLibrary:
             return None
         named = "/".join(folders[:-1])
         if source_kind == "project":
-            asked = project_settings(project).directories
+            asked = read_project_settings(project).directories
             if any(named == one or named.startswith(f"{one}/") for one in asked):
                 return project
         own = {
@@ -67,18 +72,18 @@ class DirectoryLibrary:
         if not own.git:
             return []
         # A process is started only for a user who configured one, and only then its module is paid for.
-        from handrail.host.workflow_sources.git import git_files  # noqa: PLC0415 - see above
+        from handrail.host.workflow_sources.git import read_git_files  # noqa: PLC0415 - see above
 
-        return [file for source in own.git for file in git_files(source, self._home, self._environment)]
+        return [file for source in own.git for file in read_git_files(source, self._home, self._environment)]
 
 
 def _project_files(project: str) -> list[WorkflowFile]:
-    asked = project_settings(project)
+    asked = read_project_settings(project)
     if _is_elsewhere(project):
         return list(asked.troubles)
-    found = files_in(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project)
+    found = list_files(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project)
     for name in asked.directories:
-        found += files_in(os.path.join(project, name), "project", shown_as=name, root=project)
+        found += list_files(os.path.join(project, name), "project", shown_as=name, root=project)
     return [*found, *asked.troubles]
 
 
@@ -86,18 +91,18 @@ def _project_contracts(project: str) -> list[WorkflowFile]:
     if _is_elsewhere(project):
         return []
     directory = os.path.join(project, OWN_FOLDER, "contracts")
-    return files_in(directory, "project", holds="contract", root=project)
+    return list_files(directory, "project", holds="contract", root=project)
 
 
 def _is_elsewhere(project: str) -> bool:
     """Whether the project's own folder is a link out of it: then that is the one trouble to tell."""
-    return leads_out(os.path.join(project, OWN_FOLDER), project)
+    return leads_outside(os.path.join(project, OWN_FOLDER), project)
 
 
 def _plugin_files(own: UserSettings) -> list[WorkflowFile]:
     if not own.plugins:
         return []
     # importlib.metadata looks at every installed package: only a user who named a plugin pays for that.
-    from handrail.host.workflow_sources.plugins import plugin_files  # noqa: PLC0415 - see above
+    from handrail.host.workflow_sources.plugins import read_plugin_files  # noqa: PLC0415 - see above
 
-    return plugin_files(own.plugins)
+    return read_plugin_files(own.plugins)

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import opened_plainly
+from handrail.host.private_files import open_regular_file
 
 _SMALL_FILE_BYTES = 4_096
 _COMMIT = r"[0-9a-f]{40}|[0-9a-f]{64}"
@@ -130,7 +130,7 @@ def _commit_of(directory: str, ref: str) -> str:
 
 def _packed_commit(path: str, ref: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=opened_plainly) as lines:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as lines:
             for line in lines:
                 commit, _, name = line.rstrip("\n").partition(" ")
                 if name == ref:
@@ -143,7 +143,7 @@ def _packed_commit(path: str, ref: str) -> str:
 def _read_line(path: str) -> str:
     """The first line of a small file; empty when there is none. Git facts are helpful, never required."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=opened_plainly) as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
             return file.read(_SMALL_FILE_BYTES).partition("\n")[0].strip()
     except OSError:
         return ""

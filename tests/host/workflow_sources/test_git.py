@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from handrail.host.workflow_sources.git import clone_directory, git_files
+from handrail.host.workflow_sources.git import clone_directory, read_git_files
 from handrail.host.workflow_sources.settings import GitSource
 from handrail.ports.workspace import WorkflowFile
 
@@ -77,7 +77,7 @@ def test_a_file_under_a_name_that_is_not_looked_for_is_told(repository: str, hom
     git(repository, "commit", "-q", "-m", "two")
     commit = git(repository, "rev-parse", "HEAD")
 
-    files = git_files(GitSource(path=repository, ref=commit, directory="more"), home, ENVIRONMENT)
+    files = read_git_files(GitSource(path=repository, ref=commit, directory="more"), home, ENVIRONMENT)
 
     assert trouble(files) == (
         '"plain.JSON" is not looked for: only names that end in .json are.',
@@ -88,7 +88,7 @@ def test_a_file_under_a_name_that_is_not_looked_for_is_told(repository: str, hom
 def test_the_files_of_a_directory_at_a_commit_are_given_by_name(repository: str, home: str) -> None:
     commit = git(repository, "rev-parse", "HEAD")
 
-    files = git_files(GitSource(path=repository, ref=commit, directory="flows"), home, ENVIRONMENT)
+    files = read_git_files(GitSource(path=repository, ref=commit, directory="flows"), home, ENVIRONMENT)
 
     shown = f"flows-repo@{commit[:12]}"
     assert given(files) == [(f"{shown}/a.json", b'{"a": "\xc3\xa9"}\n'), (f"{shown}/b.json", b'{"b": 1}')]
@@ -96,13 +96,13 @@ def test_the_files_of_a_directory_at_a_commit_are_given_by_name(repository: str,
 
 def test_later_commits_and_changes_in_the_checkout_do_not_matter(repository: str, home: str) -> None:
     source = GitSource(path=repository, ref=git(repository, "rev-parse", "HEAD"))
-    before = git_files(source, home, ENVIRONMENT)
+    before = read_git_files(source, home, ENVIRONMENT)
     put(repository, "top.json", b"changed")
     put(repository, "more.json", b"more")
     git(repository, "add", "-A")
     git(repository, "commit", "-q", "-m", "two")
 
-    assert given(git_files(source, home, ENVIRONMENT)) == given(before)
+    assert given(read_git_files(source, home, ENVIRONMENT)) == given(before)
     assert [content for _, content in given(before)] == [b"top"]
 
 
@@ -111,7 +111,9 @@ def test_a_file_larger_than_a_workflow_may_be_is_given_empty(repository: str, ho
     git(repository, "add", "-A")
     git(repository, "commit", "-q", "-m", "huge")
 
-    files = git_files(GitSource(path=repository, ref=git(repository, "rev-parse", "HEAD")), home, ENVIRONMENT)
+    files = read_git_files(
+        GitSource(path=repository, ref=git(repository, "rev-parse", "HEAD")), home, ENVIRONMENT
+    )
 
     assert [(name[-9:], len(content)) for name, content in given(files)] == [
         ("huge.json", 0),
@@ -122,7 +124,7 @@ def test_a_file_larger_than_a_workflow_may_be_is_given_empty(repository: str, ho
 def test_a_repository_with_an_address_is_not_fetched_but_told_how(home: str) -> None:
     source = GitSource(url="https://example.org/it's/flows.git", ref="a" * 40)
 
-    message, remedy = trouble(git_files(source, home, ENVIRONMENT))
+    message, remedy = trouble(read_git_files(source, home, ENVIRONMENT))
 
     assert message.endswith("is not fetched yet; nothing is fetched unasked.")
     place = clone_directory(home, source.url)
@@ -134,7 +136,7 @@ def test_a_fetched_repository_is_read(repository: str, home: str) -> None:
     url = f"file://{repository}"
     git(repository, "clone", "-q", "--bare", repository, clone_directory(home, url))
 
-    files = git_files(
+    files = read_git_files(
         GitSource(url=url, ref=git(repository, "rev-parse", "HEAD"), directory="flows"), home, ENVIRONMENT
     )
 
@@ -148,7 +150,7 @@ def test_a_commit_that_is_not_there_is_told_with_the_command_that_fetches_it(
     place = clone_directory(home, url)
     git(repository, "clone", "-q", "--bare", repository, place)
 
-    message, remedy = trouble(git_files(GitSource(url=url, ref="b" * 40), home, ENVIRONMENT))
+    message, remedy = trouble(read_git_files(GitSource(url=url, ref="b" * 40), home, ENVIRONMENT))
 
     assert message == "The commit bbbbbbbbbbbb is not in the repository, or git cannot read it."
     assert remedy == f"Fetch it: git -C {place} fetch origin {'b' * 40}"
@@ -157,9 +159,9 @@ def test_a_commit_that_is_not_there_is_told_with_the_command_that_fetches_it(
 def test_what_is_no_repository_or_no_directory_is_told(repository: str, home: str) -> None:
     commit = git(repository, "rev-parse", "HEAD")
 
-    absent = trouble(git_files(GitSource(path=f"{repository}-gone", ref=commit), home, ENVIRONMENT))
+    absent = trouble(read_git_files(GitSource(path=f"{repository}-gone", ref=commit), home, ENVIRONMENT))
     no_folder = trouble(
-        git_files(GitSource(path=repository, ref=commit, directory="gone"), home, ENVIRONMENT)
+        read_git_files(GitSource(path=repository, ref=commit, directory="gone"), home, ENVIRONMENT)
     )
 
     assert absent[1] == "Correct path in config.json."
@@ -172,6 +174,6 @@ def test_what_is_no_repository_or_no_directory_is_told(repository: str, home: st
 def test_without_git_the_source_is_told_and_nothing_fails(repository: str, home: str) -> None:
     commit = git(repository, "rev-parse", "HEAD")
 
-    message, _ = trouble(git_files(GitSource(path=repository, ref=commit), home, {"PATH": home}))
+    message, _ = trouble(read_git_files(GitSource(path=repository, ref=commit), home, {"PATH": home}))
 
     assert message.endswith("or git cannot read it.")

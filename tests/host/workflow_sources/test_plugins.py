@@ -54,7 +54,7 @@ def only(files: list[WorkflowFile]) -> WorkflowFile:
 def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
     installed: Callable[[], list[str]],
 ) -> None:
-    files = plugins.plugin_files(("offers_two", "offers_two"))
+    files = plugins.read_plugin_files(("offers_two", "offers_two"))
 
     assert [(file.source_kind, file.source_ref, file.content) for file in files] == [
         ("plugin", "offers_two/a.json", b"{a}"),
@@ -66,7 +66,7 @@ def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
 def test_a_plugin_that_is_not_installed_is_told_with_the_nearest_name(
     installed: Callable[[], list[str]],
 ) -> None:
-    file = only(plugins.plugin_files(("ofers_two",)))
+    file = only(plugins.read_plugin_files(("ofers_two",)))
 
     assert file.trouble == 'config.json names the plugin "ofers_two", which is not installed.'
     assert file.remedy == "Did you mean offers_two?"
@@ -83,11 +83,11 @@ def test_a_plugin_that_is_not_installed_is_told_with_the_nearest_name(
 def test_a_plugin_that_fails_is_told_and_stops_no_other(
     installed: Callable[[], list[str]], name: str, words: str
 ) -> None:
-    first, *others = plugins.plugin_files((name, "offers_two"))
+    first, *others = plugins.read_plugin_files((name, "offers_two"))
 
     assert words in first.trouble
     assert len(others) == 2
 
 
 def test_a_huge_file_is_given_just_beyond_the_limit(installed: Callable[[], list[str]]) -> None:
-    assert len(only(plugins.plugin_files(("huge",))).content) == 1_000_001
+    assert len(only(plugins.read_plugin_files(("huge",))).content) == 1_000_001

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.host.workflow_sources.settings import GitSource, project_settings, user_settings
+from handrail.host.workflow_sources.settings import GitSource, read_project_settings, read_user_settings
 
 COMMIT = "a" * 40
 
@@ -25,21 +25,21 @@ def git(**more: Any) -> dict[str, Any]:
 
 
 def test_without_a_file_there_is_nothing_to_say(home: str) -> None:
-    assert user_settings(home) == user_settings(home + "/other")
-    assert user_settings(home).troubles == ()
-    assert project_settings(home).troubles == ()
+    assert read_user_settings(home) == read_user_settings(home + "/other")
+    assert read_user_settings(home).troubles == ()
+    assert read_project_settings(home).troubles == ()
 
 
 def test_keys_of_others_are_left_alone(home: str) -> None:
     write(home, {"theme": "dark", "workflowSources": []})
 
-    assert user_settings(home).troubles == ()
+    assert read_user_settings(home).troubles == ()
 
 
 def test_a_broken_file_is_told_and_stops_nothing_else(home: str) -> None:
     write(home, "{")
 
-    (trouble,) = user_settings(home).troubles
+    (trouble,) = read_user_settings(home).troubles
 
     assert trouble.source_ref == "config.json"
     assert trouble.trouble.startswith("config.json cannot be read")
@@ -50,7 +50,7 @@ def test_git_sources_and_plugins_are_read(home: str) -> None:
     sources = [git(directory="flows/"), {"kind": "git", "url": "https://example.org/r.git", "ref": "b" * 64}]
     write(home, {"workflowSources": sources, "plugins": ["acme", 3, ""]})
 
-    found = user_settings(home)
+    found = read_user_settings(home)
 
     assert found.git == (
         GitSource(path="/repo", ref=COMMIT, directory="flows"),
@@ -80,7 +80,7 @@ def test_git_sources_and_plugins_are_read(home: str) -> None:
 def test_a_git_source_that_cannot_be_used_is_told_in_its_place(home: str, source: Any, words: str) -> None:
     write(home, {"workflowSources": [git(), source]})
 
-    found = user_settings(home)
+    found = read_user_settings(home)
 
     assert len(found.git) == 1
     assert [file.source_ref for file in found.troubles] == ["config.json workflowSources[1]"]
@@ -92,7 +92,7 @@ def test_directories_of_a_project_are_relative_to_it(home: str) -> None:
     os.makedirs(os.path.join(home, "flows"))
     os.makedirs(os.path.join(home, "team", "flows"))
 
-    assert project_settings(home).directories == ("flows", "team/flows")
+    assert read_project_settings(home).directories == ("flows", "team/flows")
 
 
 @pytest.mark.parametrize("name", ["/etc", "../other", "link", "a/../../x", 3])
@@ -100,7 +100,7 @@ def test_a_project_never_reaches_out_of_its_directory(home: str, name: Any) -> N
     write(os.path.join(home, ".handrail"), {"workflowDirectories": [name]})
     os.symlink("/", os.path.join(home, "link"))
 
-    found = project_settings(home)
+    found = read_project_settings(home)
 
     assert found.directories == ()
     assert [file.source_ref for file in found.troubles] == [".handrail/config.json workflowDirectories[0]"]

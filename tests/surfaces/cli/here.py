@@ -8,10 +8,16 @@ from typing import Any
 from handrail import main
 from handrail.contract.disclosure.fields import Ask
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer, input_problems, output_settings, pour, stream
+from handrail.surfaces.cli.call import (
+    answer_command,
+    input_problems,
+    output_settings,
+    stream,
+    write_raw_field,
+)
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.reading.parse import Parsed
-from handrail.surfaces.cli.run import Doors, run
+from handrail.surfaces.cli.run import CommandParts, run
 from handrail.surfaces.cli.self_description.reference import help_slice
 from tests.conftest import KeptIncidents
 from tests.surfaces.cli.tool import Ran
@@ -53,7 +59,7 @@ def run_troubled(
     process = RecordingProcess()
 
     def operate(process: Process, parsed: Parsed, ask: Ask, measure: Any) -> Any:
-        return answer(lambda: runtime, process, parsed, ask, measure)
+        return answer_command(lambda: runtime, process, parsed, ask, measure)
 
     defects: list[Exception] = []
 
@@ -61,18 +67,18 @@ def run_troubled(
         defects.append(defect)
         return ""
 
-    doors = Doors(
+    parts = CommandParts(
         help_text=main._help_text,
         help_document=lambda words: help_slice(runtime, words),
         settings=lambda parsed: output_settings(runtime, parsed),
         answer=operate,
         stream=lambda process, parsed, ask: stream(lambda: runtime, process, parsed, ask),
-        pour=lambda process, parsed: pour(lambda: runtime, process, parsed),
+        write_raw_field=lambda process, parsed: write_raw_field(lambda: runtime, process, parsed),
         serve=lambda _: 0,
         demo=lambda _: 0,
         record_defect=give_up,
         input_problems=input_problems,
     )
-    status = run(process, arguments, environment or {}, doors)
+    status = run(process, arguments, environment or {}, parts)
     assert status == process.ran.status
     return process.ran, defects

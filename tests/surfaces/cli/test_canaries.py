@@ -21,9 +21,9 @@ from handrail import main
 from handrail.contract.redaction import Secrets
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.call import answer, stream
+from handrail.surfaces.cli.call import answer_command, stream
 from handrail.surfaces.cli.process import Interrupted, Process
-from handrail.surfaces.cli.run import Doors, run
+from handrail.surfaces.cli.run import CommandParts, run
 from handrail.surfaces.cli.self_description import _catalog
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
@@ -102,14 +102,17 @@ class Place:
             built = build_runtime(self.environment, home=self.home, secrets=secrets)
             return msgspec.structs.replace(built, clock=_Stopping(built.clock)) if is_interrupted else built
 
-        doors = Doors(
+        parts = CommandParts(
             **{
-                **{name: getattr(main._doors(secrets), name) for name in Doors.__struct_fields__},
-                "answer": lambda *asked: answer(runtime, *asked),
+                **{
+                    name: getattr(main._command_parts(secrets), name)
+                    for name in CommandParts.__struct_fields__
+                },
+                "answer": lambda *asked: answer_command(runtime, *asked),
                 "stream": lambda *asked: stream(runtime, *asked),
             }
         )
-        run(process, words, self.environment, doors)
+        run(process, words, self.environment, parts)
         self.outputs[shlex.join(words) + (" (interrupted)" if is_interrupted else "")] = process.written
 
     def everything_written(self) -> Iterator[tuple[str, bytes]]:

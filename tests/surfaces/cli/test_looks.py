@@ -13,13 +13,13 @@ from handrail.surfaces.cli.rendering.failures import failure_lines
 from handrail.surfaces.cli.rendering.human import human_text
 from handrail.surfaces.cli.rendering.text import (
     Page,
-    again,
-    as_table,
     cut,
+    format_table,
     moment_text,
+    repeat_line,
     size_text,
     width_of,
-    wrapped,
+    wrap,
 )
 
 SESSIONS = ("id", "status", "workflow_id", "goal", "last_activity")
@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_cut_and_says_so(text: str, room: int, expected: st
 
 
 def test_prose_is_wrapped_between_words_and_long_words_stay_whole() -> None:
-    assert wrapped("a bb ccc averyverylongword d", 8, "  ") == [
+    assert wrap("a bb ccc averyverylongword d", 8, "  ") == [
         "  a bb",
         "  ccc",
         "  averyverylongword",
@@ -56,7 +56,7 @@ def test_prose_is_wrapped_between_words_and_long_words_stay_whole() -> None:
 
 
 def test_columns_line_up_under_wide_characters() -> None:
-    assert as_table([["高さ", "x"], ["ab", "y"]]) == ["高さ  x", "ab    y"]
+    assert format_table([["高さ", "x"], ["ab", "y"]]) == ["高さ  x", "ab    y"]
 
 
 @pytest.mark.parametrize(
@@ -452,8 +452,8 @@ def test_a_batch_that_was_stopped_says_what_is_done() -> None:
 def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
     typed = ("session", "list", "--limit", "2", "--cursor", "old", "--query", "a b")
 
-    assert again(typed, cursor="new") == "handrail session list --limit 2 --query 'a b' --cursor new"
-    assert again(("x", "--cursor=old"), cursor="new") == "handrail x --cursor new"
+    assert repeat_line(typed, cursor="new") == "handrail session list --limit 2 --query 'a b' --cursor new"
+    assert repeat_line(("x", "--cursor=old"), cursor="new") == "handrail x --cursor new"
 
 
 @pytest.mark.parametrize(
@@ -462,7 +462,7 @@ def test_the_line_that_shows_more_keeps_what_was_typed() -> None:
 def test_a_line_that_may_hold_a_secret_is_not_shown_once_more(word: str) -> None:
     typed = ("run", "start", "wr.a", "--context", word, "--dry-run")
 
-    shown = again(typed, without="--dry-run", confirm="ct_a.b")
+    shown = repeat_line(typed, without="--dry-run", confirm="ct_a.b")
 
     assert shown == "the same line with --confirm ct_a.b instead of --dry-run"
 

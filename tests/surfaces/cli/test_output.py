@@ -13,10 +13,10 @@ from handrail.surfaces.cli.rendering.render import (
     Output,
     ask_of,
     check_schema_version,
+    fit_to_page,
     output_of,
     raw_problems,
     timeout_of,
-    written_on,
 )
 
 LIST = ["workflow", "list"]
@@ -206,6 +206,6 @@ def test_a_bad_deadline_in_the_environment_is_a_setting_to_fix(variable: str) ->
     ],
 )
 def test_text_is_as_wide_as_columns_or_the_terminal_says(columns: str, terminal: int, width: int) -> None:
-    output = written_on(Output(format="text"), ("context", "--human"), columns, lambda: terminal)
+    output = fit_to_page(Output(format="text"), ("context", "--human"), columns, lambda: terminal)
 
     assert (output.width, output.typed) == (width, ("context", "--human"))

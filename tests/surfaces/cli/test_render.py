@@ -7,7 +7,7 @@ import pytest
 from handrail.contract.catalogue import E_IO, NOT_CONFORMANT
 from handrail.contract.outcome import Call, Failure, NextCall, Notice, Page, Success
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.rendering.render import Output, Rendered, bare, render, widest_size
+from handrail.surfaces.cli.rendering.render import Output, Rendered, measure_widest, render, render_bare
 from tests.conftest import GivenFiles
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import checked_document
@@ -61,7 +61,7 @@ def test_what_is_measured_is_never_smaller_than_what_is_sent() -> None:
     page = Page(items=({"id": "a"},), sort_keys=(("ä" * 50, "a"),), has_more=True)
     cursor = "cu1" + "x" * 400  # a real one of this key has about 320 characters
 
-    measured = widest_size(Success(data={}, page=page), CALL, Output(), ())
+    measured = measure_widest(Success(data={}, page=page), CALL, Output(), ())
     sent = render(
         Success(data={}, page=Page(items=page.items, has_more=True, next_cursor=cursor)), CALL, Output()
     )
@@ -115,18 +115,18 @@ def test_a_lone_surrogate_never_reaches_the_reader() -> None:
 
     assert "\ufffd".encode() in render(success, CALL, Output()).out
     assert render(success, CALL, Output(format="text")).out == "note: \ufffd\n".encode()
-    assert bare("a\udc80b", Output()).out == "a\ufffdb\n".encode()
+    assert render_bare("a\udc80b", Output()).out == "a\ufffdb\n".encode()
 
 
 def test_a_bare_value_has_a_newline_and_no_envelope() -> None:
-    assert bare("in_progress", Output(is_selected=True)) == Rendered(out=b"in_progress\n")
+    assert render_bare("in_progress", Output(is_selected=True)) == Rendered(out=b"in_progress\n")
 
 
 def test_a_selection_shown_to_people_says_that_it_is_one() -> None:
     shown = Output(format="text", is_selected=True)
 
-    assert bare("x", shown).err == b"Note: Only the selected fields are shown.\n"
+    assert render_bare("x", shown).err == b"Note: Only the selected fields are shown.\n"
     assert (
         render(Success(data={"id": "a"}), CALL, shown).err == b"Note: Only the selected fields are shown.\n"
     )
-    assert bare("x", Output(format="text", is_selected=True, is_quiet=True)).err == b""
+    assert render_bare("x", Output(format="text", is_selected=True, is_quiet=True)).err == b""

@@ -11,7 +11,7 @@ import pytest
 from handrail.runtime.operation import StreamItem
 from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.rendering.render import Rendered
-from handrail.surfaces.cli.run import _Caller, _streamed
+from handrail.surfaces.cli.run import _Caller, _deliver_stream
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Tool, checked_document, strict_json
 
@@ -182,7 +182,7 @@ def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
 
     monkeypatch.setattr("handrail.surfaces.cli.process._write_all", write)
     items = (StreamItem(data={"n": number}) for number in range(9))
-    last = _streamed(process, _Caller(), items)
+    last = _deliver_stream(process, _Caller(), items)
 
     assert isinstance(last, Rendered)
     summary = json.loads(last.out)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from handrail.contract.outcome import Json, NextCall
 from handrail.surfaces.cli.reading.parse import parse
-from handrail.surfaces.cli.reading.spelling import command_line, shell_quoted
+from handrail.surfaces.cli.reading.spelling import command_line, quote_for_shell
 
 
 def check_spelt(operation: str, params: dict[str, Json], expected: str | None) -> None:
@@ -84,7 +84,7 @@ def test_spelling_leaves_the_params_as_they_were() -> None:
 @settings(max_examples=200)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
 def test_a_shell_reads_a_quoted_text_back(text: str) -> None:
-    assert shlex.split(shell_quoted(text)) == [text]
+    assert shlex.split(quote_for_shell(text)) == [text]
 
 
 PRINTABLE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.calls_in_progress import LIMITS, Limits, ServerParts
 from handrail.surfaces.mcp.stdio import serve
-from handrail.surfaces.mcp.under_way import LIMITS, Door, Limits
 
 BOUND_SECONDS = 120
 
@@ -27,7 +27,7 @@ class Client:
         self._rest = b""
         self.tidied = threading.Event()
 
-        door = Door(offer=lambda: adapter, give_back_memory=self._note_tidying)
+        door = ServerParts(offer=lambda: adapter, give_back_memory=self._note_tidying)
 
         def work() -> None:
             try:

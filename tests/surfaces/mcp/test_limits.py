@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.mcp.arguments import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, too_large
+from handrail.surfaces.mcp.arguments import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, check_size
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 def check(arguments: dict[str, Any], what: str, measured: int) -> None:
-    refusal = too_large(arguments)
+    refusal = check_size(arguments)
 
     assert refusal is not None
     assert refusal.kind.code == "REQUEST_TOO_LARGE"
@@ -56,4 +56,4 @@ def test_too_much_is_refused_with_its_measure(arguments: dict[str, Any], what: s
     ids=["nothing", "text at the limit", "depth at the limit", "members at the limit", "lone surrogate"],
 )
 def test_what_just_fits_is_taken(arguments: dict[str, Any]) -> None:
-    assert too_large(arguments) is None
+    assert check_size(arguments) is None

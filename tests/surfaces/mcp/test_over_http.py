@@ -12,7 +12,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.over_http import HttpDoor, build_server, loopback_authorities
+from handrail.surfaces.mcp.over_http import HttpApp, build_server, loopback_authorities
 
 PORT = 8765
 HOST = f"127.0.0.1:{PORT}"
@@ -43,7 +43,7 @@ def opened(era: str, method: str, params: dict[str, Any] | None = None) -> tuple
 
 
 async def asked(
-    door: HttpDoor, headers: Headers, body: bytes, method: str = "POST", kind: str = "http"
+    door: HttpApp, headers: Headers, body: bytes, method: str = "POST", kind: str = "http"
 ) -> Answer | None:
     """What the app answers; None when it answers nothing."""
     scope = {
@@ -74,9 +74,9 @@ async def asked(
     )
 
 
-def with_door(runtime: Runtime, test: Callable[[HttpDoor], Awaitable[None]]) -> None:
+def with_door(runtime: Runtime, test: Callable[[HttpApp], Awaitable[None]]) -> None:
     async def bounded() -> None:
-        door = HttpDoor(build_server(runtime), loopback_authorities(PORT))
+        door = HttpApp(build_server(runtime), loopback_authorities(PORT))
         with anyio.fail_after(120):
             async with door.running():
                 await test(door)
@@ -118,7 +118,7 @@ GUARD: list[tuple[str, Headers, int]] = [
 
 @pytest.mark.parametrize(("headers", "status"), [case[1:] for case in GUARD], ids=[case[0] for case in GUARD])
 def test_only_exact_hosts_and_origins_are_let_in(runtime: Runtime, headers: Headers, status: int) -> None:
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         answer = await asked(door, [*headers, ACCEPT, JSON], PING)
         assert answer is not None
         assert answer.status == status
@@ -136,7 +136,7 @@ def test_only_exact_hosts_and_origins_are_let_in(runtime: Runtime, headers: Head
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT", "OPTIONS"])
 def test_only_post_is_answered_so_nothing_is_held_open(runtime: Runtime, method: str) -> None:
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         answer = await asked(door, [("host", HOST), ACCEPT], b"", method)
         assert answer is not None
         assert (answer.status, answer.headers["allow"]) == (405, "POST")
@@ -145,7 +145,7 @@ def test_only_post_is_answered_so_nothing_is_held_open(runtime: Runtime, method:
 
 
 def test_a_websocket_is_not_answered(runtime: Runtime) -> None:
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         assert await asked(door, [("host", HOST)], b"", "GET", "websocket") is None
 
     with_door(runtime, test)
@@ -156,7 +156,7 @@ def test_every_era_is_served_alone_as_one_json_document_without_a_session(runtim
     """No `initialize` came before, and no request leaves anything that a later one could name."""
     headers, message = opened(era, "tools/call", {"name": "list_workflows", "arguments": {}})
 
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         bodies = set()
         for _ in range(2):
             answer = await asked(door, [("host", HOST), *headers], json.dumps(message).encode())
@@ -174,7 +174,7 @@ def test_every_era_is_served_alone_as_one_json_document_without_a_session(runtim
 
 
 def test_answers_stay_with_their_requests_when_many_are_under_way(runtime: Runtime) -> None:
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         mixed = []
 
         async def ask(number: int) -> None:
@@ -215,7 +215,7 @@ def test_a_malformed_body_is_refused_and_the_next_request_served(
 ) -> None:
     headers, message = opened(era, "tools/list")
 
-    async def test(door: HttpDoor) -> None:
+    async def test(door: HttpApp) -> None:
         refused = await asked(door, [("host", HOST), *headers], body)
         served = await asked(door, [("host", HOST), *headers], json.dumps(message).encode())
         assert refused is not None

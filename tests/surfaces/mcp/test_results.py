@@ -7,7 +7,7 @@ from typing import Any
 
 from handrail.contract.catalogue import TOKEN_BAD_SIGNATURE, TOKEN_SESSION_LOCKED
 from handrail.contract.outcome import Failure, NextCall, Page, Success
-from handrail.surfaces.mcp.results import render, with_warnings
+from handrail.surfaces.mcp.results import add_warnings, render
 from handrail.surfaces.mcp.tools import offered_tools
 
 TOOLS = offered_tools()
@@ -92,7 +92,7 @@ def test_a_hostile_message_cannot_break_the_connection() -> None:
 
 
 def check_order(data: dict[str, Any], expected: list[str]) -> Success:
-    told = with_warnings(Success(data=data), (WARNING,))
+    told = add_warnings(Success(data=data), (WARNING,))
 
     assert isinstance(told.data, dict)
     assert list(told.data) == expected
@@ -129,4 +129,4 @@ def test_a_warning_joins_those_that_are_there() -> None:
 def test_without_warnings_nothing_changes() -> None:
     success = Success(data={"kind": "ok"})
 
-    assert with_warnings(success, ()) is success
+    assert add_warnings(success, ()) is success

@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
-from handrail.surfaces.mcp.over_http import HttpDoor, build_server
+from handrail.surfaces.mcp.over_http import HttpApp, build_server
 from tests.conftest import memory_runtime
 from tests.surfaces.mcp.conversations import (
     ASKED,
@@ -110,7 +110,7 @@ def test_both_doors_send_the_same_bytes(conversation: Conversation) -> None:
 def over_http(runtime: Runtime, turns: Conversation, version: str) -> list[bytes]:
     heard: list[bytes] = []
 
-    async def talk(door: HttpDoor) -> None:
+    async def talk(door: HttpApp) -> None:
         for turn in range(len(turns.turns)):
             message = said(turns, turn, heard)
             answer = await asked(door, headers_for(message, version), json.dumps(message).encode())

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from handrail.host.workflow_sources.directories import files_in
+from handrail.host.workflow_sources.directories import list_files
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls import answer_call
 from handrail.surfaces.mcp.results import Rendered
@@ -23,7 +23,7 @@ from tests.filled_in import PLACEHOLDER
 from tests.house.tree import ROOT
 
 TOOLS = offered_tools()
-BUNDLED = files_in(os.path.join(ROOT, "src", "handrail", "host", "bundled"), "bundled")
+BUNDLED = list_files(os.path.join(ROOT, "src", "handrail", "host", "bundled"), "bundled")
 IDS = [json.loads(file.content)["id"] for file in BUNDLED]
 MODES = ["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 MOST_CALLS = 120

@@ -33,7 +33,7 @@ MOST_BYTES = 33_554_432
 _WEB = ("http", "https")
 
 
-def fetched(url: str, accept: str) -> Fetched | Fault:
+def fetch_address(url: str, accept: str) -> Fetched | Fault:
     """What the address gives, or what is wrong with it."""
     try:
         address = urllib.parse.urlsplit(url)
@@ -56,7 +56,7 @@ def fetched(url: str, accept: str) -> Fetched | Fault:
         return Fault(E_NETWORK, "The connection to the index broke.")
 
 
-def resolved(url: str, base: str) -> str:
+def resolve_address(url: str, base: str) -> str:
     """The address as a page at `base` means it, with the credentials of that page on its own host."""
     if not base:
         return url
@@ -67,7 +67,7 @@ def resolved(url: str, base: str) -> str:
     return joined
 
 
-def with_login(url: str, file: str) -> str:
+def add_login(url: str, file: str) -> str:
     """The address with the user and password that a `.netrc` file keeps for its host, as managers read it."""
     address = urllib.parse.urlsplit(url)
     if address.scheme not in _WEB or "@" in address.netloc:
@@ -108,7 +108,7 @@ class _Careful(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
     ) -> Any:
         leads_to = urllib.parse.urljoin(req.full_url, headers.get("Location") or headers.get("URI") or "")
-        if not may_lead(req.full_url, leads_to):
+        if not is_safe_redirect(req.full_url, leads_to):
             raise Fault(
                 E_INTEGRITY,
                 "The index leads to an address that anybody on the way could change.",
@@ -119,7 +119,7 @@ class _Careful(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
-def may_lead(here: str, there: str) -> bool:
+def is_safe_redirect(here: str, there: str) -> bool:
     """Whether a redirect is followed: to the web only, and never away from an encrypted connection."""
     before, after = urllib.parse.urlsplit(here).scheme, urllib.parse.urlsplit(there).scheme
     return after == "https" or (after == "http" and before == "http")
@@ -145,7 +145,7 @@ def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
         stated = answer.headers.get("Content-Length", "")
         if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not complain
             raise Fault(E_NETWORK, "The connection to the index broke.")
-        here = resolved(answer.geturl(), urllib.parse.urlunsplit(address))
+        here = resolve_address(answer.geturl(), urllib.parse.urlunsplit(address))
         return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
 
 

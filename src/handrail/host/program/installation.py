@@ -18,8 +18,8 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Json
-from handrail.host.notices import kept_notices
-from handrail.host.private_files import opened_plainly
+from handrail.host.notices import read_notices
+from handrail.host.private_files import open_regular_file
 from handrail.host.programs import find_program, make_child_environment, own_command
 from handrail.ports.program import (
     ClientPlaces,
@@ -60,7 +60,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
     result: _Result
 
 
-def greet(environment: Mapping[str, str]) -> Handshake:
+def shake_hands(environment: Mapping[str, str]) -> Handshake:
     """What the server answered; the trouble in a sentence when it did not."""
     line = msgspec.json.encode(_GREETING) + b"\n"
     try:
@@ -297,8 +297,8 @@ class LocalInstallation:
                 found.append(
                     InstalledSkill(
                         path=directory,
-                        version=skill_said(text, "version"),
-                        min_version=skill_said(text, "min_version"),
+                        version=read_skill_key(text, "version"),
+                        min_version=read_skill_key(text, "min_version"),
                         is_packed_one=skill_digest(directory) == packed,
                     )
                 )
@@ -310,11 +310,11 @@ class LocalInstallation:
         return client_servers(places, project, _content, lambda name: find_program(name, self._environment))
 
     def notices(self) -> Sequence[dict[str, Json]]:
-        return kept_notices(self._home)
+        return read_notices(self._home)
 
     def handshake(self) -> Handshake:
 
-        return greet(self._environment)
+        return shake_hands(self._environment)
 
     def _user_directory(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")
@@ -331,7 +331,7 @@ def _packed_files(root: str) -> Iterator[str]:
 def _content(path: str) -> bytes | None:
     """A regular file up to a limit; None for anything else."""
     try:
-        with open(path, "rb", opener=opened_plainly) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             return file.read(_MOST_BYTES)
@@ -390,7 +390,7 @@ def _can_lock(directory: str) -> bool | None:
 
 def _last_line(path: str) -> str | None:
     try:
-        with open(path, "rb", opener=opened_plainly) as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             tail = file.read(_TAIL_BYTES)
@@ -410,7 +410,7 @@ def skill_digest(directory: str) -> str:
     return total.hexdigest()
 
 
-def skill_said(skill: str, key: str) -> str:
+def read_skill_key(skill: str, key: str) -> str:
     """The value of a key in the front matter of a skill, which we write in block style."""
     head = skill.removeprefix("---\n").partition("\n---")[0]
     for line in head.splitlines():

@@ -59,7 +59,7 @@ class LocalProvenance:
         except OSError:
             return NotChecked(why="not_loaded")
         with child:
-            return _awaited(child, asked)
+            return _await_answer(child, asked)
 
     def difference(self, wheel: bytes) -> str:
         try:
@@ -68,7 +68,7 @@ class LocalProvenance:
             return "RECORD"
 
 
-def _awaited(child: subprocess.Popen[bytes], asked: Callable[[], str]) -> ProvenanceAnswer:
+def _await_answer(child: subprocess.Popen[bytes], asked: Callable[[], str]) -> ProvenanceAnswer:
     ends_at = time.monotonic() + _CHECK_SECONDS
     while True:
         try:

@@ -11,7 +11,7 @@ import shutil
 import msgspec
 
 from handrail.host.private_files import ensure_private_directory, replace_private
-from handrail.host.program.installation import skill_digest, skill_said
+from handrail.host.program.installation import read_skill_key, skill_digest
 from handrail.ports.program import HeldSkill, SkillCopy
 
 NAME = "handrail"
@@ -69,7 +69,7 @@ def is_ours(target: str) -> bool:
     """Whether the directory holds a skill by our name."""
     try:
         with open(os.path.join(target, "SKILL.md"), encoding="utf-8", errors="replace") as file:
-            return skill_said(file.read(65_536), "name") == NAME
+            return read_skill_key(file.read(65_536), "name") == NAME
     except OSError:
         return False
 

@@ -22,7 +22,7 @@ from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
 from handrail.host.notices import NOTICES
 from handrail.host.private_files import ensure_private_directory, replace_private
-from handrail.host.program.fetching import FETCH_SECONDS, fetched, resolved, with_login
+from handrail.host.program.fetching import FETCH_SECONDS, add_login, fetch_address, resolve_address
 from handrail.host.program.index_sources import Manager, index_sources
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
 from handrail.host.program.skill_files import sync_skill
@@ -41,7 +41,7 @@ _LOOK_SECONDS = 0.05
 _PATIENCE_SECONDS = 10
 _NEUTRAL = os.path.abspath(os.sep)
 """Where a manager is started: a checkout is not trusted, and managers take files from where they stand."""
-_TELL = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
+_PRINT_VERSION = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
 _LOOK = ("data", "cache", "update-check.json")
 _MOST_BYTES = 65_536
 
@@ -82,9 +82,9 @@ class LocalUpdates:
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
-        address = self._signed_in(resolved(url, base))
+        address = self._signed_in(resolve_address(url, base))
         box: list[Fetched | Fault] = []
-        worker = threading.Thread(target=lambda: box.append(fetched(address, accept)), daemon=True)
+        worker = threading.Thread(target=lambda: box.append(fetch_address(address, accept)), daemon=True)
         worker.start()
         ends_at = time.monotonic() + FETCH_SECONDS
         while not box:
@@ -97,7 +97,7 @@ class LocalUpdates:
 
     def _signed_in(self, address: str) -> str:
         file = self._environment.get("NETRC") or os.path.join(self._user(), ".netrc")
-        known = with_login(address, file)
+        known = add_login(address, file)
         for secret in find_credentials(known):
             self._secrets.register(secret)
         return known
@@ -119,14 +119,14 @@ class LocalUpdates:
         except OSError as trouble:
             return ManagerExit(status=-1, trouble=f"it could not be started: {trouble.strerror}")
         with child:
-            stopped = _watched(child, asked, say)
+            stopped = _watch(child, asked, say)
         return ManagerExit(status=child.returncode, stopped_by=stopped)
 
     def installed(self) -> Installed | None:
         environment = {key: value for key, value in self._environment.items() if key != "PYTHONPATH"}
         try:
             done = subprocess.run(  # noqa: S603 - our own interpreter
-                [sys.executable, "-P", "-c", _TELL],
+                [sys.executable, "-P", "-c", _PRINT_VERSION],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 env=environment,
@@ -214,7 +214,7 @@ def _is_pinned(receipt: Mapping[str, Any]) -> bool:
     )
 
 
-def _watched(
+def _watch(
     child: subprocess.Popen[bytes], asked: Callable[[], str], say: Callable[[str], None]
 ) -> Literal["", "signal", "deadline"]:
     """Pass its lines on until it ends; when the call shall end, so shall it, within ten seconds."""

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import leads_out, opened_plainly, why_unreadable
+from handrail.host.private_files import explain_unreadable, leads_outside, open_regular_file
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
@@ -24,7 +24,7 @@ MOST_FILES = 5_000
 MOST_FOLDERS = 1_000
 
 
-def files_in(
+def list_files(
     directory: str,
     source_kind: SourceKind,
     *,
@@ -38,12 +38,12 @@ def files_in(
     contracts, wherever it is. Links to folders are not followed, and nothing is read that lies outside of
     `root`, which is the directory itself if no other is named.
     """
-    if root and leads_out(directory, root):
-        return [led_out(source_kind, shown_as or os.path.relpath(directory, root), holds)]
+    if root and leads_outside(directory, root):
+        return [describe_outside_link(source_kind, shown_as or os.path.relpath(directory, root), holds)]
     names = sorted(_names_below(directory))
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
-        _found(
+        _read_file(
             os.path.join(directory, name), source_kind, make_readable(prefix + name), holds, root or directory
         )
         for name in names[:MOST_FILES]
@@ -72,7 +72,9 @@ def _names_below(directory: str) -> list[str]:
     return found
 
 
-def led_out(source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow") -> WorkflowFile:
+def describe_outside_link(
+    source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow"
+) -> WorkflowFile:
     """A link to somewhere else, as it is listed: what lies there may be anyone's and is not read."""
     owner = "project" if source_kind == "project" else "directory"
     return WorkflowFile(
@@ -85,7 +87,7 @@ def led_out(source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow"
     )
 
 
-def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str) -> WorkflowFile:
+def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str) -> WorkflowFile:
     held: _Holds = "contract" if kind_if_renamed(path) == "contract" else holds
 
     def unusable(trouble: str, remedy: str) -> WorkflowFile:
@@ -98,12 +100,12 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, r
             remedy=remedy,
         )
 
-    if os.path.islink(path) and leads_out(path, root):
-        return led_out(source_kind, source_ref, held)
+    if os.path.islink(path) and leads_outside(path, root):
+        return describe_outside_link(source_kind, source_ref, held)
     if (told := explain_misnaming(source_ref)) is not None:
         return unusable(*told)
     content = content_of(path)
-    why = "" if content else why_unreadable(path)
+    why = "" if content else explain_unreadable(path)
     if why:
         return unusable(f"{quote(source_ref)} {why}.", "Put a JSON file in its place, or remove it.")
     return WorkflowFile(source_kind=source_kind, source_ref=source_ref, content=content, holds=held)
@@ -112,7 +114,7 @@ def _found(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, r
 def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:
     """The file's bytes, one more than the limit at most; empty when it is not a readable regular file."""
     try:
-        descriptor = opened_plainly(path, os.O_RDONLY)
+        descriptor = open_regular_file(path, os.O_RDONLY)
     except OSError:
         return b""
     try:

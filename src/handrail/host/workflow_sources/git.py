@@ -11,7 +11,7 @@ from handrail.contract.redaction import REDACTED, redact_credentials
 from handrail.contract.wording import quote
 from handrail.host.git import Git, open_objects
 from handrail.host.workflow_sources.directories import MOST_FILES
-from handrail.host.workflow_sources.settings import GitSource, trouble
+from handrail.host.workflow_sources.settings import GitSource, describe_trouble
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES, explain_misnaming, file_kind
 
@@ -24,7 +24,7 @@ def clone_directory(home: str, url: str) -> str:
     return os.path.join(home, "data", "git", hashlib.sha256(url.encode()).hexdigest()[:32])
 
 
-def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
+def read_git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
     """Every `*.json` of the directory at the pinned commit; what is not here yet is said, never fetched."""
     repository = _repository(source, home)
     named = redact_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
@@ -37,15 +37,17 @@ def git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> l
     listing = git.run("ls-tree", "-z", f"{source.ref}:{source.directory}")
     if listing is None:
         message = f"{shown} has no directory {quote(source.directory)}."
-        return [trouble("git", shown, message, "Correct directory in config.json.")]
+        return [describe_trouble("git", shown, message, "Correct directory in config.json.")]
     names = _listed(listing)
     contents = _contents(git, [digest for _, digest in names])
-    return [_found(f"{shown}/{name}", content) for (name, _), content in zip(names, contents, strict=True)]
+    return [
+        _read_file(f"{shown}/{name}", content) for (name, _), content in zip(names, contents, strict=True)
+    ]
 
 
-def _found(source_ref: str, content: bytes) -> WorkflowFile:
+def _read_file(source_ref: str, content: bytes) -> WorkflowFile:
     if (told := explain_misnaming(source_ref)) is not None:
-        return trouble("git", source_ref, *told)
+        return describe_trouble("git", source_ref, *told)
     return WorkflowFile(source_kind="git", source_ref=source_ref, content=content)
 
 
@@ -98,17 +100,19 @@ def _lines(digests: list[str]) -> bytes:
 def _absent(source: GitSource, repository: str, shown: str) -> WorkflowFile:
     if source.path:
         message = f"The repository {quote(source.path)} of config.json does not exist."
-        return trouble("git", shown, message, "Correct path in config.json.")
+        return describe_trouble("git", shown, message, "Correct path in config.json.")
     address = redact_credentials(source.url)
     command = shlex.join(["git", "clone", "--bare", "--", address, repository])
     message = f"The repository {quote(source.url)} is not fetched yet; nothing is fetched unasked."
     how = "Fetch it" if address == source.url else f"Fetch it, with your login in place of {REDACTED}"
-    return trouble("git", shown, message, f"{how}: {command}")
+    return describe_trouble("git", shown, message, f"{how}: {command}")
 
 
 def _no_commit(source: GitSource, repository: str, shown: str) -> WorkflowFile:
     message = f"The commit {source.ref[:12]} is not in the repository, or git cannot read it."
     if source.path:
-        return trouble("git", shown, message, "Fetch the commit into that repository, or correct ref.")
+        return describe_trouble(
+            "git", shown, message, "Fetch the commit into that repository, or correct ref."
+        )
     command = shlex.join(["git", "-C", repository, "fetch", "origin", source.ref])
-    return trouble("git", shown, message, f"Fetch it: {command}")
+    return describe_trouble("git", shown, message, f"Fetch it: {command}")

@@ -12,14 +12,14 @@ from importlib.metadata import EntryPoint, entry_points
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.host.workflow_sources.directories import MOST_FILES
-from handrail.host.workflow_sources.settings import trouble
+from handrail.host.workflow_sources.settings import describe_trouble
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import MAX_SOURCE_BYTES
 
 GROUP = "handrail.workflows"
 
 
-def plugin_files(names: tuple[str, ...]) -> list[WorkflowFile]:
+def read_plugin_files(names: tuple[str, ...]) -> list[WorkflowFile]:
     """The files of each named plugin; one that is missing or fails is listed with its trouble."""
     installed = {point.name: point for point in entry_points(group=GROUP)}
     found: list[WorkflowFile] = []
@@ -30,7 +30,7 @@ def plugin_files(names: tuple[str, ...]) -> list[WorkflowFile]:
             near = find_nearest(name, installed)
             remedy = f"Did you mean {' or '.join(near)}?" if near else "Install it, or remove its name."
             message = f"config.json names the plugin {quote(name)}, which is not installed."
-            found.append(trouble("plugin", name, message, remedy))
+            found.append(describe_trouble("plugin", name, message, remedy))
     return found
 
 
@@ -39,12 +39,12 @@ def _files_of(point: EntryPoint) -> list[WorkflowFile]:
         offered = point.load()()
     except Exception as error:  # noqa: BLE001 - a plugin is other people's code and may raise anything
         message = f"The plugin {quote(point.name)} failed with {type(error).__name__}: {quote(str(error))}."
-        return [trouble("plugin", point.name, message, "Update or remove the plugin.")]
+        return [describe_trouble("plugin", point.name, message, "Update or remove the plugin.")]
     if not isinstance(offered, Mapping) or not all(
         isinstance(name, str) and isinstance(content, bytes) for name, content in offered.items()
     ):
         message = f"The plugin {quote(point.name)} does not return file names with their bytes."
-        return [trouble("plugin", point.name, message, "Update or remove the plugin.")]
+        return [describe_trouble("plugin", point.name, message, "Update or remove the plugin.")]
     return [
         WorkflowFile(
             source_kind="plugin",

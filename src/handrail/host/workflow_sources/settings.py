@@ -15,8 +15,8 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
-from handrail.host.private_files import leads_out
-from handrail.host.workflow_sources.directories import content_of, led_out
+from handrail.host.private_files import leads_outside
+from handrail.host.workflow_sources.directories import content_of, describe_outside_link
 from handrail.ports.workspace import WorkflowFile
 
 OWN_FOLDER = ".handrail"
@@ -52,7 +52,7 @@ class ProjectSettings(msgspec.Struct, frozen=True, kw_only=True):
     troubles: tuple[WorkflowFile, ...] = ()
 
 
-def user_settings(home: str) -> UserSettings:
+def read_user_settings(home: str) -> UserSettings:
     read = _read(os.path.join(home, "config.json"), "user", "config.json")
     if isinstance(read, WorkflowFile):
         return UserSettings(troubles=(read,))
@@ -68,11 +68,11 @@ def user_settings(home: str) -> UserSettings:
     return UserSettings(git=tuple(git), plugins=plugins, troubles=tuple(troubles))
 
 
-def project_settings(project: str) -> ProjectSettings:
+def read_project_settings(project: str) -> ProjectSettings:
     shown = ".handrail/config.json"
     for name in (OWN_FOLDER, shown):
-        if leads_out(os.path.join(project, name), project):
-            return ProjectSettings(troubles=(led_out("project", name),))
+        if leads_outside(os.path.join(project, name), project):
+            return ProjectSettings(troubles=(describe_outside_link("project", name),))
     read = _read(os.path.join(project, ".handrail", "config.json"), "project", shown)
     if isinstance(read, WorkflowFile):
         return ProjectSettings(troubles=(read,))
@@ -81,18 +81,20 @@ def project_settings(project: str) -> ProjectSettings:
     if not isinstance(read.get("workflowDirectories", []), list):
         message = f"workflowDirectories in {shown} is no list, so no further directory is looked at."
         remedy = 'Write a list of directories, such as ["more"].'
-        troubles.append(trouble("project", f"{shown} workflowDirectories", message, remedy))
+        troubles.append(describe_trouble("project", f"{shown} workflowDirectories", message, remedy))
     for place, name in enumerate(_list(read, "workflowDirectories")):
         if isinstance(name, str) and _is_inside(project, name) and _is_there(project, name):
             directories.append(os.path.normpath(name))
         else:
             remedy = "Write a directory inside the project, relative to it."
             message = f"{shown} names {quote(str(name))}, which is not a directory inside the project."
-            troubles.append(trouble("project", f"{shown} workflowDirectories[{place}]", message, remedy))
+            troubles.append(
+                describe_trouble("project", f"{shown} workflowDirectories[{place}]", message, remedy)
+            )
     return ProjectSettings(directories=tuple(dict.fromkeys(directories)), troubles=tuple(troubles))
 
 
-def trouble(source_kind: SourceKind, source_ref: str, message: str, remedy: str) -> WorkflowFile:
+def describe_trouble(source_kind: SourceKind, source_ref: str, message: str, remedy: str) -> WorkflowFile:
     """A source that cannot be used, as it is listed among the workflows."""
     return WorkflowFile(
         source_kind=source_kind, source_ref=source_ref, content=b"", trouble=message, remedy=remedy
@@ -109,7 +111,9 @@ def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFi
         document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
     except Fault as fault:
         message = f"{shown} cannot be read, so its workflow sources are not looked at: {fault.message}"
-        return trouble(source_kind, shown, message, "Correct the file; the other workflows are not affected.")
+        return describe_trouble(
+            source_kind, shown, message, "Correct the file; the other workflows are not affected."
+        )
     return document if isinstance(document, dict) else {}
 
 
@@ -131,7 +135,7 @@ def _is_inside(project: str, name: str) -> bool:
 
 def _git_source(source: Json, shown: str) -> GitSource | WorkflowFile:
     def refused(message: str, remedy: str) -> WorkflowFile:
-        return trouble("git", shown, f"{shown} {message}", remedy)
+        return describe_trouble("git", shown, f"{shown} {message}", remedy)
 
     if not isinstance(source, dict) or source.get("kind") != "git":
         return refused("is not a source of the kind git.", 'Write {"kind": "git", "path": ..., "ref": ...}.')

@@ -1,4 +1,6 @@
-"""One operation for one command line: gather its input, perform it under the shield, pick a bare field."""
+"""One operation for one command line: gather its input, run it shielded from signals, pick a field."""
+
+# ruff: noqa: PLC0415 - few calls ask for one field or for a file
 
 from __future__ import annotations
 
@@ -39,15 +41,13 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.process import STDERR, Interrupted, Process, is_terminal
 from handrail.surfaces.cli.reading.params import params_in_line, params_of
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, label_of
-from handrail.surfaces.cli.reading.spelling import stopped
+from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import FilePlace
 
 
-# The operations that only a command line has: they describe the command table itself.
-#
-# They are operations like those of the registry, so parsing, disclosure and rendering treat them alike.
+# Operations that only a command line has: they describe the command table itself
 
 _MODULES = {
     "self.reference": "handrail.surfaces.cli.self_description.reference",
@@ -59,7 +59,7 @@ OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
 
 
 def operation_of(name: str) -> Operation:
-    """One operation, ours or the registry's. Its module is imported here, late, as the registry does."""
+    """One operation, ours or the registry's. Its module is imported when it is called."""
     module = _MODULES.get(name)
     if module is None:
         return operation(name)
@@ -68,11 +68,11 @@ def operation_of(name: str) -> Operation:
     return loaded
 
 
-# `--out FILE`: a part of the answer goes into a new file, and the answer says where and what it is.
+# `--out FILE`: part of the answer goes into a new file
 
 
-def kept_in_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> dict[str, Json]:
-    """Path, size and digest of the new file that holds it all.
+def write_to_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> dict[str, Json]:
+    """Write the chunks to a new file, and return its path, size and digest.
 
     Raises Fault E_CONFLICT, and what the file system or the chunks refuse.
     """
@@ -97,10 +97,10 @@ def kept_in_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> di
     return {"path": full, "bytes": size, "sha256": whole.hexdigest()}
 
 
-# How far a long piece of work is, now and then, for a person at a terminal; programs get nothing.
+# Progress, for a person at a terminal
 
 PATIENCE_SECONDS = 2.0
-"""Nobody wonders before; after the first line the next one comes when as much time has passed again."""
+"""Before the first line of progress, and between lines."""
 
 
 class TerminalProgress:
@@ -125,11 +125,11 @@ class TerminalProgress:
             self._process.tell(line.encode(errors="replace"))
 
 
-# Ports whose commits no signal can tear apart: inside one it waits, after one the truth is told.
+# Ports that a signal cannot interrupt in the middle of a commit: it waits, and then the result is reported
 
 
 class ShieldedLog:
-    """Passes everything on; only appending is guarded."""
+    """Passes everything on; only appending is shielded."""
 
     def __init__(self, log: EventLog, process: Process) -> None:
         self._log = log
@@ -158,7 +158,7 @@ class ShieldedLog:
 
 
 class ShieldedFiles:
-    """New files: made whole, and told."""
+    """New files: written as a whole, and reported."""
 
     def __init__(self, files: AuthoredFiles, process: Process) -> None:
         self._files = files
@@ -183,7 +183,7 @@ class ShieldedFiles:
 
 
 class ShieldedTokens:
-    """Used confirm tokens: a claim is made whole; the write it is for may still be interrupted."""
+    """Used confirm tokens: a claim is not interrupted; the write it is for may be."""
 
     def __init__(self, tokens: ConfirmedTokens, process: Process) -> None:
         self._tokens = tokens
@@ -198,7 +198,7 @@ class ShieldedTokens:
 
 
 class ShieldedKeys:
-    """The keyring: a rotation is made whole, and told."""
+    """The keyring: a rotation is not interrupted, and is reported."""
 
     def __init__(self, keys: Keys, process: Process) -> None:
         self._keys = keys
@@ -225,7 +225,7 @@ class ShieldedKeys:
 
 
 class ShieldedSettings:
-    """The user's settings: a change is kept whole, and told."""
+    """The user's settings: a change is not interrupted, and is reported."""
 
     def __init__(self, settings: SettingsFiles, process: Process) -> None:
         self._settings = settings
@@ -283,13 +283,12 @@ class _ShieldedHold:
         self._hold.remember(content)
 
 
-# ruff: noqa: PLC0415 - few calls ask for one field or for a file
-
+# Answering
 
 TOOL = "handrail cli"
 
 
-def answer(
+def answer_command(
     build_runtime: Callable[[], Runtime],
     process: Process,
     parsed: Parsed,
@@ -302,17 +301,17 @@ def answer(
     """
     assert parsed.command is not None, "only a command is answered"
     params = params_of(parsed, process)
-    runtime = _shielded(build_runtime(), process, parsed)
+    runtime = _shield(build_runtime(), process, parsed)
     called = operation_of(parsed.command["operation"])
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
     try:
-        if "out" in parsed.options:  # the file gets all of it, whatever the answer is to show
-            keep = partial(kept_in_file, runtime.authored, str(parsed.options["out"]))
+        if "out" in parsed.options:  # the file gets all of it, whatever the answer shows
+            keep = partial(write_to_file, runtime.authored, str(parsed.options["out"]))
             return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
     except Interrupted as stop:
-        audit_call(runtime, called, params, stopped(stop), caller, started_ms)
+        audit_call(runtime, called, params, describe_stop(stop), caller, started_ms)
         raise
     if ask.field is None or not isinstance(outcome, Success) or is_stand_in(outcome):
         return outcome
@@ -328,7 +327,7 @@ def answer(
 
 
 def input_problems(parsed: Parsed) -> list[Problem]:
-    """What the operation would refuse of the values in the line; what is missing may only be misspelt."""
+    """What the operation would refuse in the values of the line; a missing one may only be misspelt."""
     if parsed.command is None or not parsed.command["operation"]:
         return []
     params = params_in_line(parsed)
@@ -353,20 +352,22 @@ def _listed(expected: Json) -> str:
     return ", ".join(map(str, expected)) if isinstance(expected, list) else str(expected)
 
 
-def pour(build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed) -> Outcome | OSError:
-    """The long field of an answer straight to stdout, part by part; what is wrong with stdout, if it is.
+def write_raw_field(
+    build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed
+) -> Outcome | OSError:
+    """Write the long field of an answer to stdout, part by part. Returns the outcome, or the error of stdout.
 
     Raises Fault for trouble before the operation runs.
     """
     assert parsed.command is not None, "only a command is answered"
     params = params_of(parsed, process)
-    runtime = _shielded(build_runtime(), process, parsed)
+    runtime = _shield(build_runtime(), process, parsed)
     called = operation_of(parsed.command["operation"])
     trouble: OSError | None = None
 
     def deliver(chunks: Iterator[bytes]) -> dict[str, Json]:
         nonlocal trouble
-        for chunk in chunks:  # a secret is never torn apart: a chunk ends where an item does
+        for chunk in chunks:  # a chunk ends where an item does, so no secret is split
             trouble = process.deliver_line(chunk)
             if trouble is not None:
                 break
@@ -379,25 +380,25 @@ def pour(build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed)
 def stream(
     build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed, ask: Ask
 ) -> Iterator[StreamItem | Outcome]:
-    """The lines of a stream as they come, then the outcome.
+    """Yield the lines of a stream as they come, then the outcome.
 
     Raises Fault for trouble before the operation runs.
     """
     assert parsed.command is not None, "only a command is answered"
     params: dict[str, Json] = params_of(parsed, process)
-    runtime = _shielded(build_runtime(), process, parsed)
+    runtime = _shield(build_runtime(), process, parsed)
     return perform_stream(runtime, parsed.command["operation"], params, ask, _caller(parsed))
 
 
 def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
-    """The settings that count for this call; None for a command that tells what is wrong with them.
+    """The settings for this call; None for a command that reports what is wrong with them.
 
     Raises Fault E_CONFIG.
     """
     assert parsed.command is not None, "only a command is answered"
     try:
         project = runtime.workspace.project(str(parsed.options.get("project", "")))
-    except Fault:  # the operation itself says so, if it needs a project
+    except Fault:  # the operation reports this if it needs a project
         project = ""
     try:
         return runtime.settings.of(project)
@@ -412,7 +413,7 @@ def _caller(parsed: Parsed) -> Caller:
     return Caller(tool=TOOL, command=parsed.words, needs_key=True)
 
 
-def _shielded(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
+def _shield(runtime: Runtime, process: Process, parsed: Parsed) -> Runtime:
     return msgspec.structs.replace(
         runtime,
         log=ShieldedLog(runtime.log, process),

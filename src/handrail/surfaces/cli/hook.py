@@ -1,6 +1,6 @@
-"""`handrail hook EVENT`: what the hooks of an agent's client call around a compaction.
+"""`handrail hook EVENT`: the command that an agent's client calls around a compaction.
 
-It never fails its host: whatever goes wrong is one line for stderr, and the exit status is 0.
+It never fails its host: any trouble is one line on stderr, and the exit status is 0.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import list_repair_commands
 
 SECONDS = 5
-"""What the client allows; the hook itself ends a little earlier."""
+"""What the client allows; the hook ends a little earlier."""
 MOST_INPUT_BYTES = 4_194_304
-"""What is kept of a message; the rest is read too, so that the client's write ends well, and left."""
+"""The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
 AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
@@ -33,21 +33,21 @@ CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 _CALLER = Caller(tool="handrail hook", command="hook")
 _TRIGGERS = ("manual", "auto")
 _FACTS_BEGIN = "The chat was compacted here"
-"""How the notes of our own checkpoints begin; an agent gains nothing from reading them back."""
+"""The start of notes in our own checkpoints, which an agent need not read."""
 _GOAL_LENGTH = 80
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes to stdout, where the client reads it, and what a person may read on stderr."""
+    """What the client reads on stdout, and what a person may read on stderr."""
 
     out: str = ""
     note: str = ""
 
 
 class _Given(msgspec.Struct, frozen=True, kw_only=True):
-    """The little of a client's message that matters here; everything else is left alone."""
+    """The part of a client's message that matters here."""
 
     trigger: str = ""
     directory: str = ""
@@ -65,9 +65,9 @@ def answer_hook(
     changed_files: Callable[[str], int | None],
     client: str = "",
 ) -> HookAnswer:
-    """What one event asks for. `changed_files` counts those of a project, as far as it can be told.
+    """Answer one event. `changed_files` counts those of a project, if that is possible.
 
-    The client decides how text for the agent is wrapped; one that is not known gets it as it is.
+    The client decides the format of text for the agent; an unknown client gets plain text.
     """
     if event not in EVENTS:
         named = f"the event {flatten_text(event)[:40]} means nothing here" if event else "no event is named"
@@ -80,10 +80,10 @@ def answer_hook(
         answer = _at_session_start(rt, project)
     except Fault as fault:
         return _trouble(failure_of(fault))
-    return msgspec.structs.replace(answer, out=_wrapped(answer.out, client)) if answer.out else answer
+    return msgspec.structs.replace(answer, out=_wrap(answer.out, client)) if answer.out else answer
 
 
-def _wrapped(text: str, client: str) -> str:
+def _wrap(text: str, client: str) -> str:
     """The form in which a client takes text for its agent."""
     content: Json
     match client:
@@ -97,7 +97,7 @@ def _wrapped(text: str, client: str) -> str:
 
 
 def _given(content: bytes) -> _Given:
-    """A message that is no JSON object says nothing, and a field of another kind is as good as none."""
+    """A message that is not a JSON object is empty, and a field of another type is ignored."""
     try:
         message = msgspec.json.decode(content)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -166,7 +166,7 @@ def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
         return HookAnswer(out=damage)
     most_bytes = MOST_OUTPUT_BYTES - len(damage.encode())
     if len(work) > 1:
-        return HookAnswer(out=damage + _several(work, most_bytes))
+        return HookAnswer(out=damage + _list_runs(work, most_bytes))
     reply = _rehydrated(rt, work[0], project)
     if isinstance(reply, Failure):
         return _trouble(reply)
@@ -208,11 +208,11 @@ def _one(candidate: Candidate, reply: dict[str, Any], most_bytes: int) -> str:
     notes = [entry["notes"] for entry in entries if not entry["notes"].startswith(_FACTS_BEGIN)]
     told = [f"Goal: {flatten_text(candidate.goal)[:_GOAL_LENGTH]}"] if candidate.goal else []
     told += [f"Last notes: {notes[-1]}"] if notes else []
-    return head + _fenced_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
+    return head + _fence_within("\n".join(told), most_bytes - len((head + tail).encode())) + tail
 
 
-def _fenced_within(text: str, most_bytes: int) -> str:
-    """As much of the text as fits with its fence; none where not even the marks fit."""
+def _fence_within(text: str, most_bytes: int) -> str:
+    """As much of the text as fits inside its fence; nothing if the fence alone does not fit."""
     if not text:
         return ""
     kept, is_cut = text, False
@@ -225,7 +225,7 @@ def _fenced_within(text: str, most_bytes: int) -> str:
     return ""
 
 
-def _several(work: Sequence[Candidate], most_bytes: int) -> str:
+def _list_runs(work: Sequence[Candidate], most_bytes: int) -> str:
     lines = [
         f"- {one.workflow_id}, {flatten_text(one.pending_title)[:_TITLE_LENGTH]} (session {one.session_id})"
         for one in work[:_MOST_TITLES]

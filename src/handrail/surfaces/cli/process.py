@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # this file is loaded before everything else, so it loads nothing that it can spare
+if TYPE_CHECKING:  # this file is loaded first, so it loads as little as possible
     from typing import Literal
 
     from handrail.contract.outcome import Commits
@@ -24,7 +24,7 @@ _GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
 class Interrupted(BaseException):
     """A signal, or the deadline, ended the call before anything was committed.
 
-    Not an Exception: nothing below may take it for trouble of its own.
+    Not an Exception: nothing below may catch it as trouble of its own.
     """
 
     def __init__(self, *, is_deadline: bool) -> None:
@@ -35,19 +35,19 @@ class Interrupted(BaseException):
 class Process:
     """The state that signal handlers share with the call they interrupt.
 
-    It starts shielded, so that a signal during start-up waits until somebody can answer for it.
+    It starts shielded, so that a signal during start-up waits until it can be answered.
     """
 
     def __init__(self) -> None:
         self.stdout_was_closed = False
         self.redact: Callable[[bytes], bytes] = _unchanged
-        """Takes secrets out of everything that is written."""
+        """Removes secrets from everything that is written."""
         self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
-        """Makes the answer to a second signal: stdout, stderr, exit status."""
+        """Builds the answer to a second signal: stdout, stderr, exit status."""
         self.commits: Commits | None = None
-        """What the call has changed; whoever performs it notes it there."""
+        """What the call has changed, as the operation records it."""
         self.untold: Callable[[], bytes] = bytes
-        """What stderr is told of a change when stdout cannot take the answer."""
+        """The line about a change for stderr, when stdout refuses the answer."""
         self._shields = 1
         self._is_settled = False
         self._is_delivering = False
@@ -56,7 +56,7 @@ class Process:
         self._ends_at: float | None = None
 
     def take_over(self) -> None:
-        """Make descriptors 0 to 2 real and answer signals ourselves. The first thing a call does."""
+        """Open closed descriptors 0 to 2 and handle signals. The first thing a call does."""
         self.stdout_was_closed = _repair_descriptors()
         signal.signal(signal.SIGINT, self._on_signal)
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -65,7 +65,7 @@ class Process:
         signal.signal(signal.SIGALRM, self._on_alarm)
 
     def hand_back(self) -> None:
-        """Give signals back to a server that has its own way to stop."""
+        """Restore the default handlers for a server that stops in its own way."""
         self._settle_timer()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -87,25 +87,25 @@ class Process:
         return Deferral(self)
 
     def stop_reason(self) -> Literal["", "signal", "deadline"]:
-        """What waits to end the call."""
+        """What is waiting to end the call."""
         if self._pending is None:
             return ""
         return "deadline" if self._pending.is_deadline else "signal"
 
     def end_here(self) -> None:
-        """Nothing to do: a signal raises by itself, and one that waits behind a shield raises after it."""
+        """Nothing to do: a signal raises by itself, or at the end of a shield."""
 
     def pause(self, milliseconds: int) -> None:
-        """Let some time pass; a signal ends it, and the call."""
+        """Sleep; a signal ends the sleep and the call."""
         time.sleep(milliseconds / 1000)
 
     def settle(self) -> None:
-        """The outcome is certain: from here on the truth is told, whatever arrives."""
+        """The outcome is certain: from here on it is reported, whatever signal arrives."""
         self._is_settled = True
         self._settle_timer()
 
     def start_deadline(self, seconds: int) -> None:
-        """Raise Interrupted when the time is over; it covers stdin, lock waits and the work itself."""
+        """Raise Interrupted when the time is over, even while waiting for stdin or a lock."""
         self._ends_at = time.monotonic() + seconds
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -117,7 +117,7 @@ class Process:
         chunks: list[bytes] = []
         missing = limit_bytes + 1
         while missing > 0:
-            # A signal that arrives right before a blocking read would be lost; select has its own clock.
+            # A signal right before a blocking read would be lost; select has its own timeout.
             ready, _, _ = select.select([STDIN], [], [], self.seconds_left())
             if not ready:
                 raise Interrupted(is_deadline=True)
@@ -129,7 +129,7 @@ class Process:
         return b"".join(chunks)
 
     def deliver(self, out: bytes, err: bytes, status: int, undelivered: int) -> int:
-        """Write the whole answer once; the exit status, `undelivered` when the disk refused a success."""
+        """Write the whole answer once. Returns the exit status: `undelivered` if stdout refuses a success."""
         self.settle()
         self._is_delivering = True
         _write_if_possible(STDERR, self.redact(err))
@@ -140,7 +140,7 @@ class Process:
         return status
 
     def deliver_line(self, line: bytes) -> OSError | None:
-        """Write one line of a stream whole, whatever arrives meanwhile; what went wrong with stdout."""
+        """Write one whole line of a stream, whatever signal arrives. Returns the error of stdout."""
         with Shield(self):
             try:
                 _write_all(STDOUT, self.redact(line))
@@ -149,18 +149,18 @@ class Process:
         return None
 
     def end_stream(self, error: OSError, undelivered: int) -> int:
-        """The exit status of a stream that nobody could read to its end."""
+        """The exit status of a stream that could not be written to its end."""
         self.settle()
         return self._undelivered(error, 0, undelivered)
 
     def tell(self, line: bytes) -> None:
-        """A line for people beside the answer."""
+        """Write a line for people to stderr."""
         with Shield(self):
             _write_if_possible(STDERR, self.redact(line))
 
     def _undelivered(self, error: OSError, status: int, undelivered: int) -> int:
         if error.errno in _GONE:
-            return status  # the reader has what it wanted
+            return status  # the reader has read enough
         _write_if_possible(STDERR, f"handrail: stdout could not be written: {error.strerror}.\n".encode())
         _write_if_possible(STDERR, self.untold())
         return status or undelivered
@@ -182,13 +182,13 @@ class Process:
             self._raise_pending()
 
     def _raise_pending(self) -> None:
-        """Raise once: whoever catches it answers, and must not be interrupted again."""
+        """Raise once: who catches it answers, and must not be interrupted again."""
         if self._pending is not None and not self._is_settled:
             self.settle()
             raise self._pending
 
     def _leave_now(self, number: int) -> None:
-        """A second signal: say what is known and go, without another look at the work."""
+        """On a second signal, write what is known and exit at once."""
         if self.farewell is None or self._is_delivering:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
@@ -205,7 +205,7 @@ class Process:
 
 
 class Shield:
-    """`with process.shielded():` around what must not be torn apart."""
+    """`with process.shielded():` around what must not be interrupted."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -220,7 +220,7 @@ class Shield:
 
 
 class Deferral:
-    """`with process.defer():` around work that ends between its parts, with the truth about each."""
+    """`with process.defer():` around work that may end between its parts, and reports each of them."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -238,7 +238,7 @@ def _unchanged(content: bytes) -> bytes:
 
 
 def request_id() -> str:
-    """A name for this call, for the LAFS envelope and for reports."""
+    """A random id of this call, for the LAFS envelope and for reports."""
     return "req_" + os.urandom(10).hex()
 
 
@@ -253,7 +253,7 @@ def is_terminal(descriptor: int) -> bool:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal that stdout is; 0 where it is none."""
+    """Columns of the terminal; 0 when stdout is none."""
     try:
         return os.get_terminal_size(STDOUT).columns
     except OSError:
@@ -286,4 +286,4 @@ def _write_if_possible(descriptor: int, content: bytes) -> None:
     try:
         _write_all(descriptor, content)
     except OSError:
-        return  # nobody is left to tell; the exit status still does
+        return  # nobody reads it; the exit status still tells

@@ -1,6 +1,6 @@
 """One command line from argv to exit status: parse, answer, render, deliver.
 
-What only some commands need comes through `Doors`, so that a usage error pays for nothing else.
+What only some commands need comes through `CommandParts`, so that a usage error pays for nothing else.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from handrail.contract.outcome import (
 )
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import SELF_DESCRIPTION, Parsed, Problem, parse
-from handrail.surfaces.cli.reading.spelling import command_line, refusal, stopped
+from handrail.surfaces.cli.reading.spelling import command_line, describe_stop, refusal
 from handrail.surfaces.cli.rendering.render import (
     Output,
     Rendered,
     ask_of,
-    bare,
     check_schema_version,
+    fit_to_page,
+    measure_widest,
     out_problems,
     output_of,
-    plain,
     prepare,
     raw_problems,
     render,
+    render_bare,
+    render_plain,
     stream_problems,
     summary_line,
     timeout_of,
-    widest_size,
-    written_on,
 )
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
@@ -64,43 +64,43 @@ _T = TypeVar("_T")
 
 TOOL = "handrail"
 NEVER_FAILS = "hook"
-"""Its host stops on a refusal, so what is wrong with its line is its own to tell."""
+"""Its host stops on a refusal, so the command itself reports what is wrong with its line."""
 
 
-def _none(_: str) -> Sequence[Notice]:
+def _no_notices(_: str) -> Sequence[Notice]:
     return ()
 
 
-def _unexamined(_: Parsed) -> Sequence[Problem]:
+def _no_problems(_: Parsed) -> Sequence[Problem]:
     return ()
 
 
-class Doors(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies behind some commands only; the front door imports it when it is asked for."""
+class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What only some commands need; `main` imports each part when it is called."""
 
     help_text: Callable[[str, int], str]
-    """Of a command, a group or the tool; 0 is the usual width."""
+    """Of a command, a group or the tool; a width of 0 means the default."""
     help_document: Callable[[str], Success]
     settings: Callable[[Parsed], Settings | None]
-    """What people decided about output; None where a command must answer though the settings are broken."""
+    """The settings for output; None for a command that must answer even if the settings are broken."""
     answer: Callable[[Process, Parsed, Ask, Callable[[Success], int]], Outcome | str]
     """One operation; a string is the bare value of `--field`."""
     stream: Callable[[Process, Parsed, Ask], Iterator[StreamItem | Outcome]]
-    """The same line by line; the last is the outcome."""
-    pour: Callable[[Process, Parsed], Outcome | OSError]
-    """The long field of an answer, straight to stdout; what stdout refused, or how it ended."""
+    """The same, line by line; the last item is the outcome."""
+    write_raw_field: Callable[[Process, Parsed], Outcome | OSError]
+    """The long field of an answer, straight to stdout. Returns the outcome, or the error of stdout."""
     serve: Callable[[Parsed], int]
     demo: Callable[[Parsed], int]
     record_defect: Callable[[Exception], str]
-    """Keeps the traceback out of sight and gives the id to quote."""
-    input_problems: Callable[[Parsed], Sequence[Problem]] = _unexamined
-    """What is wrong with the values of a line that is refused anyway, as its operation sees them."""
-    notices: Callable[[str], Sequence[Notice]] = _none
-    """What was found before and answers of this operation tell beside their own."""
+    """Stores the traceback and returns the id to quote."""
+    input_problems: Callable[[Parsed], Sequence[Problem]] = _no_problems
+    """What the operation finds wrong with the values of a line that is refused anyway."""
+    notices: Callable[[str], Sequence[Notice]] = _no_notices
+    """The stored notices that answers of this operation carry."""
 
 
 class _Caller:
-    """What is known so far of who asks and how the answer shall look."""
+    """What is known so far about the call and the format of its answer."""
 
     def __init__(self) -> None:
         self.started_ns = time.monotonic_ns()
@@ -109,123 +109,133 @@ class _Caller:
         self.columns: tuple[str, ...] = ()
         self.raw = ""
         self.commits = Commits()
-        self.notices: Callable[[str], Sequence[Notice]] = _none
+        self.notices: Callable[[str], Sequence[Notice]] = _no_notices
         self.passed_over: tuple[Notice, ...] = ()
-        """Of the surroundings: what is wrong and was not used."""
+        """Environment variables that are wrong and were ignored."""
 
 
-def run(process: Process, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors) -> int:
-    """Answer one command line; the exit status. Never raises, never prints a traceback."""
+def run(
+    process: Process, arguments: Sequence[str], environment: Mapping[str, str], parts: CommandParts
+) -> int:
+    """Answer one command line. Returns the exit status; never raises, never prints a traceback."""
     caller = _Caller()
-    process.farewell = lambda: _farewell(caller)
+    process.farewell = lambda: _answer_second_signal(caller)
     process.commits = caller.commits
     try:
-        answer = _guarded(caller, doors, lambda: _answer(process, caller, arguments, environment, doors))
+        answer = _run_guarded(caller, parts, lambda: _answer(process, caller, arguments, environment, parts))
     except Interrupted as stop:
-        failure = stopped(stop)
-        answer = _guarded(caller, doors, lambda: _rendered(caller, failure))
-    except KeyboardInterrupt:  # from a server, which has its own way to stop
+        failure = describe_stop(stop)
+        answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
+    except KeyboardInterrupt:  # from a server, which stops in its own way
         answer = E_INTERRUPTED.exit_status
-    return answer if isinstance(answer, int) else _delivered(process, caller, answer)
+    return answer if isinstance(answer, int) else _deliver(process, caller, answer)
 
 
 def _answer(
-    process: Process, caller: _Caller, arguments: Sequence[str], environment: Mapping[str, str], doors: Doors
+    process: Process,
+    caller: _Caller,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    parts: CommandParts,
 ) -> Rendered | int:
-    """What to write, or the exit status of a server that has had its own say. Raises for any trouble."""
+    """What to write, or the exit status of a server or demo that wrote itself. Raises for any trouble."""
     process.open_to_signals()
     parsed = parse(arguments)
-    environment = _usable(caller, parsed, environment)
+    environment = _drop_wrong_variables(caller, parsed, environment)
     output, troubles = output_of(parsed, environment)
-    caller.output = _on_page(output, arguments, environment, is_help="help" in parsed.options)
-    _introduce(caller, parsed)
-    if told := _told(caller, parsed, doors):
+    caller.output = _set_page(output, arguments, environment, is_help="help" in parsed.options)
+    _name_call(caller, parsed)
+    if told := _answer_about_tool(caller, parsed, parts):
         return told
     if parsed.command is not None and parsed.command["path"] == NEVER_FAILS:
         process.hand_back()
-        return doors.serve(parsed)
-    ask = _checked(parsed, arguments, caller.output, troubles, doors.input_problems)
+        return parts.serve(parsed)
+    ask = _check_line(parsed, arguments, caller.output, troubles, parts.input_problems)
     assert parsed.command is not None, "a command line without a command is refused above"
     effect = parsed.command["effect"]
     if not parsed.command["operation"]:
         process.hand_back()
-        caller.output = Output(format="raw")  # stdout is not ours any more: trouble goes to stderr
-        return doors.serve(parsed) if effect == "server" else doors.demo(parsed)
+        caller.output = Output(format="raw")  # stdout belongs to the server now: trouble goes to stderr
+        return parts.serve(parsed) if effect == "server" else parts.demo(parsed)
     if process.stdout_was_closed and effect != "read":
-        return _nowhere_to_answer()
-    # Only now: a line that cannot be understood does not say which project's settings would count.
-    output, _ = output_of(parsed, environment, doors.settings(parsed))
-    caller.output = _on_page(output, arguments, environment)
+        return _refuse_closed_stdout()
+    # Only now: a line that is refused does not say which project's settings apply.
+    output, _ = output_of(parsed, environment, parts.settings(parsed))
+    caller.output = _set_page(output, arguments, environment)
     process.start_deadline(timeout_of(parsed, environment))
-    if ask.budget is None:  # what nobody asked for must not take room from what was
-        caller.notices = doors.notices
+    if ask.budget is None:  # notices must not use up a budget
+        caller.notices = parts.notices
     else:
         caller.output = msgspec.structs.replace(caller.output, tells_next=False)
         caller.passed_over = ()
     if effect != "read":
         prepare(caller.output)
     if "stream" in parsed.options:
-        return _streamed(process, caller, doors.stream(process, parsed, ask))
+        return _deliver_stream(process, caller, parts.stream(process, parsed, ask))
     if caller.output.format == "raw" and parsed.command["out"]:
-        return _poured(process, caller, doors.pour(process, parsed))
-    outcome = doors.answer(process, parsed, ask, lambda success: _size(caller, success))
-    return bare(outcome, caller.output) if isinstance(outcome, str) else _rendered(caller, outcome)
+        return _end_raw(process, caller, parts.write_raw_field(process, parsed))
+    outcome = parts.answer(process, parsed, ask, lambda success: _size(caller, success))
+    return render_bare(outcome, caller.output) if isinstance(outcome, str) else _render(caller, outcome)
 
 
-def _guarded(caller: _Caller, doors: Doors, work: Callable[[], Rendered | int]) -> Rendered | int:
-    """The answer of the work; of trouble that it met; or, if that cannot be told either, the last word.
+def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Rendered | int]) -> Rendered | int:
+    """The answer of the work; else of its failure; else, if that cannot be rendered, the fallback.
 
-    A call that has changed something has succeeded: no trouble after it is told as a failure.
+    A call that has changed something has succeeded: no later trouble is reported as a failure.
     """
-    done = _tried(work)
+    done = _try(work)
     if not isinstance(done, Exception):
         return done
-    failure = failure_of(done) if isinstance(done, Fault) else failure_of_defect(done, _incident(doors, done))
-    caller.notices = _none
+    failure = (
+        failure_of(done)
+        if isinstance(done, Fault)
+        else failure_of_defect(done, _record_incident(parts, done))
+    )
+    caller.notices = _no_notices
     outcome: Outcome = make_stand_in(caller.commits) if caller.commits.is_made else failure
-    told = _tried(lambda: _rendered(caller, outcome))
-    return _last_word(caller) if isinstance(told, Exception) else told
+    told = _try(lambda: _render(caller, outcome))
+    return _build_fallback(caller) if isinstance(told, Exception) else told
 
 
-def _delivered(process: Process, caller: _Caller, answer: Rendered) -> int:
+def _deliver(process: Process, caller: _Caller, answer: Rendered) -> int:
     undelivered = E_IO.exit_status
     if caller.commits.is_made:
         undelivered = 0
-        process.untold = lambda: _untold(caller)
+        process.untold = lambda: _describe_change(caller)
 
     def deliver(told: Rendered) -> int:
         return process.deliver(told.out, told.err, told.status, undelivered=undelivered)
 
-    done = _tried(lambda: deliver(answer))
-    if isinstance(done, Exception):  # secrets could not be taken out of it; the last word holds none
+    done = _try(lambda: deliver(answer))
+    if isinstance(done, Exception):  # redacting failed; the fallback holds no secret
         process.redact = bytes
-        return deliver(_last_word(caller))
+        return deliver(_build_fallback(caller))
     return done
 
 
-def _untold(caller: _Caller) -> bytes:
-    """For stderr, where stdout does not take the answer."""
+def _describe_change(caller: _Caller) -> bytes:
+    """The line for stderr when stdout refuses the answer."""
     following = caller.commits.reads_back
     line = None if following is None else command_line(following)
     read = f" Read what is there with: {line}" if line else ""
     return f"handrail: the change is made and stored.{read}\n".encode()
 
 
-def _tried(work: Callable[[], _T]) -> _T | Exception:
+def _try(work: Callable[[], _T]) -> _T | Exception:
     try:
         return work()
-    except Exception as trouble:  # noqa: BLE001 - the surface's one catch-all: an agent never meets a traceback
+    except Exception as trouble:  # noqa: BLE001 - the surface's one catch-all: an agent never sees a traceback
         return trouble
 
 
-def _incident(doors: Doors, defect: Exception) -> str:
-    """The id of the kept traceback; keeping it may fail for the same reason: no memory, no descriptor."""
-    incident = _tried(lambda: doors.record_defect(defect))
+def _record_incident(parts: CommandParts, defect: Exception) -> str:
+    """The id of the stored traceback; storing may fail for the same reason: no memory, no descriptor."""
+    incident = _try(lambda: parts.record_defect(defect))
     return incident if isinstance(incident, str) else ""
 
 
-def _as_command(caller: _Caller, outcome: Outcome) -> Outcome:
-    """An answer without a reply names the command that reads it."""
+def _add_read_command(caller: _Caller, outcome: Outcome) -> Outcome:
+    """Name the command that reads the reply, in an answer that lacks it."""
     following = caller.commits.reads_back
     if following is None or isinstance(outcome, Failure) or not is_stand_in(outcome):
         return outcome
@@ -233,8 +243,8 @@ def _as_command(caller: _Caller, outcome: Outcome) -> Outcome:
     return outcome if line is None else spell_reading_call(outcome, line)
 
 
-def _last_word(caller: _Caller) -> Rendered:
-    """Where nothing else can be said any more: a document that is made of constants."""
+def _build_fallback(caller: _Caller) -> Rendered:
+    """A document made of constants, for when nothing else can be built."""
     if caller.commits.is_made:
         data = b'"data":{"committed":true,"message":"' + DONE.encode() + b'"}'
         return Rendered(out=b'{"ok":true,"schema_version":"1.0",' + data + b',"meta":{"duration_ms":0}}\n')
@@ -242,17 +252,19 @@ def _last_word(caller: _Caller) -> Rendered:
     return Rendered(err=line, status=INTERNAL_ERROR.exit_status)
 
 
-def _on_page(
+def _set_page(
     output: Output, arguments: Sequence[str], environment: Mapping[str, str], *, is_help: bool = False
 ) -> Output:
-    """What text is written on; a document needs none of it."""
+    """Set the width and the typed words, which only text needs."""
     if output.format != "text" and not is_help:
         return output
-    return written_on(output, arguments, environment.get("COLUMNS", ""), terminal_width)
+    return fit_to_page(output, arguments, environment.get("COLUMNS", ""), terminal_width)
 
 
-def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]) -> Rendered | int:
-    """Write line by line; what is left to write is the summary, or an ordinary failure before any line."""
+def _deliver_stream(
+    process: Process, caller: _Caller, lines: Iterator[StreamItem | Outcome]
+) -> Rendered | int:
+    """Write line by line. Returns the summary line, or an ordinary failure if no line was written."""
     count = 0
     outcome: Outcome | None = None
     try:
@@ -260,28 +272,30 @@ def _streamed(process: Process, caller: _Caller, lines: Iterator[StreamItem | Ou
             if isinstance(line, Success | Failure):
                 outcome = line
                 break
-            with process.shielded():  # a line that is written is counted, whatever arrives meanwhile
+            with process.shielded():  # a written line is counted, even if a signal arrives
                 trouble = process.deliver_line(encode_line(stream_line(line.data)))
                 count += trouble is None
             if trouble is not None:
                 return process.end_stream(trouble, E_IO.exit_status)
     except Interrupted as stop:
-        outcome = stopped(stop)
+        outcome = describe_stop(stop)
     assert outcome is not None, "a stream ends with its outcome"
     if isinstance(outcome, Failure) and count == 0:
-        return _rendered(caller, outcome)
-    return summary_line(outcome, _timed(caller), count)
+        return _render(caller, outcome)
+    return summary_line(outcome, _finish_call(caller), count)
 
 
-def _poured(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rendered | int:
-    """What is left to say after the bytes are out."""
+def _end_raw(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rendered | int:
+    """What is left to write after the raw bytes."""
     if isinstance(ended, OSError):
         return process.end_stream(ended, E_IO.exit_status)
-    return _rendered(caller, ended) if isinstance(ended, Failure) else Rendered()
+    return _render(caller, ended) if isinstance(ended, Failure) else Rendered()
 
 
-def _usable(caller: _Caller, parsed: Parsed, environment: Mapping[str, str]) -> Mapping[str, str]:
-    """What tells of this program answers in any surroundings: a wrong variable is named and not used."""
+def _drop_wrong_variables(
+    caller: _Caller, parsed: Parsed, environment: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Commands that describe the program work in any environment: a wrong variable is named and ignored."""
     if parsed.command is None or not parsed.command["operation"].startswith(SELF_DESCRIPTION):
         return environment
     wrong = find_wrong_variables(environment)
@@ -292,8 +306,8 @@ def _usable(caller: _Caller, parsed: Parsed, environment: Mapping[str, str]) -> 
     return {name: value for name, value in environment.items() if name not in wrong}
 
 
-def _introduce(caller: _Caller, parsed: Parsed) -> None:
-    """Name the call by its operation, and note how its answer is drawn."""
+def _name_call(caller: _Caller, parsed: Parsed) -> None:
+    """Name the call by its operation, and note the columns of its answer."""
     if parsed.command is None:
         return
     caller.columns, caller.raw = parsed.command["columns"], parsed.command["raw"]
@@ -301,30 +315,30 @@ def _introduce(caller: _Caller, parsed: Parsed) -> None:
     caller.call = msgspec.structs.replace(caller.call, operation=name)
 
 
-def _told(caller: _Caller, parsed: Parsed, doors: Doors) -> Rendered | None:
+def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered | None:
     """`--version` and `--help`: text, or a document when a flag asks for JSON."""
     if "version" in parsed.options:
         if not caller.output.is_json_asked:
-            return plain(f"{TOOL} {__version__}\n")
+            return render_plain(f"{TOOL} {__version__}\n")
         data: dict[str, Json] = {"tool": TOOL, "version": __version__, "schema_version": SCHEMA_VERSION}
         caller.call = msgspec.structs.replace(caller.call, operation="cli.version")
-        return _rendered(caller, Success(data=data))
+        return _render(caller, Success(data=data))
     if "help" in parsed.options and not any(problem.param == "command" for problem in parsed.problems):
         if not caller.output.is_json_asked:
-            return plain(doors.help_text(parsed.words, caller.output.width))
+            return render_plain(parts.help_text(parsed.words, caller.output.width))
         caller.call = msgspec.structs.replace(caller.call, operation="cli.help")
-        return _rendered(caller, doors.help_document(parsed.words))
+        return _render(caller, parts.help_document(parsed.words))
     return None
 
 
-def _checked(
+def _check_line(
     parsed: Parsed,
     typed: Sequence[str],
     output: Output,
     troubles: Sequence[Fault],
     input_problems: Callable[[Parsed], Sequence[Problem]],
 ) -> Ask:
-    """What to disclose, once nothing is wrong with the command line.
+    """What to disclose, if nothing is wrong with the command line.
 
     Raises Fault: conflicts of format first, then every problem at once.
     """
@@ -347,16 +361,16 @@ def _checked(
     return ask
 
 
-def _rendered(caller: _Caller, outcome: Outcome) -> Rendered:
-    told = _as_command(caller, outcome)
-    return render(told, _timed(caller), caller.output, columns=caller.columns, raw=caller.raw)
+def _render(caller: _Caller, outcome: Outcome) -> Rendered:
+    told = _add_read_command(caller, outcome)
+    return render(told, _finish_call(caller), caller.output, columns=caller.columns, raw=caller.raw)
 
 
-def _timed(caller: _Caller) -> Call:
-    """The facts of the call at its end: what it wrote itself, such as a new notice, is told at once."""
+def _finish_call(caller: _Caller) -> Call:
+    """The facts of the call at its end, with the notices, even one that the call itself stored."""
     duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
-    notices = _tried(lambda: tuple(caller.notices(caller.call.operation)))
-    if isinstance(notices, Exception):  # what was found before is not worth an answer
+    notices = _try(lambda: tuple(caller.notices(caller.call.operation)))
+    if isinstance(notices, Exception):  # a notice must not cost the answer
         notices = ()
     return msgspec.structs.replace(
         caller.call, duration_ms=duration_ms, notices=(*caller.passed_over, *notices)
@@ -364,14 +378,14 @@ def _timed(caller: _Caller) -> Call:
 
 
 def _size(caller: _Caller, success: Success) -> int:
-    return widest_size(success, caller.call, caller.output, caller.columns)
+    return measure_widest(success, caller.call, caller.output, caller.columns)
 
 
-def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
-    """The answer to a second signal, which may come in the middle of a commit."""
-    caller.notices = _none
+def _answer_second_signal(caller: _Caller) -> tuple[bytes, bytes, int]:
+    """The answer to a second signal, which may arrive in the middle of a commit."""
+    caller.notices = _no_notices
     if caller.commits.is_made:
-        done = _rendered(caller, make_stand_in(caller.commits))
+        done = _render(caller, make_stand_in(caller.commits))
         return done.out, done.err, done.status
     failure = Failure(
         kind=E_INTERRUPTED,
@@ -379,11 +393,11 @@ def _farewell(caller: _Caller) -> tuple[bytes, bytes, int]:
         details={"committed": None},
         hint="Send the same call again: if it was committed, the recorded reply comes back.",
     )
-    answer = _rendered(caller, failure)
+    answer = _render(caller, failure)
     return answer.out, answer.err, answer.status
 
 
-def _nowhere_to_answer() -> Rendered:
-    """A change whose reply nobody can read is not made: the reply holds the tokens to go on."""
+def _refuse_closed_stdout() -> Rendered:
+    """Refuse a change whose reply nobody can read: the reply has the tokens to go on."""
     line = b"handrail: stdout is closed, so nothing was done; open it and send the call again.\n"
     return Rendered(err=line, status=E_IO.exit_status)

@@ -17,9 +17,9 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.ask import answered_call, is_taken, question_in
-from handrail.surfaces.mcp.calls import answer_call, guarded, refusal_of
-from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, Results, Told
+from handrail.surfaces.mcp.ask import build_answered_call, find_question, is_taken
+from handrail.surfaces.mcp.calls import answer_call, refusal_of, run_guarded
+from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal, Results
 from handrail.surfaces.mcp.prompts import (
     Completed,
     PromptRow,
@@ -28,7 +28,7 @@ from handrail.surfaces.mcp.prompts import (
     list_prompts,
     prompt_text,
 )
-from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, input_required, value_brought
+from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, input_required, read_brought_value
 from handrail.surfaces.mcp.resources import LONGEST_URI, TEMPLATES, ResourceRow, list_resources, read_resource
 from handrail.surfaces.mcp.results import Rendered, render
 from handrail.surfaces.mcp.tools import Tool, offered_tools, spell_call
@@ -46,16 +46,16 @@ class Adapter:
         self._mvi = mvi
         self._definitions = [_definition(tool, results) for tool in self.tools.values()]
 
-    def list_tools(self, cursor: str | None) -> Told:
+    def list_tools(self, cursor: str | None) -> ResultOrRefusal:
         return _one_page(cursor, "tools") or {"tools": self._definitions}
 
-    def call_tool(self, runtime: Runtime, call: ToolCall, asking: Asking) -> Told | Waiting:
+    def call_tool(self, runtime: Runtime, call: ToolCall, asking: Asking) -> ResultOrRefusal | Waiting:
         """The tool's result; `Waiting` only where a person is asked in the middle of the call."""
         tool = self.tools.get(call.name)
         if tool is None:
             return _unknown_tool(call.name, list(self.tools))
         reply = answer_call(runtime, self.tools, tool, call.arguments, self._mvi)
-        question = None if asking == "never" else question_in(runtime, tool, reply)
+        question = None if asking == "never" else find_question(runtime, tool, reply)
         if question is None:
             return self._result(reply)
         waiting = Waiting(
@@ -68,9 +68,9 @@ class Adapter:
             return waiting
         if call.request_state is None:
             return input_required(question)
-        return waiting.go_on(runtime, value_brought(call, question))
+        return waiting.go_on(runtime, read_brought_value(call, question))
 
-    def overdue(self, name: str | None, seconds: float) -> Told:
+    def overdue(self, name: str | None, seconds: float) -> ResultOrRefusal:
         """What a caller is told when its time is over: by a tool's name its result, else a refusal."""
         failure = Failure(
             kind=E_TIMEOUT,
@@ -80,30 +80,30 @@ class Adapter:
         tool = None if name is None else self.tools.get(name)
         return self.refusal(failure) if tool is None else self._result(render(self.tools, tool, {}, failure))
 
-    def list_prompts(self, runtime: Runtime, cursor: str | None) -> Told:
+    def list_prompts(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
         page = self._told(runtime, lambda: list_prompts(runtime, cursor))
         if isinstance(page, Refusal):
             return page
         return _page("prompts", [_prompt(row) for row in page.rows], page.next_cursor)
 
-    def get_prompt(self, runtime: Runtime, name: str, arguments: dict[str, str]) -> Told:
+    def get_prompt(self, runtime: Runtime, name: str, arguments: dict[str, str]) -> ResultOrRefusal:
         text = self._told(runtime, lambda: prompt_text(runtime, name, arguments))
         if isinstance(text, Refusal):
             return text
         return {"messages": [{"content": {"text": text, "type": "text"}, "role": "user"}]}
 
-    def list_resources(self, runtime: Runtime, cursor: str | None) -> Told:
+    def list_resources(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
         page = self._told(runtime, lambda: list_resources(runtime, cursor))
         if isinstance(page, Refusal):
             return page
         return _page("resources", [_resource(row) for row in page.rows], page.next_cursor)
 
-    def list_templates(self, cursor: str | None) -> Told:
+    def list_templates(self, cursor: str | None) -> ResultOrRefusal:
         return _one_page(cursor, "templates") or {"resourceTemplates": _TEMPLATES}
 
-    def read_resource(self, runtime: Runtime, uri: str, missing: int) -> Told:
+    def read_resource(self, runtime: Runtime, uri: str, missing: int) -> ResultOrRefusal:
         """`missing` is the code of the client's revision for an address where nothing is."""
-        content = guarded(runtime, lambda: read_resource(runtime, uri))
+        content = run_guarded(runtime, lambda: read_resource(runtime, uri))
         if not isinstance(content, Failure):
             return {"contents": [{"mimeType": content.mime_type, "text": content.text, "uri": content.uri}]}
         refusal = self.refusal(content)
@@ -111,7 +111,9 @@ class Adapter:
         assert isinstance(refusal.data, dict), "a failure is told with its structured copy"
         return Refusal(code=code, message=refusal.message, data={"uri": uri[:LONGEST_URI], **refusal.data})
 
-    def complete(self, runtime: Runtime, reference: dict[str, str], argument: str, typed: str) -> Told:
+    def complete(
+        self, runtime: Runtime, reference: dict[str, str], argument: str, typed: str
+    ) -> ResultOrRefusal:
         """`reference` has the `name` of a prompt or the `uri` of a template."""
 
         def found() -> Completed:
@@ -138,13 +140,13 @@ class Adapter:
         question: Question,
         reply: Rendered,
         value: Json | UnsetType,
-    ) -> Told:
-        retry = None if value is UNSET else answered_call(tool, arguments, question, value)
+    ) -> ResultOrRefusal:
+        retry = None if value is UNSET else build_answered_call(tool, arguments, question, value)
         again = reply if retry is None else answer_call(runtime, self.tools, tool, retry, self._mvi)
         return self._result(again if is_taken(again) else reply)
 
     def _told(self, runtime: Runtime, work: Callable[[], _T]) -> _T | Refusal:
-        answered = guarded(runtime, work)
+        answered = run_guarded(runtime, work)
         return self.refusal(answered) if isinstance(answered, Failure) else answered
 
     def _result(self, rendered: Rendered) -> dict[str, Json]:

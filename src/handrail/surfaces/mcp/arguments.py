@@ -30,7 +30,7 @@ MAX_DEPTH = 64
 MAX_MEMBERS = 100_000
 
 
-def too_large(arguments: dict[str, Json]) -> Failure | None:
+def check_size(arguments: dict[str, Json]) -> Failure | None:
     """The refusal of arguments over a limit. Walks level by level, so depth cannot exhaust the stack."""
     size_bytes = members = depth = 0
     level: list[Json] = [arguments]
@@ -238,11 +238,11 @@ def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure
 
     Types are the operation's business; here it is about names, narrowed choices and size.
     """
-    refusal = too_large(arguments)
+    refusal = check_size(arguments)
     if refusal is not None:
         return refusal
     params, read_as_text = read_texts(fields_of(tool), arguments)
-    refusal = too_large(params) if read_as_text else None
+    refusal = check_size(params) if read_as_text else None
     if refusal is not None:
         return refusal
     flaws = list(islice(_flaws(tool, fields_of(tool), params, ()), MOST_FLAWS + 1))

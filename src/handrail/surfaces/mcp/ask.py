@@ -15,7 +15,7 @@ from handrail.contract.outcome import Failure, Json
 from handrail.operations.runs.needed_input import NeededInput, find_needed_input
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
-from handrail.surfaces.mcp.calls import guarded
+from handrail.surfaces.mcp.calls import run_guarded
 from handrail.surfaces.mcp.questions import Question
 from handrail.surfaces.mcp.results import Rendered
 from handrail.surfaces.mcp.tools import Tool
@@ -29,12 +29,12 @@ _SECRET = re.compile(
 """An author may name the wrong reason; a form in a chat client is no place for these."""
 
 
-def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
+def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
     """The question that would let this blocked reply go on; None where there is none."""
     token = _retry_token(tool, reply)
     if not token:
         return None
-    asked = guarded(runtime, lambda: find_needed_input(runtime.reading(), token))
+    asked = run_guarded(runtime, lambda: find_needed_input(runtime.reading(), token))
     if asked is None or isinstance(asked, Failure):
         return None
     if _SECRET.search(f"{asked.name} {asked.spec.description}"):
@@ -44,7 +44,7 @@ def question_in(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | Non
     )
 
 
-def answered_call(
+def build_answered_call(
     tool: Tool, arguments: dict[str, Json], question: Question, value: Json
 ) -> dict[str, Json] | None:
     """The caller's own report again, for the attempt that waits, with the value that was missing."""

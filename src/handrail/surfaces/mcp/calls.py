@@ -31,7 +31,7 @@ from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.arguments import read_arguments
 from handrail.surfaces.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, Refusal
-from handrail.surfaces.mcp.results import Rendered, render, with_warnings
+from handrail.surfaces.mcp.results import Rendered, add_warnings, render
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
 # Trouble of this surface as a value: the one place here where an exception becomes a failure.
@@ -39,19 +39,19 @@ from handrail.surfaces.mcp.tools import Tool, spell_call
 _T = TypeVar("_T")
 
 
-def guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
+def run_guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
     """What the work answers; trouble is an answer too, also a defect of this surface."""
-    return _tried(work, lambda: runtime.incidents.record(traceback.format_exc()))
+    return _try(work, lambda: runtime.incidents.record(traceback.format_exc()))
 
 
-def _tried(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
+def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
     try:
         return work()
     except Fault as fault:
         return failure_of(fault)
     except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
         # Keeping the traceback may fail for the same reason: no memory, no descriptor.
-        incident = _tried(record, str)
+        incident = _try(record, str)
         return Failure(
             kind=DEFECT,
             message="Handrail met an error that it does not know.",
@@ -80,18 +80,20 @@ def answer_call(
     Once the call has changed something, it has succeeded, whatever becomes of the text about it.
     """
     commits = Commits()
-    answered = guarded(
-        runtime, lambda: _without_secrets(runtime, _answer(runtime, tools, tool, arguments, mvi, commits))
+    answered = run_guarded(
+        runtime, lambda: _redact(runtime, _answer(runtime, tools, tool, arguments, mvi, commits))
     )
     if not isinstance(answered, Failure):
         return answered
     if not commits.is_made:
         return render(tools, tool, {}, answered)
-    told = guarded(runtime, lambda: render(tools, tool, {}, _spelled(tools, commits, make_stand_in(commits))))
+    told = run_guarded(
+        runtime, lambda: render(tools, tool, {}, _spell_read_back(tools, commits, make_stand_in(commits)))
+    )
     return LAST_WORD if isinstance(told, Failure) else told
 
 
-def _spelled(tools: dict[str, Tool], commits: Commits, success: Success) -> Success:
+def _spell_read_back(tools: dict[str, Tool], commits: Commits, success: Success) -> Success:
     """An answer without a reply names the call that reads it as a client makes it."""
     if commits.reads_back is None or not is_stand_in(success):
         return success
@@ -103,7 +105,7 @@ def _json(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _without_secrets(runtime: Runtime, answer: Rendered) -> Rendered:
+def _redact(runtime: Runtime, answer: Rendered) -> Rendered:
     """Whatever this process has read as a secret never reaches a client."""
     return msgspec.structs.replace(
         answer,
@@ -125,19 +127,17 @@ def _answer(
         from handrail.operations.workflow_catalog import correct_workflow_id  # noqa: PLC0415 - only a refusal reads workflow files
 
         return render(tools, tool, {}, correct_workflow_id(runtime, read))
-    match _performed(runtime, tool, read.params, mvi, commits):
+    match _perform(runtime, tool, read.params, mvi, commits):
         case Failure() as failure:
             return render(tools, tool, read.params, failure)
         case Success() as success:
-            told = _spelled(tools, commits, with_warnings(success, read.warnings))
+            told = _spell_read_back(tools, commits, add_warnings(success, read.warnings))
             return render(tools, tool, read.params, told)
         case never:
             assert_never(never)
 
 
-def _performed(
-    runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level, commits: Commits
-) -> Outcome:
+def _perform(runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level, commits: Commits) -> Outcome:
     caller = Caller(tool="handrail mcp", command=tool.name)
     if tool.operation != "workflow.list":
         return perform(runtime, tool.operation, params, Ask(mvi=mvi), caller=caller, commits=commits)

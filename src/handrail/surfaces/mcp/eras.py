@@ -1,7 +1,7 @@
-"""The two eras of the protocol: how a connection opens, what a request must be, what its answer adds.
+"""The two eras of the protocol: how a connection opens, the shape of requests, and what answers add.
 
-The client's first request decides: one that carries the 2026-07-28 envelope opens a stateless connection, any
-other one the older handshake. Both answer what the protocol library answers, byte for byte.
+The client's first request decides: one with the 2026-07-28 envelope opens a stateless connection, any other
+one the older handshake. Both answer what the protocol library answers, byte for byte.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from handrail.surfaces.mcp.messages import (
     ClientRequest,
     Notification,
     Refusal,
-    Told,
+    ResultOrRefusal,
 )
 from handrail.surfaces.mcp.questions import ToolCall, Waiting
 
@@ -48,7 +48,7 @@ _Shaped = TypeVar("_Shaped")
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared options of what a client sends: unknown fields are passed over, a wrong type is refused."""
+    """Shared options of what a client sends: unknown fields are ignored, a wrong type is refused."""
 
 
 class _Icon(_Part, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class _Roots(_Part, frozen=True, kw_only=True):
 
 
 class Capabilities(_Part, frozen=True, kw_only=True):
-    """What a client can do, as far as this server looks at it."""
+    """What a client can do, as far as this server uses it."""
 
     elicitation: _Elicitation | None = None
     experimental: dict[str, dict[str, Any]] | None = None
@@ -131,7 +131,7 @@ class _CallTool(_Bare, frozen=True, kw_only=True):
 
 
 class _AnsweredCall(_CallTool, frozen=True, kw_only=True):
-    """A tool call of the stateless era, which may bring answers."""
+    """A tool call of the stateless era, which may carry answers."""
 
     request_state: str | None = None
     input_responses: dict[str, dict[str, Any]] | None = None
@@ -179,9 +179,9 @@ class _Listen(_Bare, frozen=True, kw_only=True):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation has to answer, and so takes its time."""
+    """A request that an operation answers, in a worker."""
 
-    perform: Callable[[Adapter, Runtime], Told | Waiting]
+    perform: Callable[[Adapter, Runtime], ResultOrRefusal | Waiting]
     tool: str | None = None
     progress_token: int | str | None = None
 
@@ -213,9 +213,9 @@ _STATELESS: dict[str, type[_Bare]] = {
     "completion/complete": _Complete,
     "subscriptions/listen": _Listen,
 }
-"""The requests of each era with the shape of their params; the rest does not exist there."""
+"""The requests of each era with the shape of their params; others do not exist there."""
 _UNSERVED = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
-"""Requests that exist and that this server has no use for: their params are looked at first all the same."""
+"""Requests that exist but are not served; their params are still checked first."""
 _LIFETIMES_MS = {
     "tools/list": LISTING_LIFETIME_MS,
     "resources/templates/list": LISTING_LIFETIME_MS,
@@ -227,7 +227,7 @@ _LIFETIMES_MS = {
 
 
 class Connection:
-    """One connection: its era, and what its client said about itself. Used by the reading thread alone."""
+    """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
 
     def __init__(self) -> None:
         self._era: Literal["", "handshake", "stateless"] = ""
@@ -240,12 +240,12 @@ class Connection:
         return self._is_accepted and self._version == LISTS_OF_MESSAGES and self._era != "stateless"
 
     def hear(self, notification: Notification) -> None:
-        """Only one of them means something here; cancelling is the business of whoever works on requests."""
+        """Take note of the handshake; cancelling is handled where requests are run."""
         if notification.method == "notifications/initialized" and self._era != "stateless":
             self._is_accepted = self._is_accepted or _is_meta(notification.params.get("_meta"))
 
-    def answer(self, request: ClientRequest) -> Told | Work:
-        """The answer where it is known at once, else the work that finds it."""
+    def answer(self, request: ClientRequest) -> ResultOrRefusal | Work:
+        """The answer if it is known at once, else the work that finds it."""
         is_enveloped = request.method != "initialize" and _has_envelope(request.params)
         if not self._era:
             self._era = "stateless" if is_enveloped else "handshake"
@@ -259,11 +259,11 @@ class Connection:
             )
         return self._answer_after_handshake(request)
 
-    def _answer_after_handshake(self, request: ClientRequest) -> Told | Work:
+    def _answer_after_handshake(self, request: ClientRequest) -> ResultOrRefusal | Work:
         shape = _HANDSHAKE.get(request.method)
         if shape is None:
             return _unknown(request.method)
-        params = _converted(request.params, shape)
+        params = _convert(request.params, shape)
         if params is None:
             return INVALID
         if isinstance(params, _Initialize):
@@ -275,12 +275,14 @@ class Connection:
         if not self._is_accepted:
             return INVALID
         if request.method == "logging/setLevel":
-            return {}  # taken note of; this server sends no log messages
+            return {}  # accepted; this server sends no log messages
         token = None if params.meta is None else params.meta.progress_token
         work = _work(request.method, params, self._asking, token, RESOURCE_NOT_FOUND)
         if request.method != "tools/list":
             return work
-        return msgspec.structs.replace(work, perform=lambda adapter, rt: _older(work.perform(adapter, rt)))
+        return msgspec.structs.replace(
+            work, perform=lambda adapter, rt: _order_keys(work.perform(adapter, rt))
+        )
 
     def _initialize(self, params: _Initialize) -> dict[str, Json]:
         is_known = params.protocol_version in HANDSHAKE_VERSIONS
@@ -294,7 +296,7 @@ class Connection:
             "serverInfo": SERVER_INFO,
         }
 
-    def _answer_stateless(self, request: ClientRequest) -> Told | Work:
+    def _answer_stateless(self, request: ClientRequest) -> ResultOrRefusal | Work:
         refusal = (
             _initialized_late(request) if request.method == "initialize" else _envelope_flaw(request.params)
         )
@@ -303,29 +305,29 @@ class Connection:
         shape = _STATELESS.get(request.method)
         if shape is None:
             return _unknown(request.method)
-        params = _converted(request.params, shape)
-        envelope = _converted(request.params["_meta"], _Envelope)
+        params = _convert(request.params, shape)
+        envelope = _convert(request.params["_meta"], _Envelope)
         if params is None or envelope is None:
             return INVALID
         if request.method in _UNSERVED:
             return _unknown(request.method)
         if request.method == "server/discover":
             discovered = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
-            return _signed(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
+            return _sign_result(request.method, {**discovered, "supportedVersions": list(STATELESS_VERSIONS)})
         asking: Asking = "in the answer" if _can_ask(envelope.capabilities) else "never"
         work = _work(request.method, params, asking, envelope.progress_token, INVALID_PARAMS)
         perform = work.perform
 
-        def perform_signed(adapter: Adapter, runtime: Runtime) -> Told | Waiting:
+        def perform_signed(adapter: Adapter, runtime: Runtime) -> ResultOrRefusal | Waiting:
             found = perform(adapter, runtime)
             assert not isinstance(found, Waiting), "this era asks in the answer"
-            return _signed(request.method, found)
+            return _sign_result(request.method, found)
 
         return msgspec.structs.replace(work, perform=perform_signed)
 
 
 def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:
-    """What the adapter is asked; `missing` is the code for an address where nothing is."""
+    """The call of the adapter; `missing` is the code for an address that does not exist."""
     match params:
         case _Listing(cursor=cursor) if method == "tools/list":
             return Work(perform=lambda adapter, _: adapter.list_tools(cursor))
@@ -363,8 +365,8 @@ def _tool_call(params: _CallTool) -> ToolCall:
     )
 
 
-def completed(method: str, told: Told) -> Told:
-    """The result as the stateless era tells it: with its type and its lifetime."""
+def complete_result(method: str, told: ResultOrRefusal) -> ResultOrRefusal:
+    """Add what the stateless era requires: the type and the lifetime of the result."""
     if isinstance(told, Refusal):
         return told
     added: dict[str, Json] = {"resultType": "complete"}
@@ -374,20 +376,20 @@ def completed(method: str, told: Told) -> Told:
     return {name: whole[name] for name in sorted(whole)}
 
 
-def _signed(method: str, told: Told) -> Told:
-    """The same with who answered; the protocol library adds that by itself."""
-    whole = completed(method, told)
+def _sign_result(method: str, told: ResultOrRefusal) -> ResultOrRefusal:
+    """The same, with the server info that the protocol library adds by itself."""
+    whole = complete_result(method, told)
     return whole if isinstance(whole, Refusal) else whole | {"_meta": {_ENVELOPE + "serverInfo": SERVER_INFO}}
 
 
-def _older(told: Told | Waiting) -> Told | Waiting:
-    """The older schema names three keys of a tool's schemas, and so they come first and in its order."""
+def _order_keys(told: ResultOrRefusal | Waiting) -> ResultOrRefusal | Waiting:
+    """The older schema names three keys of a tool's schemas; these come first, in its order."""
     if not isinstance(told, dict):
         return told
-    return {"tools": [{key: _reordered(value) for key, value in tool.items()} for tool in told["tools"]]}
+    return {"tools": [{key: _order_schema(value) for key, value in tool.items()} for tool in told["tools"]]}
 
 
-def _reordered(value: Json) -> Json:
+def _order_schema(value: Json) -> Json:
     if not isinstance(value, dict) or "properties" not in value:
         return value
     first = {key: value[key] for key in ("properties", "required", "type") if key in value}
@@ -401,7 +403,7 @@ def _can_ask(capabilities: Capabilities) -> bool:
 
 
 def _has_envelope(params: dict[str, Json]) -> bool:
-    """Half of an envelope counts: the client is told then which half is missing."""
+    """Half of an envelope counts, so that the client learns which half is missing."""
     meta = params.get("_meta")
     return isinstance(meta, dict) and _VERSION in meta
 
@@ -442,7 +444,7 @@ def _unknown(method: str) -> Refusal:
     return Refusal(code=METHOD_NOT_FOUND, message=message)
 
 
-def _converted(document: Json, shape: type[_Shaped]) -> _Shaped | None:
+def _convert(document: Json, shape: type[_Shaped]) -> _Shaped | None:
     try:
         return msgspec.convert(document, shape)
     except msgspec.ValidationError:

@@ -1,6 +1,6 @@
-"""How the server introduces itself, and what both doors agree on. Pure.
+"""JSON-RPC messages, one per line, and what the server says about itself on both transports. Pure.
 
-A client's first question is answered from here, before anything of the operations is loaded.
+A client's first request is answered from here, before any operation is loaded.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from msgspec import UNSET, Raw, UnsetType
 from handrail import __version__
 from handrail.contract.outcome import Json
 
-# JSON-RPC messages as one line each: what a line may be, and how an answer is written.
+# Messages
 #
-# A line that is no message is refused by its id wherever the id can be read, because a client waits for its
-# id.
+# A line that is not a message is refused with its id if that can be read, because a client waits for its id.
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -31,26 +30,26 @@ RESOURCE_NOT_FOUND = -32002
 """The code of the older revisions; since 2026-07-28 it is an invalid parameter."""
 
 FRAME_BYTES = 16 * 1024 * 1024
-"""Of one line; a longer one is passed over while it is read, so that it never lies in memory."""
+"""Of one line; a longer one is skipped while it is read, so that it is never in memory as a whole."""
 BATCH_MESSAGES = 100
 """Of one list of messages, in the one revision that has such lists."""
 
 Key: TypeAlias = str | int | float
-"""What an id is found again by: 7, 7.0 and "7" are one, because clients are careless when they cancel."""
+"""What an id is looked up by: 7, 7.0 and "7" are equal, because clients are careless when they cancel."""
 
 _BOM = b"\xef\xbb\xbf"
 _NULL = b"null"
 
 
 class Id(msgspec.Struct, frozen=True, kw_only=True):
-    """The id of a request as the client wrote it, and what finds it again."""
+    """The id of a request as the client wrote it, and the key to look it up."""
 
     text: bytes
     key: Key
 
 
 class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What wants an answer."""
+    """A message that expects an answer."""
 
     id: Id
     method: str
@@ -58,7 +57,7 @@ class ClientRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
-    """What wants none."""
+    """A message that expects none."""
 
     method: str
     params: dict[str, Json]
@@ -72,7 +71,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A protocol error, as the client is told it."""
+    """A protocol error as the client receives it."""
 
     code: int
     message: str
@@ -80,14 +79,14 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Malformed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line, or a member of a list, that is no message; the id where one was found."""
+    """A line, or a member of a list, that is not a message, with its id if one was found."""
 
     refusal: Refusal
     id: Id | None = None
 
 
 Message: TypeAlias = ClientRequest | Notification | Response | Malformed
-Told: TypeAlias = dict[str, Json] | Refusal
+ResultOrRefusal: TypeAlias = dict[str, Json] | Refusal
 """The result of a request, or why there is none."""
 
 NOT_A_MESSAGE = Refusal(
@@ -102,7 +101,7 @@ TOO_LONG = Refusal(
 
 
 class _Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that is as it should be, its parts not yet looked at."""
+    """A well-formed message; its parts are not decoded yet."""
 
     jsonrpc: Literal["2.0"]
     id: Raw = Raw()
@@ -118,7 +117,7 @@ _list = msgspec.json.Decoder(list[Raw])
 
 
 class Lines:
-    """Cuts what is read into lines; of one over the limit only the end is looked for."""
+    """Splits input into lines; of one over the limit, only the end is looked for."""
 
     def __init__(self, most_bytes: int = FRAME_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -126,7 +125,7 @@ class Lines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        """The lines that end here; None for one that was too long. An empty one is nothing."""
+        """The lines that end here; None for one that was too long. Empty lines are skipped."""
         *ended, rest = chunk.split(b"\n")
         for part in ended:
             self._take(part)
@@ -134,7 +133,7 @@ class Lines:
         self._take(rest)
 
     def end(self) -> Iterator[bytes | None]:
-        """The last line, which the closed pipe ends."""
+        """The last line, ended by the closed pipe."""
         if self._size > self._most_bytes:
             yield None
         elif line := b"".join(self._parts).strip():
@@ -150,7 +149,7 @@ class Lines:
 
 
 def read_line(line: bytes) -> Message | list[Message]:
-    """The message of a line; a list where the line is one. Never raises."""
+    """The message of a line, or the messages of a list. Never raises."""
     text = _utf8(line.removeprefix(_BOM))
     if text.startswith(b"["):
         return _read_list(text)
@@ -172,7 +171,7 @@ def _read(text: bytes) -> Message:
     try:
         return _message(_frame.decode(text))
     except msgspec.ValidationError:
-        return _odd(text)
+        return _refuse_shape(text)
     except msgspec.DecodeError:
         return _read_leniently(text)
     except RecursionError:
@@ -188,18 +187,18 @@ def _message(frame: _Frame) -> Message:
         return Malformed(refusal=params, id=request_id)
     if request_id is not None:
         return ClientRequest(id=request_id, method=frame.method, params=params)
-    if bytes(frame.id) in (b"", _NULL) and (not bytes(frame.id) or _is_news(frame.method)):
+    if bytes(frame.id) in (b"", _NULL) and (not bytes(frame.id) or _is_notification(frame.method)):
         return Notification(method=frame.method, params=params)
     return Malformed(refusal=_invalid("Its id is neither text nor a number."))
 
 
-def _is_news(method: str) -> bool:
-    """Some serialisers write every field; a notification with the id null means no request."""
+def _is_notification(method: str) -> bool:
+    """Some serialisers write every field; a notification with the id null is not a request."""
     return method.startswith("notifications/")
 
 
 def _response(frame: _Frame, request_id: Id | None) -> Message:
-    """An error without an id belongs to no question; a client tells of a line that it could not read."""
+    """An error without an id answers no question; a client reports a line that it could not read."""
     result, error = bytes(frame.result), bytes(frame.error)
     if not result and not error:
         return Malformed(refusal=_invalid("It has no method."), id=request_id)
@@ -208,8 +207,8 @@ def _response(frame: _Frame, request_id: Id | None) -> Message:
     return Response(key=key, result=answered if isinstance(answered, dict) else None)
 
 
-def _odd(text: bytes) -> Message:
-    """JSON, yet no message: what is wrong with it, told by its id."""
+def _refuse_shape(text: bytes) -> Message:
+    """Refuse JSON that is not a message, with what is wrong and its id."""
     try:
         members = _members.decode(text)
     except msgspec.MsgspecError:
@@ -225,7 +224,7 @@ def _invalid(flaw: str) -> Refusal:
 
 
 def _id(raw: bytes) -> Id | None:
-    """Numbers go back as they were written: no reading could change a large or a fractional one."""
+    """Numbers go back as they were written, so that none is changed by reading it."""
     if raw[:1] == b'"':
         text: str = msgspec.json.decode(raw)
         return Id(text=msgspec.json.encode(text), key=_key(text))
@@ -235,7 +234,7 @@ def _id(raw: bytes) -> Id | None:
 
 
 def key_of(value: Json) -> Key | None:
-    """What finds the request again that a client names by this value; None when none can be meant."""
+    """The key of the request that a client names by this value; None when it cannot be one."""
     if isinstance(value, str):
         return _key(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -246,7 +245,7 @@ def key_of(value: Json) -> Key | None:
 def _key(text: str) -> Key:
     try:
         return int(text) if text.isascii() else text
-    except ValueError:  # no number, or one too long to count with
+    except ValueError:  # not a number, or one too long to convert
         return text
 
 
@@ -259,7 +258,7 @@ def _key_of_number(raw: bytes) -> Key:
 
 
 def _params(raw: bytes) -> dict[str, Json] | Refusal:
-    """Absent ones and null are an empty object."""
+    """Missing params and null are an empty object."""
     if raw in (b"", _NULL):
         return {}
     if raw[:1] != b"{":
@@ -272,7 +271,7 @@ def _params(raw: bytes) -> dict[str, Json] | Refusal:
 
 
 def _utf8(line: bytes) -> bytes:
-    """A client with another encoding still gets its answer, as text that can be read in part."""
+    """A client with another encoding still gets an answer; what is not UTF-8 is replaced."""
     if line.isascii():
         return line
     try:
@@ -283,8 +282,8 @@ def _utf8(line: bytes) -> bytes:
 
 
 def _read_leniently(text: bytes) -> Message:
-    """What is almost JSON: bare control characters, and half a surrogate pair, as a client sends that cut an
-    emoji in two, are read with good will; the rest is refused by its id."""
+    """Read what is almost JSON: bare control characters, and half a surrogate pair, which a client sends that
+    cut an emoji in two. Anything else is refused with its id."""
     try:
         document = json.loads(text, strict=False)
         written = json.dumps(document, ensure_ascii=False)
@@ -299,7 +298,7 @@ def _read_leniently(text: bytes) -> Message:
         return Malformed(refusal=NOT_A_MESSAGE, id=_id(msgspec.json.encode(named)) if is_usable else None)
 
 
-def answer_line(request_id: Id | None, told: Told) -> bytes:
+def answer_line(request_id: Id | None, told: ResultOrRefusal) -> bytes:
     """The answer to a request, as one line without its end."""
     text = _NULL if request_id is None else request_id.text
     if isinstance(told, Refusal):
@@ -319,9 +318,11 @@ def notification_line(method: str, params: dict[str, Json]) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
+# The server
+
 Results: TypeAlias = Literal["both", "text", "structured"]
 Asking: TypeAlias = Literal["never", "now", "in the answer"]
-"""How a person can be asked: not at all, by a request during the call, or by what the call answers."""
+"""How a person can be asked: not at all, by a request during the call, or in the answer of the call."""
 
 INSTRUCTIONS = (
     "Handrail gives you a process one step at a time. "
@@ -343,5 +344,5 @@ CAPABILITIES: dict[str, Json] = {
 LISTING_LIFETIME_MS = 3_600_000
 CALLS_AT_ONCE = 16
 ANSWER_SECONDS = 600
-"""How long a person may take; a client that waits less long gives up the call itself."""
+"""How long a person may take; a client that waits less long cancels the call itself."""
 INVALID = Refusal(code=INVALID_PARAMS, message="Invalid request parameters", data="")

@@ -1,7 +1,8 @@
-"""The protocol library's server around the adapter, for HTTP.
+"""The MCP server for HTTP: the protocol library's server around the adapter, as an ASGI app.
 
 It serves the stateless 2026-07-28 revision and the older handshake; the client's first request decides.
-Only this file and `over_http` import the protocol library: it costs more to start than all the rest.
+It is stateless in both, and checks Host and Origin itself. Only this file imports the protocol library, which
+costs more to start than all the rest; a client on stdin and stdout must not pay for it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from handrail.contract.wording import quote
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.arguments import MAX_BYTES
-from handrail.surfaces.mcp.eras import completed
+from handrail.surfaces.mcp.eras import complete_result
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
     CALLS_AT_ONCE,
@@ -41,34 +42,30 @@ from handrail.surfaces.mcp.messages import (
     RESOURCE_NOT_FOUND,
     Asking,
     Refusal,
+    ResultOrRefusal,
     Results,
-    Told,
 )
-from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, answer_in
+from handrail.surfaces.mcp.questions import Question, ToolCall, Waiting, read_answer
 
-# The MCP server as an ASGI app for streamable HTTP: stateless in both eras, Host and Origin checked by us.
-#
-# A file of its own, because the HTTP half of the protocol library costs as much again as the rest, and a
-# client
-# on stdin and stdout must not pay for it.
+# The ASGI app
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-"""The three of every ASGI app; a web framework is not needed for them."""
+"""The three arguments of every ASGI app; they need no web framework."""
 
 Answers: TypeAlias = Literal["json", "stream"]
-"""`stream` is for a server whose calls report on the way; ours answer once, so `json` is enough."""
+"""`stream` is for calls that report progress; ours answer once, so `json` is enough."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def loopback_authorities(port: int) -> tuple[str, ...]:
-    """Every way in which a client on this machine may spell the address of a server on this port."""
+    """Every spelling of the address of a server on this port, for clients on this machine."""
     return tuple(f"{host}:{port}" for host in LOOPBACK)
 
 
-class HttpDoor:
+class HttpApp:
     """One MCP server behind HTTP. Mount it at a path, and keep `running()` entered while it is mounted."""
 
     def __init__(
@@ -81,7 +78,7 @@ class HttpDoor:
     ) -> None:
         self._hosts = frozenset(authority.encode("ascii") for authority in authorities)
         self._origins = frozenset(f"{scheme}://{authority}".encode("ascii") for authority in authorities)
-        # Exact lists here as well: the library's own default takes any port, and so any local page.
+        # Exact lists here too: the default of the library accepts any port, and so any local page.
         exact = TransportSecuritySettings(
             allowed_hosts=list(authorities), allowed_origins=[f"{scheme}://{each}" for each in authorities]
         )
@@ -94,12 +91,12 @@ class HttpDoor:
         )
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """A mounted app gets no start of its own, so whoever mounts it enters this around its own life."""
+        """A mounted app is not started by itself, so its host enters this while it runs."""
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # no WebSocket; the server closes what is left unanswered
+            return  # no WebSocket; the server closes it unanswered
         refusal = self._refusal(scope)
         if refusal is not None:
             await _answer_refused(send, refusal)
@@ -107,7 +104,7 @@ class HttpDoor:
         await self._manager.handle_request(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Failure | None:
-        """Plain membership in a set: nothing is parsed, so nothing can be parsed differently elsewhere."""
+        """Compare whole values: nothing is parsed, so nothing can be parsed differently elsewhere."""
         hosts = _values(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return Failure(kind=HOST_REFUSED, message="This server does not answer under that Host.")
@@ -115,7 +112,7 @@ class HttpDoor:
         if len(origins) > 1 or not self._origins.issuperset(origins):
             return Failure(kind=ORIGIN_REFUSED, message="This server does not answer pages of that origin.")
         if scope["method"] != "POST":
-            # The library would hold a GET open for ever, waiting for news that a stateless server never has.
+            # The library would keep a GET open forever, for messages that a stateless server never sends.
             message = "MCP requests are sent with POST; there is no stream to open and no session to end."
             return Failure(kind=METHOD_NOT_ALLOWED, message=message, details={"allow": ["POST"]})
         return None
@@ -128,7 +125,7 @@ def _values(scope: Scope, name: bytes) -> list[bytes]:
 
 async def _answer_refused(send: Send, refusal: Failure) -> None:
     problem = to_problem(refusal, "")
-    del problem["instance"]  # a refused request was given no id
+    del problem["instance"]  # a refused request has no id
     body = msgspec.json.encode(problem)
     headers = [
         (b"content-type", MEDIA_TYPE.encode("ascii")),
@@ -142,13 +139,15 @@ async def _answer_refused(send: Send, refusal: Failure) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+# The protocol server
+
 Context: TypeAlias = ServerRequestContext[Any]
 Listing: TypeAlias = mcp_types.PaginatedRequestParams | None
 _T = TypeVar("_T")
 
 
-class Door:
-    """The adapter as the library's event loop sees it: every operation in a worker thread."""
+class ThreadedAdapter:
+    """The adapter for the library's event loop: every operation runs in a worker thread."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
@@ -158,7 +157,7 @@ class Door:
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
-    async def told(self, context: Context, work: Callable[[], Told]) -> dict[str, Json]:
+    async def answer(self, context: Context, work: Callable[[], ResultOrRefusal]) -> dict[str, Json]:
         """The result; a refusal is a protocol error."""
         return _result(context, await self.in_thread(work))
 
@@ -166,7 +165,7 @@ class Door:
 def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "standard") -> Server[Any]:
     """The protocol server around the operations."""
     adapter = Adapter(runtime, results, mvi)
-    door = Door(adapter)
+    threaded = ThreadedAdapter(adapter)
 
     async def list_tools(context: Context, params: Listing) -> Any:
         return _result(context, adapter.list_tools(params.cursor if params else None))
@@ -180,20 +179,20 @@ def build_server(runtime: Runtime, *, results: Results = "both", mvi: Level = "s
         title="Handrail",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
-        on_call_tool=partial(_call_tool, door),
-        on_list_prompts=partial(_list_prompts, door),
-        on_get_prompt=partial(_get_prompt, door),
-        on_list_resources=partial(_list_resources, door),
+        on_call_tool=partial(_call_tool, threaded),
+        on_list_prompts=partial(_list_prompts, threaded),
+        on_get_prompt=partial(_get_prompt, threaded),
+        on_list_resources=partial(_list_resources, threaded),
         on_list_resource_templates=list_templates,
-        on_read_resource=partial(_read_resource, door),
-        on_completion=partial(_complete, door),
+        on_read_resource=partial(_read_resource, threaded),
+        on_completion=partial(_complete, threaded),
     )
     server.middleware.append(_refuse_briefly)
     return server
 
 
 async def _refuse_briefly(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """The library repeats the name of an unknown method whole, however long it is and whatever it hides."""
+    """Shorten the refusal of an unknown method: the library repeats its whole name, however long."""
     try:
         return await call_next(ctx)
     except MCPError as trouble:
@@ -203,8 +202,8 @@ async def _refuse_briefly(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(code=mcp_types.METHOD_NOT_FOUND, message=message) from None
 
 
-def _result(context: Context, told: Told) -> dict[str, Json]:
-    told = completed(context.method, told) if _is_modern(context) else told
+def _result(context: Context, told: ResultOrRefusal) -> dict[str, Json]:
+    told = complete_result(context.method, told) if _is_modern(context) else told
     if not isinstance(told, Refusal):
         return told
     if told.data is UNSET:
@@ -212,7 +211,9 @@ def _result(context: Context, told: Told) -> dict[str, Json]:
     raise MCPError(code=told.code, message=told.message, data=told.data)
 
 
-async def _call_tool(door: Door, context: Context, params: mcp_types.CallToolRequestParams) -> Any:
+async def _call_tool(
+    threaded: ThreadedAdapter, context: Context, params: mcp_types.CallToolRequestParams
+) -> Any:
     brought = {name: answer.model_dump() for name, answer in (params.input_responses or {}).items()}
     call = ToolCall(
         name=params.name,
@@ -220,15 +221,17 @@ async def _call_tool(door: Door, context: Context, params: mcp_types.CallToolReq
         request_state=params.request_state,
         input_responses=brought,
     )
-    found = await door.in_thread(lambda: door.adapter.call_tool(door.runtime, call, _asking(context)))
+    found = await threaded.in_thread(
+        lambda: threaded.adapter.call_tool(threaded.runtime, call, _asking(context))
+    )
     if not isinstance(found, Waiting):
         return _result(context, found)
-    value = await _asked_now(context, found.question)
-    return await door.told(context, lambda: found.go_on(door.runtime, value))
+    value = await _ask_now(context, found.question)
+    return await threaded.answer(context, lambda: found.go_on(threaded.runtime, value))
 
 
 def _asking(context: Context) -> Asking:
-    """The client said that it can show a form, and there is a way to send one."""
+    """How a person can be asked: only if the client can show a form and can be sent one."""
     declared = context.session.client_capabilities
     elicitation = None if declared is None else declared.elicitation
     if elicitation is None or (elicitation.form is None and elicitation.url is not None):
@@ -242,7 +245,7 @@ def _is_modern(context: Context) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-async def _asked_now(context: Context, question: Question) -> Json | UnsetType:
+async def _ask_now(context: Context, question: Question) -> Json | UnsetType:
     with anyio.move_on_after(ANSWER_SECONDS):
         try:
             answer = await context.session.elicit_form(
@@ -250,34 +253,42 @@ async def _asked_now(context: Context, question: Question) -> Json | UnsetType:
             )
         except MCPError:
             return UNSET  # the client could not ask after all
-        return answer_in(question, answer.action, answer.content)
+        return read_answer(question, answer.action, answer.content)
     return UNSET
 
 
-async def _list_prompts(door: Door, context: Context, params: Listing) -> Any:
+async def _list_prompts(threaded: ThreadedAdapter, context: Context, params: Listing) -> Any:
     cursor = params.cursor if params else None
-    return await door.told(context, lambda: door.adapter.list_prompts(door.runtime, cursor))
+    return await threaded.answer(context, lambda: threaded.adapter.list_prompts(threaded.runtime, cursor))
 
 
-async def _get_prompt(door: Door, context: Context, params: mcp_types.GetPromptRequestParams) -> Any:
-    return await door.told(
-        context, lambda: door.adapter.get_prompt(door.runtime, params.name, params.arguments or {})
+async def _get_prompt(
+    threaded: ThreadedAdapter, context: Context, params: mcp_types.GetPromptRequestParams
+) -> Any:
+    return await threaded.answer(
+        context, lambda: threaded.adapter.get_prompt(threaded.runtime, params.name, params.arguments or {})
     )
 
 
-async def _list_resources(door: Door, context: Context, params: Listing) -> Any:
+async def _list_resources(threaded: ThreadedAdapter, context: Context, params: Listing) -> Any:
     cursor = params.cursor if params else None
-    return await door.told(context, lambda: door.adapter.list_resources(door.runtime, cursor))
+    return await threaded.answer(context, lambda: threaded.adapter.list_resources(threaded.runtime, cursor))
 
 
-async def _read_resource(door: Door, context: Context, params: mcp_types.ReadResourceRequestParams) -> Any:
+async def _read_resource(
+    threaded: ThreadedAdapter, context: Context, params: mcp_types.ReadResourceRequestParams
+) -> Any:
     missing = INVALID_PARAMS if _is_modern(context) else RESOURCE_NOT_FOUND
-    return await door.told(context, lambda: door.adapter.read_resource(door.runtime, params.uri, missing))
+    return await threaded.answer(
+        context, lambda: threaded.adapter.read_resource(threaded.runtime, params.uri, missing)
+    )
 
 
-async def _complete(door: Door, context: Context, params: mcp_types.CompleteRequestParams) -> Any:
+async def _complete(
+    threaded: ThreadedAdapter, context: Context, params: mcp_types.CompleteRequestParams
+) -> Any:
     named, argument = params.ref, params.argument
     reference = {"name": named.name} if isinstance(named, mcp_types.PromptReference) else {"uri": named.uri}
-    return await door.told(
-        context, lambda: door.adapter.complete(door.runtime, reference, argument.name, argument.value)
+    return await threaded.answer(
+        context, lambda: threaded.adapter.complete(threaded.runtime, reference, argument.name, argument.value)
     )

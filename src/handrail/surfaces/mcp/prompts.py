@@ -16,7 +16,7 @@ from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.surfaces.mcp.reply_text import call_text
-from handrail.surfaces.mcp.resources import SCHEME, told
+from handrail.surfaces.mcp.resources import SCHEME, read_payload
 
 # Prompts that people pick in their client: one per workflow, and one to go on with earlier work.
 #
@@ -62,7 +62,7 @@ _RESUME_ROW = PromptRow(
 def list_prompts(runtime: Runtime, cursor: str | None) -> PromptPage:
     """The prompts in the order of the catalog, `resume` first. Raises Fault for a cursor that is not ours."""
     params: dict[str, Json] = {"kind": "workflow", "limit": PROMPTS_PER_PAGE}
-    listed = told(runtime, "workflow.list", params | ({"cursor": cursor} if cursor else {}))
+    listed = read_payload(runtime, "workflow.list", params | ({"cursor": cursor} if cursor else {}))
     rows = [_row(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
     first = () if cursor else (_RESUME_ROW,)
     return PromptPage(rows=(*first, *rows), next_cursor=listed["next_cursor"])
@@ -109,7 +109,7 @@ def _check_arguments(name: str, arguments: dict[str, str]) -> None:
 
 def _inspected(runtime: Runtime, name: str) -> dict[str, Any]:
     try:
-        inspected = told(runtime, "workflow.inspect", {"workflowId": name, "part": "inputs"})
+        inspected = read_payload(runtime, "workflow.inspect", {"workflowId": name, "part": "inputs"})
     except Fault as fault:
         if fault.kind.native != E_NOT_FOUND.native and fault.kind is not VALIDATION_ERROR:
             raise
@@ -119,7 +119,7 @@ def _inspected(runtime: Runtime, name: str) -> dict[str, Any]:
 
 
 def _unknown(runtime: Runtime, name: str) -> Fault:
-    listed = told(runtime, "workflow.list", {"kind": "workflow", "limit": _KNOWN_AT_MOST})
+    listed = read_payload(runtime, "workflow.list", {"kind": "workflow", "limit": _KNOWN_AT_MOST})
     similar = find_nearest(name, [RESUME, *(row["id"] for row in listed["items"])], most=1)
     advice = f"Did you mean {similar[0]}?" if similar else "List the prompts to see them all."
     return Fault(
@@ -207,10 +207,10 @@ def _tags(runtime: Runtime) -> list[str]:
 
 
 def _session_ids(runtime: Runtime, key: str) -> list[str]:
-    listed = told(runtime, "session.list", {"limit": LOOKED_AT})
+    listed = read_payload(runtime, "session.list", {"limit": LOOKED_AT})
     return [row[key] for row in listed["items"] if row[key]]
 
 
 def _contract_ids(runtime: Runtime) -> list[str]:
     params: dict[str, Json] = {"kind": "contract", "limit": LOOKED_AT}
-    return [row["id"] for row in told(runtime, "workflow.builtins", params)["items"]]
+    return [row["id"] for row in read_payload(runtime, "workflow.builtins", params)["items"]]

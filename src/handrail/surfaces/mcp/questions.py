@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from handrail.contract.outcome import Json
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.messages import Told
+from handrail.surfaces.mcp.messages import ResultOrRefusal
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     """A call that goes on once a person has answered; without a usable answer the reply stands as it is."""
 
     question: Question
-    go_on: Callable[[Runtime, Json | UnsetType], Told]
+    go_on: Callable[[Runtime, Json | UnsetType], ResultOrRefusal]
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,23 +65,23 @@ def input_required(question: Question) -> dict[str, Json]:
     }
 
 
-def value_brought(call: ToolCall, question: Question) -> Json | UnsetType:
+def read_brought_value(call: ToolCall, question: Question) -> Json | UnsetType:
     """What a call brings that was sent again; UNSET where it answers another question."""
     if not hmac.compare_digest((call.request_state or "").encode(), question.state.encode()):
         return UNSET  # a state that is not ours: nobody was asked this
-    return value_in(question, call.input_responses.get(question.input))
+    return read_value(question, call.input_responses.get(question.input))
 
 
-def value_in(question: Question, brought: Json) -> Json | UnsetType:
+def read_value(question: Question, brought: Json) -> Json | UnsetType:
     """What a person answered; UNSET when they did not, or the client brought something else."""
     try:
         form = msgspec.convert(brought, _Form)
     except msgspec.ValidationError:
         return UNSET
-    return answer_in(question, form.action, form.content)
+    return read_answer(question, form.action, form.content)
 
 
-def answer_in(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
+def read_answer(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
     """The value that a person gave; UNSET when they declined, left, or sent something else."""
     if action != "accept" or not isinstance(content, dict):
         return UNSET

@@ -33,7 +33,9 @@ from handrail.surfaces.mcp.reply_text import call_text, recap_lines
 _CALLER = Caller(tool="handrail mcp")
 
 
-def told(runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK) -> dict[str, Any]:
+def read_payload(
+    runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK
+) -> dict[str, Any]:
     """The payload, as every surface sends it. Raises Fault for a failure."""
     assert operation(name).effect == "read", "what stands beside the tools only reads"
     outcome = perform(runtime, name, params, ask, caller=_CALLER)
@@ -55,7 +57,7 @@ def told(runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAUL
 
 def session_text(runtime: Runtime, session_id: str) -> str:
     """The recap where the run at hand stands. It holds no token. Raises Fault SESSION_NOT_FOUND."""
-    shown = told(runtime, "session.show", {"sessionId": session_id})
+    shown = read_payload(runtime, "session.show", {"sessionId": session_id})
     query: dict[str, Json] = {"query": shown["session_id"]}
     banner = shown["health"]["banner"]
     lines = [f"# Session {shown['session_id']}", "", *([banner, ""] if banner else []), *_standing(shown)]
@@ -160,10 +162,10 @@ def read_resource(runtime: Runtime, uri: str) -> Content:
 def list_resources(runtime: Runtime, cursor: str | None) -> ResourcePage:
     """The listing of workflows, every workflow, and the latest sessions, each with its size."""
     params: dict[str, Json] = {"limit": LISTED_WORKFLOWS} | ({"cursor": cursor} if cursor else {})
-    listed = told(runtime, "workflow.list", params)
+    listed = read_payload(runtime, "workflow.list", params)
     rows = tuple(_readable(listed["items"], lambda row: _workflow_row(runtime, row)))
     if not cursor:
-        sessions = told(runtime, "session.list", {"limit": LISTED_SESSIONS})["items"]
+        sessions = read_payload(runtime, "session.list", {"limit": LISTED_SESSIONS})["items"]
         rows = (
             _index_row(runtime),
             *rows,
@@ -227,13 +229,13 @@ def _about(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _workflows(runtime: Runtime, query: str) -> str:
-    return _json(told(runtime, "workflow.list", {"query": query} if query else {}))
+    return _json(read_payload(runtime, "workflow.list", {"query": query} if query else {}))
 
 
 def _workflow(runtime: Runtime, workflow_id: str) -> str:
     """The summary with its inputs, and the outline of the steps, in one document."""
-    summary = told(runtime, "workflow.inspect", {"workflowId": workflow_id})
-    outlined = told(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
+    summary = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id})
+    outlined = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
     steps = {name: outlined["workflow"][name] for name in _OUTLINE if name in outlined["workflow"]}
     return _json({**summary, "workflow": {**summary["workflow"], **steps}})
 
@@ -241,14 +243,14 @@ def _workflow(runtime: Runtime, workflow_id: str) -> str:
 def _graph(runtime: Runtime, named: str) -> str:
     found = find_run(runtime, named)
     session_id, run_id = found.session.history.session_id, found.run.run_id
-    shown = told(runtime, "session.show", {"sessionId": session_id, "run": run_id})
+    shown = read_payload(runtime, "session.show", {"sessionId": session_id, "run": run_id})
     (run,) = shown["runs"]
     return _json({"session_id": shown["session_id"], "health": shown["health"], "run": run})
 
 
 def _contract(runtime: Runtime, contract_id: str) -> str:
     params: dict[str, Json] = {"kind": "contract"}
-    rows = told(runtime, "workflow.builtins", params, Ask(mvi="full"))["items"]
+    rows = read_payload(runtime, "workflow.builtins", params, Ask(mvi="full"))["items"]
     known = {row["id"]: row for row in rows}
     return _json(_one_of(known, contract_id, "contract"))
 

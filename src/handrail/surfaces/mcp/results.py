@@ -247,7 +247,7 @@ def render(tools: dict[str, Tool], tool: Tool, params: dict[str, Json], outcome:
             assert_never(never)
 
 
-def with_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Success:
+def add_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Success:
     """The reply with further warnings at the place that replies keep for them."""
     data = success.data
     if not warnings or not isinstance(data, dict):

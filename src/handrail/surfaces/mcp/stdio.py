@@ -1,4 +1,4 @@
-"""The MCP server on stdin and stdout: protocol alone on stdout, every request answered, then the end."""
+"""The MCP server on stdin and stdout. Only the protocol uses stdout, and every request gets an answer."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from handrail import __version__
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
 from handrail.runtime.runtime import Runtime
+from handrail.surfaces.mcp.calls_in_progress import LIMITS, CallsInProgress, Limits, Outlet, ServerParts
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 from handrail.surfaces.mcp.messages import Lines
-from handrail.surfaces.mcp.under_way import LIMITS, Door, Limits, Outlet, UnderWay
 
 _CHUNK_BYTES = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2
 _FIRST_FREE = 3
 
 
-def serve_stdio(runtime: Runtime, door: Door, store: str = "") -> None:
-    """Serve until the client closes either end. `store` is only named in the first line on stderr."""
-    # Dying at once is safe: the log survives it, and every call may be repeated.
+def serve_stdio(runtime: Runtime, parts: ServerParts, store: str = "") -> None:
+    """Serve until the client closes either end. `store` is named only in the first line on stderr."""
+    # Ending at once is safe: the log survives it, and every call may be repeated.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stderr.write(_greeting(runtime, store))
     sys.stderr.flush()
     incoming, outgoing = _claim_descriptors()
-    trouble = serve(runtime, door, incoming, outgoing)
+    trouble = serve(runtime, parts, incoming, outgoing)
     sys.stdout.flush()  # what a stray print left in Python's buffer; descriptor 1 is stderr
     if trouble is not None and not isinstance(trouble, BrokenPipeError | ConnectionResetError):
         sys.stderr.write("handrail mcp: stdout could not be written; free space there and start again.\n")
@@ -37,24 +37,24 @@ def serve_stdio(runtime: Runtime, door: Door, store: str = "") -> None:
 
 
 def serve(
-    runtime: Runtime, door: Door, incoming: int, outgoing: int, limits: Limits = LIMITS
+    runtime: Runtime, parts: ServerParts, incoming: int, outgoing: int, limits: Limits = LIMITS
 ) -> OSError | None:
-    """Serve between two descriptors until one of them ends; what went wrong with the outgoing one."""
+    """Serve between two descriptors until one is closed. Returns what went wrong with the outgoing one."""
     ends = os.pipe()
     with os.fdopen(ends[0], "rb") as woken, os.fdopen(ends[1], "wb", 0) as wake:
         outlet = Outlet(outgoing, wake)
-        under_way = UnderWay(runtime, door, outlet, limits)
-        under_way.start()
-        if _read_to_the_end(under_way, incoming, outgoing, woken.fileno()):
-            under_way.finish()
-        under_way.stop()
+        calls = CallsInProgress(runtime, parts, outlet, limits)
+        calls.start()
+        if _read_until_closed(calls, incoming, outgoing, woken.fileno()):
+            calls.finish()
+        calls.stop()
     return outlet.trouble
 
 
-def _read_to_the_end(under_way: UnderWay, incoming: int, outgoing: int, woken: int) -> bool:
-    """Whether there is still somebody to answer when nothing more comes in.
+def _read_until_closed(calls: CallsInProgress, incoming: int, outgoing: int, woken: int) -> bool:
+    """Read until nothing more comes in. True if the client can still be answered then.
 
-    A client that no longer listens is noticed without writing to it: its end of the pipe reports an error.
+    A client that no longer reads is noticed without writing to it: its end of the pipe reports an error.
     """
     lines = Lines()
     poll = select.poll()
@@ -66,23 +66,23 @@ def _read_to_the_end(under_way: UnderWay, incoming: int, outgoing: int, woken: i
         if woken in events or events.get(outgoing, 0) & (select.POLLERR | select.POLLHUP):
             return False
         if outgoing in events:
-            poll.unregister(outgoing)  # a device that cannot be asked
+            poll.unregister(outgoing)  # a device that cannot be polled
         if incoming not in events:
             continue
         chunk = os.read(incoming, _CHUNK_BYTES)
-        _hand_in(under_way, lines.feed(chunk) if chunk else lines.end())
+        _take_lines(calls, lines.feed(chunk) if chunk else lines.end())
         if not chunk:
             return True
 
 
-def _hand_in(under_way: UnderWay, lines: Iterator[bytes | None]) -> None:
-    """In a frame of its own: a loop that waits for input would keep the last line."""
+def _take_lines(calls: CallsInProgress, lines: Iterator[bytes | None]) -> None:
+    """In its own frame, because a loop that waits for input would keep the last line in memory."""
     for line in lines:
-        under_way.take(line)
+        calls.take(line)
 
 
 def _claim_descriptors() -> tuple[int, int]:
-    """Both ends for the protocol alone: what else reads finds nothing, what else prints is on stderr."""
+    """Keep both ends for the protocol: other reads find nothing, and other prints go to stderr."""
     claimed = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for each in (STDIN, STDOUT)]
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, STDIN)
@@ -92,7 +92,7 @@ def _claim_descriptors() -> tuple[int, int]:
 
 
 def _greeting(runtime: Runtime, store: str) -> str:
-    """The first line names what a person needs when something is odd; in a terminal, what this is."""
+    """The first line names what a person needs to find a problem; in a terminal, also what this is."""
     try:
         project = runtime.workspace.project("")
     except Fault as fault:

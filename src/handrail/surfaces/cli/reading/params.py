@@ -1,4 +1,4 @@
-"""What a command line means for its operation: files and stdin read, flags and `--input` merged."""
+"""The input of an operation from a command line: read files and stdin, merge flags and `--input`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
 
 
-# Files that a command line names: their bytes, those below a directory, and what was wrong with them.
+# Files that a command line names
 
 MOST_FILES = 1_000
 MOST_FOLDERS = 10_000
@@ -51,9 +51,9 @@ def file_content(path: str, limit_bytes: int) -> bytes:
 
 
 def is_workflow_id(word: str) -> bool:
-    """Whether a word can only be an id: nothing on disk has this name, and it does not look like a path.
+    """Whether a word must be an id: it is not a path, and nothing on disk has this name.
 
-    A file that cannot be read is listed under its name, so that such a name may be an id, too.
+    A workflow file that cannot be read is listed under its name, so a file name may be an id too.
     """
     if word == "-" or "/" in word or os.sep in word:
         return False
@@ -92,7 +92,7 @@ def workflow_files(path: str) -> list[str]:
 
 
 def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Names in a directory and whether each is one itself."""
+    """The names in a directory, and whether each is a directory."""
     try:
         with os.scandir(os.fsencode(folder)) as entries:
             return [
@@ -104,7 +104,7 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
 
 
 def _is_special(path: str) -> bool:
-    """A pipe, a device or a link to a directory. A link that leads nowhere is a mistake, and told."""
+    """A pipe, a device or a link to a directory. A broken link is a mistake, so it is reported."""
     return os.path.exists(os.fsencode(path)) and not os.path.isfile(os.fsencode(path))
 
 
@@ -134,10 +134,12 @@ def _file_trouble(error: OSError, path: str) -> Fault:
     return Fault(E_IO, f"The file {name} could not be read.", details={"reason": reason})
 
 
+# The input of an operation
+
 DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
-"""Of one document that an operation judges itself; one byte more is handed over, so that it can say so."""
+"""Of one document that an operation checks itself; one byte more is passed on, so that it can say so."""
 WORKFLOW_LIMIT_BYTES = 1_000_000
-"""What a workflow file may have; one byte more is handed over, so that its size is told as its problem."""
+"""Of a workflow file; one byte more is passed on, so that its size is reported as its problem."""
 
 _CARRIED = {
     "project": "project",
@@ -146,7 +148,7 @@ _CARRIED = {
     "dangerous": "dangerous",
     "continue-on-error": "continueOnError",
 }
-"""Global flags that are part of an operation's input, and what it calls them."""
+"""Global flags that are part of an operation's input, and their names there."""
 
 
 def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
@@ -162,33 +164,33 @@ def params_of(parsed: Parsed, process: Process) -> dict[str, Json]:
     params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
     conflicts: list[Problem] = []
     for param, value in parsed.values:
-        for name, resolved in _resolved(param, value, process):
-            if not _placed(params, name.split("."), resolved):
-                conflicts.append(_given_twice(label_of(param), name))
+        for name, resolved in _resolve(param, value, process):
+            if not _place(params, name.split("."), resolved):
+                conflicts.append(_report_conflict(label_of(param), name))
     for flag, name in _operation_options(parsed.command):
         option = parsed.options.get(flag)
         if name == "continueOnError" and option is not None:
             option = option == "true"
-        if option is not None and not _placed(params, [name], option):
-            conflicts.append(_given_twice(f"--{flag}", name))
+        if option is not None and not _place(params, [name], option):
+            conflicts.append(_report_conflict(f"--{flag}", name))
     if conflicts:
         raise refusal(conflicts, parsed.words)
     return params
 
 
 def params_in_line(parsed: Parsed) -> dict[str, Json]:
-    """The part of the input that the line itself holds; no file is opened for it."""
+    """The part of the input that is in the line itself; no file is opened."""
     whole = parsed.options.get("input")
     params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
     for param, value in parsed.values:
         held = value if isinstance(value, tuple) else (value,)
         if not any(isinstance(one, Reference) for one in held):
-            _placed(params, param["name"].split("."), list(held) if isinstance(value, tuple) else value)
+            _place(params, param["name"].split("."), list(held) if isinstance(value, tuple) else value)
     return params
 
 
 def _operation_options(command: Command) -> list[tuple[str, str]]:
-    """Those that this operation takes."""
+    """The global flags that this operation takes."""
     return [
         (flag, name)
         for flag, name in _CARRIED.items()
@@ -217,8 +219,8 @@ def _references(parsed: Parsed) -> list[tuple[str, Reference]]:
     return found
 
 
-def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, Json]]:
-    """What a value gives the operation, by field: one field, or two where ids and files may be mixed."""
+def _resolve(param: Param, value: Value, process: Process) -> list[tuple[str, Json]]:
+    """The fields that a value becomes: one, or two where ids and files may be mixed."""
     label, name = label_of(param), param["name"]
     if isinstance(value, tuple):
         references = [one for one in value if isinstance(one, Reference)]
@@ -234,7 +236,7 @@ def _resolved(param: Param, value: Value, process: Process) -> list[tuple[str, J
     if param["kind"] == "document":
         from handrail.engine.bundles.limits import MOST_BYTES  # noqa: PLC0415 - only an import reads a bundle
 
-        return [(name, _judged_text(value, MOST_BYTES, process))]
+        return [(name, _read_document(value, MOST_BYTES, process))]
     content = _content(value, label, INPUT_LIMIT_BYTES, process)
     match param["kind"]:
         case "object":
@@ -249,7 +251,7 @@ def _source(reference: Reference, process: Process) -> list[tuple[str, Json]]:
     """A workflow by its id, or the text of a file."""
     if is_workflow_id(reference.path):
         return [("workflowId", reference.path)]
-    return [("document", _judged_text(reference, WORKFLOW_LIMIT_BYTES, process))]
+    return [("document", _read_document(reference, WORKFLOW_LIMIT_BYTES, process))]
 
 
 def _sources(references: list[Reference], process: Process) -> list[tuple[str, Json]]:
@@ -261,14 +263,14 @@ def _sources(references: list[Reference], process: Process) -> list[tuple[str, J
     for reference in references:
         paths += [reference.path] if is_workflow_id(reference.path) else workflow_files(reference.path)
     documents: list[Json] = [
-        path if path in ids else _judged_text(Reference(path=path), WORKFLOW_LIMIT_BYTES, process)
+        path if path in ids else _read_document(Reference(path=path), WORKFLOW_LIMIT_BYTES, process)
         for path in dict.fromkeys(paths)
     ]
     return [("documents", documents)]
 
 
-def _judged_text(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
-    """The file as it is: one that is too long or no UTF-8 is a problem of that file, not of the call."""
+def _read_document(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
+    """The file as it is: if it is too long or not UTF-8, that is a problem of the file, not of the call."""
     content = _bytes(reference, limit_bytes, process)
     return {"source": reference.path, "text": content.decode("utf-8", "surrogateescape")}
 
@@ -278,8 +280,8 @@ def _document(reference: Reference, label: str, process: Process) -> dict[str, J
     return {"source": reference.path, "text": _text(content, label)}
 
 
-def _placed(params: dict[str, Json], path: list[str], value: Json) -> bool:
-    """Put a value at its place; False when another one stands there already."""
+def _place(params: dict[str, Json], path: list[str], value: Json) -> bool:
+    """Put a value in its place; False when there is another one already."""
     *folders, name = path
     for folder in folders:
         inner = params.get(folder, {})
@@ -292,7 +294,7 @@ def _placed(params: dict[str, Json], path: list[str], value: Json) -> bool:
     return True
 
 
-def _given_twice(label: str, name: str) -> Problem:
+def _report_conflict(label: str, name: str) -> Problem:
     return Problem(param=label, problem=f"gives `{name}`, which is given already with another value")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
 
 
-# One flag's text → its value, or what is wrong with it.
+# Values: the text of one flag → its value, or what is wrong with it
 
 INPUT_LIMIT_BYTES = 1024 * 1024
 INPUT_DEPTH = 64
@@ -35,7 +35,7 @@ _ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
 
 
 _PATHS = frozenset({"file", "document", "documents", "source", "sources", "directory"})
-"""A path is what the file system says, so it alone may hold bytes that are no UTF-8."""
+"""Only a path may hold bytes that are not UTF-8, because the file system allows them."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that stands in a file, or on stdin when `path` is `-`; read once parsing has succeeded."""
+    """A value in a file, or on stdin if `path` is `-`; read after parsing has succeeded."""
 
     path: str
 
@@ -62,12 +62,12 @@ Value: TypeAlias = (
 
 
 def label_of(param: Param) -> str:
-    """How a problem names a flag or position."""
+    """The name of a flag or position in a problem."""
     return param["flag"] or param["value"]
 
 
 def value_of(param: Param, text: str) -> Value | Problem:
-    """What one text stands for."""
+    """The value that one text stands for."""
     expected = _expected_instead(param, text)
     if expected:
         return Problem(
@@ -95,8 +95,8 @@ def value_of(param: Param, text: str) -> Value | Problem:
             assert_never(never)
 
 
-def several_given(param: Param, texts: list[str]) -> Problem:
-    """A value that may stand once was given with different texts."""
+def report_repeated(param: Param, texts: list[str]) -> Problem:
+    """A value that may be given once was given with different texts."""
     shown = ", ".join(_shown(param, text) for text in texts[:3])
     return Problem(param=label_of(param), problem="is given more than once", got=shown, expected="one value")
 
@@ -134,14 +134,14 @@ def array_of(text: str | bytes, label: str) -> list[Json]:
 
 
 def _decoded_value(text: str | bytes) -> Json:
-    # Most command lines carry no JSON, and its reader is dear to load.
+    # Most command lines carry no JSON, and its reader is slow to load.
     from handrail.contract.json.strict import decode_json  # noqa: PLC0415 - see above
 
     return decode_json(text, max_bytes=INPUT_LIMIT_BYTES, max_depth=INPUT_DEPTH)
 
 
 def _expected_instead(param: Param, text: str) -> str:
-    """What would have been right; empty when the text is."""
+    """What would be right; empty when the text is."""
     is_path = param["kind"] in _PATHS or text.startswith("@")
     if re.search(_NO_BYTE if is_path else _NO_TEXT, text):
         return "UTF-8 text"
@@ -188,14 +188,14 @@ def _json_or_reference(param: Param, text: str) -> Value | Problem:
         )
 
 
-def shown(text: str) -> str:
-    """Outside text as a problem shows it: short, and nothing invisible in it."""
+def show_briefly(text: str) -> str:
+    """Outside text for a problem: short, and without invisible characters."""
     return quote(text).strip('"')
 
 
 def _shown(param: Param, text: str) -> str:
     """What was given; a token is never echoed."""
-    return "a token" if param["kind"] == "token" else shown(text)
+    return "a token" if param["kind"] == "token" else show_briefly(text)
 
 
 def _json_kind(value: Json) -> str:
@@ -214,17 +214,19 @@ def _json_kind(value: Json) -> str:
             return "an array"
 
 
+# Command lines
+
 SHORT_FLAGS = {"-h": "--help", "-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
-"""Operations that must answer whatever state everything else is in begin with this."""
+"""The prefix of operations that must answer even if everything else is broken."""
 LONE_WORDS = {"help": "--help", "version": "--version"}
-"""Names are exact, so these are refused; what was meant is told."""
+"""Names are exact, so these are refused, with the flag that is meant."""
 _FEW = 12
 """More names than this make a list, not a sentence."""
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line, understood as far as it goes."""
+    """A command line, as far as it was understood."""
 
     command: Command | None
     words: str
@@ -239,7 +241,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Reading:
-    """Where the walk along argv stands."""
+    """The state of the walk along argv."""
 
     def __init__(self) -> None:
         self.words: tuple[str, ...] = ()
@@ -283,15 +285,15 @@ def commands_under(words: str) -> list[str]:
 
 
 def _decoded(argument: str) -> str:
-    """An argument as UTF-8, whatever the locale made of it; other bytes stay, for a path may have them."""
+    """An argument as UTF-8, whatever the locale made of it; a path may keep other bytes."""
     try:
         return os.fsencode(argument).decode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a surrogate pair, which only a caller within Python can send
+    except UnicodeEncodeError:  # half of a surrogate pair, which only a caller in Python can send
         return argument
 
 
 def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
-    """Read one argument, and its value if it is a flag; how many arguments that were."""
+    """Read one argument, and its value if it is a flag. Returns how many arguments were read."""
     if reading.flags_ended or text == "-" or not text.startswith("-"):
         _take_word(reading, text)
         return 1
@@ -304,7 +306,7 @@ def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
         return _refuse_flag(reading, name, rest, has_value=bool(equals))
     if param["kind"] == "switch":
         if equals:
-            reading.problems.append(Problem(param=name, problem="takes no value", got=shown(inline)))
+            reading.problems.append(Problem(param=name, problem="takes no value", got=show_briefly(inline)))
         reading.given.setdefault(name, []).append("")
         return 1
     if equals:
@@ -327,7 +329,7 @@ def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
             Problem(
                 param=flag,
                 problem="needs a value, and the next argument is a flag",
-                got=shown(value),
+                got=show_briefly(value),
                 expected=f"{flag}={value} if that text is meant",
             )
         )
@@ -355,14 +357,14 @@ def _take_word(reading: _Reading, word: str) -> None:
 
 
 def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value: bool) -> int:
-    """Report an unknown flag; how many arguments it takes with it.
+    """Report an unknown flag. Returns how many arguments to skip with it.
 
-    After a telling name stands what must not be shown as a word too many.
+    The word after a flag with a secret name is skipped too, so that it is not shown.
     """
     is_before_word = bool(rest) and not rest[0].startswith("-") and not has_value
-    is_telling = is_before_word and is_secret_name(name)
+    is_secret = is_before_word and is_secret_name(name)
     if reading.lost_at:
-        return 2 if is_telling else 1  # it may well belong to the command that was meant
+        return 2 if is_secret else 1  # it may belong to the command that was meant
     elsewhere = {param["flag"]: param for row in _table.COMMANDS.values() for param in row["params"]}
     if reading.command is None and name in elsewhere:
         reading.problems.append(
@@ -373,16 +375,16 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)
         return 2 if takes_next else 1
     near = [SHORT_FLAGS[name]] if name in SHORT_FLAGS else find_nearest(name, _offered(reading))
-    label = name if name.isascii() and name.isprintable() else shown(name)
+    label = name if name.isascii() and name.isprintable() else show_briefly(name)
     reading.problems.append(
         Problem(param=label[:80], problem="is not a flag here", expected=" or ".join(near), near=tuple(near))
     )
     has_positions = reading.command is None or any(param["position"] for param in reading.command["params"])
-    return 2 if is_telling or (is_before_word and not has_positions) else 1
+    return 2 if is_secret or (is_before_word and not has_positions) else 1
 
 
 def _offered(reading: _Reading) -> list[str]:
-    """The flags that may be proposed: all of them until the command is known, then what it takes."""
+    """The flags to suggest: all of them until the command is known, then those that it takes."""
     if reading.command is None:
         return list(reading.known)
     own = [param["flag"] for param in reading.command["params"] if param["flag"]]
@@ -400,7 +402,7 @@ def _report_unknown_command(reading: _Reading) -> None:
         Problem(
             param="command",
             problem="is unknown",
-            got=shown(path),
+            got=show_briefly(path),
             expected=" or ".join(near),
             near=tuple(near),
         )
@@ -431,14 +433,14 @@ def _fill_positions(reading: _Reading) -> None:
             Problem(
                 param="argument" if is_one else f"{len(left)} arguments",
                 problem="is one too many" if is_one else "are too many",
-                got=shown(" ".join(left)),
+                got=show_briefly(" ".join(left)),
                 expected="text with spaces in quotes",
             )
         )
 
 
 def _options(reading: _Reading) -> dict[str, Value]:
-    """Global flags. One that does not apply is still read: it may say how the refusal shall look."""
+    """Global flags. One that does not apply is still read, because it may set the format of the refusal."""
     options = {}
     applying = None if reading.command is None else reading.command["globals"]
     for param in _table.GLOBALS:
@@ -482,7 +484,7 @@ def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None
     if param["is_plural"]:
         return tuple(value for value in values if isinstance(value, Reference))
     if len(set(texts)) > 1 and not may_repeat:
-        reading.problems.append(several_given(param, texts))
+        reading.problems.append(report_repeated(param, texts))
         return None
     value = values[0]
     assert not isinstance(value, Problem), "refused values were reported above"

@@ -1,4 +1,4 @@
-"""What a call says that a signal or its deadline ended before anything was committed. Pure."""
+"""How a call is spelled as a command line, and how a command line is refused. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.reading.rows import Command, Param
 
 
-# A call as a command line that can be run as it stands.
+# A call as a command line that can be run as it is
 
 HELP = "cli.help"
 """Not an operation: the call that shows the help of `params.command`."""
@@ -32,7 +32,7 @@ OPERATION_OF_TOOL = {
     "checkpoint_workflow": "run.checkpoint",
     "resume_session": "session.resume",
 }
-"""A next call names the tool that an agent has; these are the operations behind them."""
+"""A next call names the tool of an agent; these are the operations of the tools."""
 _WHEN = {
     "perform_pending_then_continue": "When the step is done",
     "await_user_confirmation": "When the user has answered",
@@ -42,24 +42,24 @@ _PLAIN = r"[A-Za-z0-9_@%+=:,./-]+"
 
 
 def command_line(call: NextCall) -> str | None:
-    """How a shell spells the call; None when no command offers the operation."""
+    """The call as a shell command; None when no command offers the operation."""
     if call.operation == HELP:
         return " ".join(filter(None, ("handrail", call.params.get("command", ""), "--help")))
     if call.operation == LINE:
-        return " ".join(["handrail", *map(shell_quoted, call.params["arguments"])])
+        return " ".join(["handrail", *map(quote_for_shell, call.params["arguments"])])
     command = next((row for row in _table.COMMANDS.values() if row["operation"] == call.operation), None)
     if command is None:
         return None
     words = _flags(command, call.params)
     if words is None:
-        words = ["--input", shell_quoted(_json(call.params))]
+        words = ["--input", quote_for_shell(_json(call.params))]
     return " ".join(["handrail", command["path"], *words, "--compact"])
 
 
 def next_commands(success: Success) -> list[tuple[str, str]]:
-    """What the payload's own next call is on the command line, with a word when to run it.
+    """The payload's next call as a command line, and when to run it.
 
-    A choice has one for each option; of a list, the first item has the say.
+    A choice has one for each option; a list has that of its first item.
     """
     held = success.page.items[0] if success.page is not None and success.page.items else success.data
     if not isinstance(held, dict):
@@ -75,7 +75,7 @@ def next_commands(success: Success) -> list[tuple[str, str]]:
     return [(when, line) for when, line in lines if line]
 
 
-def shell_quoted(text: str) -> str:
+def quote_for_shell(text: str) -> str:
     """One argument for a POSIX shell."""
     if re.fullmatch(_PLAIN, text):
         return text
@@ -90,12 +90,12 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     for param in (*command["params"], project):
         if param["kind"] in ("file", "documents", "sources"):
             continue
-        value = _taken(left, param["name"].split("."))
+        value = _take(left, param["name"].split("."))
         if value is None:
             continue
         if param["kind"] == "document" and isinstance(value, dict):
-            value = value["source"]  # the file is still there; its text would not fit a command line
-        spelled = _spelled(param, value)
+            value = value["source"]  # the text of the file would not fit a command line
+        spelled = _spell(param, value)
         if spelled is None:
             return None
         words.append(spelled)
@@ -107,13 +107,13 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     return words if not left else None
 
 
-def _spelled(param: Param, value: Json) -> str | None:
+def _spell(param: Param, value: Json) -> str | None:
     if value is True and param["kind"] == "switch":
         return param["flag"]
     if isinstance(value, bool):
         return None
     if isinstance(value, list) and param["kind"] in ("choices", "ids"):
-        return f"{param['flag']} {shell_quoted(','.join(value))}"
+        return f"{param['flag']} {quote_for_shell(','.join(value))}"
     if isinstance(value, dict | list):
         text = _json(value) if param["kind"] in ("object", "array") else ""
     else:
@@ -121,21 +121,21 @@ def _spelled(param: Param, value: Json) -> str | None:
     if not text or "\0" in text:
         return None
     if param["position"]:
-        return None if text.startswith("-") else shell_quoted(text)
+        return None if text.startswith("-") else quote_for_shell(text)
     if text.startswith("-"):
-        return f"{param['flag']}={shell_quoted(text)}"
-    return f"{param['flag']} {shell_quoted(text)}"
+        return f"{param['flag']}={quote_for_shell(text)}"
+    return f"{param['flag']} {quote_for_shell(text)}"
 
 
-def _taken(params: dict[str, Json], path: list[str]) -> Json:
-    """Remove and return what stands at a dotted place; None when there is nothing."""
+def _take(params: dict[str, Json], path: list[str]) -> Json:
+    """Remove and return the value at a dotted path; None when there is none."""
     name, *rest = path
     if not rest:
         return params.pop(name, None)
     inner = params.get(name)
     if not isinstance(inner, dict):
         return None
-    value = _taken(inner, rest)
+    value = _take(inner, rest)
     if value is not None and not inner:
         del params[name]
     return value
@@ -145,7 +145,7 @@ def _json(value: Json) -> str:
     return msgspec.json.encode(value).decode()
 
 
-# Problems of a command line → one refusal that says all of them and what to run instead.
+# Problems of a command line → one refusal that names them all and what to run instead
 
 MOST_PROBLEMS = 50
 """A longer list helps nobody; the message says how many there are."""
@@ -154,7 +154,7 @@ MOST_PROBLEMS = 50
 def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None = None) -> Fault:
     """E_USAGE when a name or shape is wrong anywhere, else E_VALIDATION.
 
-    `meant` is the same line with its spelling put right.
+    `meant` is the same line with its spelling corrected.
     """
     assert problems, "a refusal has a reason"
     is_usage = any(problem.is_usage for problem in problems)
@@ -201,8 +201,11 @@ def _hint(near: Sequence[str], words: str) -> str:
     return f"{meant}Correct what details.problems names; `{help_line}` shows the words and flags."
 
 
-def stopped(stop: Interrupted) -> Failure:
-    """Nothing was changed, and that is certain: inside a commit nothing stops a call."""
+# A call that ended before anything was committed
+
+
+def describe_stop(stop: Interrupted) -> Failure:
+    """Nothing was changed, and that is certain, because a commit cannot be interrupted."""
     if stop.is_deadline:
         return Failure(
             kind=E_TIMEOUT, message="The deadline passed; nothing was changed.", details={"committed": False}

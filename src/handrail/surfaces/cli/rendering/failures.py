@@ -7,7 +7,7 @@ import re
 from handrail.contract.outcome import Failure, Json
 from handrail.surfaces.cli.reading.spelling import command_line
 from handrail.surfaces.cli.rendering import gate, installation, store, workflows
-from handrail.surfaces.cli.rendering.text import INDENT, Page, for_people, lines_of, one_line, wrapped
+from handrail.surfaces.cli.rendering.text import INDENT, Page, lines_of, one_line, spell_for_people, wrap
 
 _MORE = r" \(\d+ more in details\.problems\)"
 _NEAR = r"(, or use a name from|; the nearest names are in) details\.did_you_mean"
@@ -52,19 +52,19 @@ def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
         if details.get(name) and (f"details.{name}" in given or name == "incident"):
             lines += _labelled(label, _value(details[name]), page)
     following = failure.next_call and command_line(failure.next_call)
-    lines += [f"Next:  {for_people(one_line(following))}"] if following else []
+    lines += [f"Next:  {spell_for_people(one_line(following))}"] if following else []
     return [*lines, f"Code:  {failure.kind.code}"]
 
 
 def _labelled(label: str, text: str, page: Page) -> list[str]:
     """A label, and the text beside it in lines that fit."""
     head = f"{label + ':':<6} "
-    parts = [part for line in lines_of(text) for part in wrapped(line, page.width - len(head))]
+    parts = [part for line in lines_of(text) for part in wrap(line, page.width - len(head))]
     return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
 
 
 def _item(text: str, page: Page) -> list[str]:
-    first, *rest = wrapped(one_line(text), page.width - 4)
+    first, *rest = wrap(one_line(text), page.width - 4)
     return [f"{INDENT}- {first}", *(INDENT * 2 + line for line in rest)]
 
 

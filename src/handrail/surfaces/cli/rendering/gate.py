@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.contract.wording import escape_hidden, format_count
-from handrail.surfaces.cli.reading.spelling import shell_quoted
+from handrail.surfaces.cli.reading.spelling import quote_for_shell
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    again,
-    as_aligned,
-    as_cell,
-    as_table,
-    for_people,
+    format_aligned,
+    format_cell,
+    format_table,
     lines_of,
     moment_text,
     one_line,
+    repeat_line,
     size_text,
-    wrapped,
+    spell_for_people,
+    wrap,
 )
 
 _DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
@@ -52,10 +52,10 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
         *lines,
         *_texts(changes, page),
         "",
-        *as_aligned(rows, page.width),
+        *format_aligned(rows, page.width),
         "",
         "To do it:",
-        INDENT + again([*_plain_words(page.typed)], without="--dry-run", confirm=confirm),
+        INDENT + repeat_line([*_plain_words(page.typed)], without="--dry-run", confirm=confirm),
     ]
 
 
@@ -75,7 +75,7 @@ def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
             lines += ["", *lines_of(fence_text(told.strip(), f"{named}: {text.get('title', '')}"))]
         lines += ["", f"{len(after['steps'])} of {format_count(after['steps_total'], 'text')} shown."]
         if "next_offset" in after:
-            lines.append(f"More: {again(page.typed, offset=str(after['next_offset']))}")
+            lines.append(f"More: {repeat_line(page.typed, offset=str(after['next_offset']))}")
     return lines
 
 
@@ -99,7 +99,7 @@ def _change(change: dict[str, Json], page: Page) -> list[str]:
     lines = [head]
     for text in _differences(change):
         is_prose = text.count(" ") > text.partition(": ")[0].count(" ") + 1
-        lines += wrapped(text, page.width, INDENT * 3) if is_prose else [INDENT * 3 + text]
+        lines += wrap(text, page.width, INDENT * 3) if is_prose else [INDENT * 3 + text]
     hunks = (change.get("diff") or {}).get("hunks", [])
     return [
         *lines,
@@ -135,7 +135,7 @@ def _told(name: str, value: Json) -> str:
         )
     if isinstance(value, list):
         return " ".join(one_line(str(one)) for one in value) or "-"
-    return as_cell(value)
+    return format_cell(value)
 
 
 def _is_digest(value: Json) -> bool:
@@ -155,12 +155,12 @@ def is_batch(payload: dict[str, Json]) -> bool:
 def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """One line per target with what is wrong with it below, then the tally and what comes next."""
     rows = [["ok" if item.get("ok") else "failed", one_line(item["target"])] for item in payload["items"]]
-    table = as_table([*rows, *(["skipped", one_line(one)] for one in payload.get("skipped", []))])
+    table = format_table([*rows, *(["skipped", one_line(one)] for one in payload.get("skipped", []))])
     lines = []
     for place, row in enumerate(table):
         troubles = _troubles(payload["items"][place]) if place < len(payload["items"]) else []
-        lines += [row, *(part for text in troubles for part in wrapped(text, page.width, INDENT * 2))]
-    following = [for_people(one_line(one)) for one in payload.get("next_steps", [])]
+        lines += [row, *(part for text in troubles for part in wrap(text, page.width, INDENT * 2))]
+    following = [spell_for_people(one_line(one)) for one in payload.get("next_steps", [])]
     lines += [*[""][: len(lines)], _tally(payload["summary"])]
     return lines + (["", "Next:", *(INDENT + one for one in following)] if following else [])
 
@@ -171,7 +171,7 @@ def made_file_lines(payload: dict[str, Json], _: Page) -> list[str]:
     return [
         f"{one_line(payload['workflow_id'])} is in {path} ({size_text(payload['size_bytes'])}).",
         "",
-        *as_aligned([("Check it", f"handrail workflow validate {shell_quoted(path)} --human")]),
+        *format_aligned([("Check it", f"handrail workflow validate {quote_for_shell(path)} --human")]),
     ]
 
 
@@ -185,14 +185,14 @@ def imported_lines(payload: dict[str, Json], _: Page) -> list[str]:
     return [
         f"{what}: session {session_id} ({told}).",
         "",
-        *as_aligned([("Go on with it", f"handrail session resume {session_id} --human")]),
+        *format_aligned([("Go on with it", f"handrail session resume {session_id} --human")]),
     ]
 
 
 def rotated_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Which tokens still work."""
     rows = [("Still work", one_line(payload["stays_valid"])), ("Stopped", one_line(payload["stops_working"]))]
-    return ["A new key signs from now on.", *as_aligned(rows, page.width)]
+    return ["A new key signs from now on.", *format_aligned(rows, page.width)]
 
 
 def _troubles(item: dict[str, Json]) -> list[str]:

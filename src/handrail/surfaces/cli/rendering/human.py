@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.surfaces.cli.rendering import gate, installation, runs, sessions, store, workflows
-from handrail.surfaces.cli.rendering.text import Page, joined, text_of
+from handrail.surfaces.cli.rendering.text import Page, join_lines, text_of
 
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
@@ -54,7 +54,7 @@ def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: b
         lines = _look(payload, operation, is_selected=is_selected)(payload, page)
     except KeyError:
         lines = text_of(payload, page)
-    return joined(lines)
+    return join_lines(lines)
 
 
 def _look(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Json, Page], list[str]]:

@@ -7,13 +7,13 @@ from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    as_aligned,
-    as_table,
-    for_people,
+    format_aligned,
+    format_table,
     one_line,
+    spell_for_people,
     value_lines,
     width_of,
-    wrapped,
+    wrap,
 )
 
 _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
@@ -27,10 +27,10 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for check in payload["checks"]:
         head = f"{_MARKS.get(check['status'], check['status'])}  {check['check']:<{room}}  "
         indent = " " * len(head)
-        first, *rest = wrapped(one_line(check.get("message", "")), page.width - len(head))
+        first, *rest = wrap(one_line(check.get("message", "")), page.width - len(head))
         lines += [head + first, *(indent + line for line in rest)]
         if check.get("fix"):
-            lines += _fix(for_people(one_line(check["fix"])), page, indent)
+            lines += _fix(spell_for_people(one_line(check["fix"])), page, indent)
     summary = payload["summary"]
     told = [
         f"{summary['pass']} ok",
@@ -41,9 +41,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def _fix(fix: str, page: Page, indent: str) -> list[str]:
     """A sentence fits the page; a command stays whole, so that it can be copied."""
-    return (
-        [f"{indent}Fix: {fix}"] if fix.startswith("handrail ") else wrapped(f"Fix: {fix}", page.width, indent)
-    )
+    return [f"{indent}Fix: {fix}"] if fix.startswith("handrail ") else wrap(f"Fix: {fix}", page.width, indent)
 
 
 def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -64,13 +62,13 @@ def context_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ("Keys", _keys(credentials)),
         ("Skill", f"{one_line(skill['version'])}, {synced}" if skill.get("version") else "not installed"),
     ]
-    lines = as_aligned(rows, page.width)
+    lines = format_aligned(rows, page.width)
     for notice in payload.get("notices", []):
         latest = notice.get("latest_version")
         told = f"Version {one_line(latest)} is there." if latest else one_line(str(notice.get("message", "")))
         command = notice.get("recommended_command")
         lines += ["", f"Notice: {told}" + (f" Get it: {one_line(command)}" if command else "")]
-    return [*lines, "", "Next:", *(INDENT + for_people(one_line(one)) for one in payload["next_steps"])]
+    return [*lines, "", "Next:", *(INDENT + spell_for_people(one_line(one)) for one in payload["next_steps"])]
 
 
 def _keys(credentials: dict[str, Json]) -> str:
@@ -93,7 +91,7 @@ def changelog_lines(payload: dict[str, Json], page: Page) -> list[str]:
             changes = entry["changes"].get(kind) or []
             lines += [f"{INDENT}{kind.capitalize()}"] if changes else []
             for change in changes:
-                first, *rest = wrapped(one_line(change), page.width - 6)
+                first, *rest = wrap(one_line(change), page.width - 6)
                 lines += [f"{INDENT * 2}- {first}", *(INDENT * 3 + line for line in rest)]
         lines.append("")
     return [
@@ -118,7 +116,7 @@ def preferences_lines(payload: dict[str, Json], page: Page) -> list[str]:
     change = f"handrail preferences set --preset {names} --dry-run --human"
     return [
         f"{where}:",
-        *(INDENT + line for line in as_aligned(rows, page.width - 2)),
+        *(INDENT + line for line in format_aligned(rows, page.width - 2)),
         "",
         f"Change it: {change}",
     ]
@@ -147,7 +145,7 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
     rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
     more = "handrail reference --command 'run continue' --human"
     return [
-        *as_table(rows, page.width, [2]),
+        *format_table(rows, page.width, [2]),
         "",
         f"{format_count(len(commands), 'command')}. One of them: {more}",
         "Everything, for programs: handrail reference",
@@ -155,20 +153,20 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def _command(command: dict[str, Json], page: Page) -> list[str]:
-    lines = [*wrapped(f"Usage: {one_line(command['usage'])}", page.width), ""]
-    lines += wrapped(one_line(command["description"]), page.width)
+    lines = [*wrap(f"Usage: {one_line(command['usage'])}", page.width), ""]
+    lines += wrap(one_line(command["description"]), page.width)
     lines += [
         f"Effect: {command['effect']}"
         + (f"; by {command['authorised_by']}" if command["authorised_by"] else "")
     ]
     lines += (
-        wrapped(f"Reach: {one_line(command['blast_radius'])}", page.width) if command["blast_radius"] else []
+        wrap(f"Reach: {one_line(command['blast_radius'])}", page.width) if command["blast_radius"] else []
     )
     rows = [(one.get("flag") or one["name"], _param(one)) for one in command["params"]]
-    lines += ["", *as_aligned(rows, page.width)] if rows else []
-    lines += ["", "Global flags:", *wrapped(" ".join(command["global_flags"]), page.width, INDENT)]
+    lines += ["", *format_aligned(rows, page.width)] if rows else []
+    lines += ["", "Global flags:", *wrap(" ".join(command["global_flags"]), page.width, INDENT)]
     lines += ["", "Examples:", *(f"{INDENT}{one_line(one)}" for one in command["examples"])]
-    return [*lines, "", "Errors:", *wrapped(", ".join(command["errors"]), page.width, INDENT)]
+    return [*lines, "", "Errors:", *wrap(", ".join(command["errors"]), page.width, INDENT)]
 
 
 def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
@@ -176,7 +174,7 @@ def _type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
     return [
         f"{one_line(label)}: {schema['shape']} with {format_count(len(schema['fields']), 'field')}",
         *(INDENT + one_line(name) for name in schema["fields"]),
-        *(wrapped(f"From outside: {marked}", page.width) if marked else []),
+        *(wrap(f"From outside: {marked}", page.width) if marked else []),
     ]
 
 
@@ -199,7 +197,7 @@ def update_lines(payload: dict[str, Json], page: Page) -> list[str]:
             lines = [f"Version {now} is the newest."]
     skill = payload.get("skill_sync_status")
     lines += [f"Skill: {one_line(skill)}."] if skill and skill != "skipped" else []
-    return lines + (wrapped(one_line(payload["hint"]), page.width) if payload.get("hint") else [])
+    return lines + (wrap(one_line(payload["hint"]), page.width) if payload.get("hint") else [])
 
 
 def lafs_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -218,11 +216,9 @@ def lafs_troubles(report: dict[str, Json], page: Page) -> list[str]:
     lines = []
     for check in report["checks"]:
         if check["pass"] is False:
-            lines += wrapped(
-                f"{one_line(check['name'])}: {one_line(check['detail'])}", page.width, INDENT * 2
-            )
+            lines += wrap(f"{one_line(check['name'])}: {one_line(check['detail'])}", page.width, INDENT * 2)
     for error in report.get("schema_errors") or []:
-        lines += wrapped(
+        lines += wrap(
             f"{one_line(error['pointer']) or '/'}: {one_line(error['message'])}", page.width, INDENT * 3
         )
     lines += [INDENT * 2 + line for line in value_lines(report.get("advisories") or [])]

@@ -1,5 +1,7 @@
 """Outcome → the bytes for stdout and stderr and the exit status, in the format that was asked for. Pure."""
 
+# ruff: noqa: PLC0415 - text and the LAFS dialect are loaded by the calls that ask for them
+
 from __future__ import annotations
 
 import re
@@ -19,7 +21,7 @@ from handrail.contract.envelopes.format import (
     resolve_format,
 )
 from handrail.contract.outcome import Call, Failure, Fault, Json, Notice, Outcome, Success
-from handrail.surfaces.cli.reading.parse import Parsed, Problem, shown
+from handrail.surfaces.cli.reading.parse import Parsed, Problem, show_briefly
 from handrail.surfaces.cli.reading.spelling import command_line, next_commands
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
     from handrail.surfaces.cli.rendering.text import Page
 
 
-# How the answer shall look: format, dialect and disclosure, from flags and environment.
+# Output: format, dialect and disclosure, from flags, environment and settings
 
 TIMEOUT_SECONDS = 30
 LEAST_WIDTH, MOST_WIDTH = 40, 500
-"""Narrower than that no line can be read, and wider than that nobody reads one."""
+"""Narrower lines cannot be read, and nobody reads wider ones."""
 SERVED_VERSIONS = ("1", "1.0", "1.0.0")
 
 _VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
@@ -52,17 +54,17 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     is_json_asked: bool = False
     """By a flag, not by default: then `--help` and `--version` answer with a document."""
     tells_next: bool = True
-    """Whether a document may carry the next command; a budget is for what was asked for."""
+    """Whether a document may carry the next command; it must not use up a budget."""
     width: int = 0
-    """Of text; 0: as usual."""
+    """Of text; 0 means the default."""
     typed: tuple[str, ...] = ()
-    """The words of the command line, for text that shows how to go on."""
+    """The words of the command line, for text that shows what to run next."""
 
 
 def output_of(
     parsed: Parsed, environment: Mapping[str, str], settings: Settings | None = None
 ) -> tuple[Output, list[Fault]]:
-    """The output, and what is wrong with the wish; the refusal is rendered with what was understood.
+    """The output, and what is wrong with the request; a refusal is rendered with what was understood.
 
     A flag beats the environment, which beats the settings (LAFS 5.2).
     """
@@ -81,7 +83,7 @@ def output_of(
     if envelope not in ("cli", "lafs"):
         troubles.append(wrong["HANDRAIL_ENVELOPE"])
         envelope = "cli"
-    chosen, envelope = _overruled(parsed, chosen, str(envelope))
+    chosen, envelope = _apply_flags(parsed, chosen, str(envelope))
     compact = environment.get("HANDRAIL_COMPACT", "")
     if compact not in _SWITCH and "compact" not in parsed.options:
         troubles.append(wrong["HANDRAIL_COMPACT"])
@@ -97,8 +99,8 @@ def output_of(
     return output, troubles
 
 
-def _overruled(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, str]:
-    """What a variable or a setting says gives way where a flag of this call asks for something else."""
+def _apply_flags(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, str]:
+    """A variable or a setting gives way to a flag of this call that asks for something else."""
     options = parsed.options
     is_stream = "stream" in options
     if not parsed.formats:
@@ -109,15 +111,15 @@ def _overruled(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, s
 
 
 def _takes_raw(parsed: Parsed) -> bool:
-    """Whether this call could be answered raw, so that a default of raw means it too."""
+    """Whether this call can be answered raw, so that a default of raw applies to it."""
     clashing = {"fields", "field", "budget", "out", "envelope"} & set(parsed.options)
-    return parsed.command is None or (not clashing and not _not_raw(parsed, parsed.command))
+    return parsed.command is None or (not clashing and not _explain_not_raw(parsed, parsed.command))
 
 
-def written_on(
+def fit_to_page(
     output: Output, typed: Sequence[str], columns: str, terminal_width: Callable[[], int]
 ) -> Output:
-    """The output with what text is written on: as wide as COLUMNS says, else as the terminal is."""
+    """Add what text needs: the typed words, and the width from COLUMNS or the terminal."""
     asked = int(columns) if re.fullmatch("[0-9]{1,4}", columns) else terminal_width()
     width = min(max(asked, LEAST_WIDTH), MOST_WIDTH) if asked else 0
     return msgspec.structs.replace(output, width=width, typed=tuple(typed))
@@ -156,10 +158,10 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
 
 
 def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """Raw bytes have no envelope and no fields, and few commands have them."""
+    """Raw bytes have no envelope and no fields, and few commands offer them."""
     if output.format != "raw" or parsed.command is None:
         return []
-    why = _not_raw(parsed, parsed.command)
+    why = _explain_not_raw(parsed, parsed.command)
     problems = [Problem(param="--format", problem=why)] if why else []
     if output.envelope == "lafs":
         problems.append(Problem(param="--envelope", problem="lafs does not go with raw output"))
@@ -171,8 +173,8 @@ def raw_problems(parsed: Parsed, output: Output) -> list[Problem]:
     return problems
 
 
-def _not_raw(parsed: Parsed, command: Command) -> str:
-    """Why the command has no raw bytes to give here; empty when it has."""
+def _explain_not_raw(parsed: Parsed, command: Command) -> str:
+    """Why the command has no raw bytes here; empty when it has."""
     name, value = command["raw_when"]
     given = {param["name"]: value for param, value in parsed.values}
     if not command["raw"]:
@@ -183,7 +185,7 @@ def _not_raw(parsed: Parsed, command: Command) -> str:
 
 
 def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """A file holds the whole content, and the answer is a document about it."""
+    """With `--out`, a file holds the whole content, and the answer is a document about it."""
     if "out" not in parsed.options:
         return []
     clashing: list[str] = [flag for flag in ("fields", "field", "budget") if flag in parsed.options]
@@ -192,7 +194,7 @@ def out_problems(parsed: Parsed, output: Output) -> list[Problem]:
 
 
 def stream_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """A stream is JSON lines in one dialect, and has no document to cut or to pick one value from."""
+    """A stream is JSON lines in one dialect, so there is no document to cut or to select from."""
     if "stream" not in parsed.options:
         return []
     problems = []
@@ -216,7 +218,9 @@ def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
     text = str(asked)
     if re.fullmatch(_VERSION, text) is None:
         problems.append(
-            Problem(param="--schema-version", problem="is not a version", got=shown(text), expected="1")
+            Problem(
+                param="--schema-version", problem="is not a version", got=show_briefly(text), expected="1"
+            )
         )
     elif text.split(".")[0].lstrip("0") != "1":
         raise Fault(
@@ -242,14 +246,14 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
 
 
 def _compact(variable: str, settings: Settings | None, parsed: Parsed) -> bool:
-    """The environment decides where it says something; `0` also against the settings."""
+    """The environment wins over the settings; `0` switches it off."""
     if variable:
         return _SWITCH.get(variable, False)
     return (settings is not None and settings.is_compact) or _is_about_one_command(parsed)
 
 
 def _is_about_one_command(parsed: Parsed) -> bool:
-    """What an agent reads before its first call is cheap by default: there the indent would be dear."""
+    """What an agent reads before its first call is compact by default, to save tokens."""
     if parsed.command is None:
         return False
     is_slice = any(param["name"] == "command" for param, _ in parsed.values)
@@ -257,7 +261,7 @@ def _is_about_one_command(parsed: Parsed) -> bool:
 
 
 def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default: str) -> FlagInput:
-    """Flags may repeat; what counts is which formats they ask for. Unknown ones are the parser's problem."""
+    """Flags may repeat; only the set of formats counts. The parser reports unknown ones."""
     asked = {FORMATS[name] for name in formats if name in FORMATS}
     return FlagInput(
         human_flag="text" in asked,
@@ -268,13 +272,12 @@ def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default:
     )
 
 
-# ruff: noqa: PLC0415 - text and the LAFS dialect are loaded by the calls that ask for them
-
+# Rendering
 
 WIDEST_MS = 3_600_999
-"""A call ends within its deadline of at most an hour, and a little after it."""
+"""A call ends at most a little after its deadline, which is at most an hour."""
 _CURSOR_FACTS_BYTES = 240
-"""What a cursor holds beside its sort key, generously: operation, scope digest, expiry, signature."""
+"""A generous limit for a cursor without its sort key: operation, scope digest, expiry, signature."""
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,7 +291,7 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
 def render(
     outcome: Outcome, call: Call, output: Output, *, columns: Sequence[str] = (), raw: str = ""
 ) -> Rendered:
-    """The answer as the caller asked for it."""
+    """Render the answer in the requested format."""
     if isinstance(outcome, Failure):
         return _failure(outcome, call, output)
     match output.format:
@@ -306,7 +309,7 @@ def render(
 
 
 def prepare(output: Output) -> None:
-    """Load what this answer will need before a change: after it there may be no descriptor left."""
+    """Load what this answer needs before a change: afterwards there may be no descriptor left."""
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
     if output.format == "text":
@@ -322,18 +325,18 @@ def summary_line(outcome: Outcome, call: Call, count: int) -> Rendered:
     return Rendered(out=encode_line(document), status=status)
 
 
-def bare(text: str, output: Output) -> Rendered:
+def render_bare(text: str, output: Output) -> Rendered:
     """The value of `--field`, without an envelope."""
     return Rendered(out=_bytes(text + "\n"), err=_bytes(_notes(output, ())))
 
 
-def plain(text: str) -> Rendered:
-    """Help and version: text, whatever the format of answers is."""
+def render_plain(text: str) -> Rendered:
+    """Help and version: text, whatever the output format."""
     return Rendered(out=_bytes(text))
 
 
-def widest_size(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
-    """Bytes of the whole answer with every variable part at its widest, so that a budget always holds."""
+def measure_widest(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
+    """The size of the answer with every variable part at its longest, so that a budget always holds."""
     page = success.page
     if page is not None and page.has_more and page.next_cursor is None:
         longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
@@ -367,7 +370,7 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
 
 
 def _with_next_command(success: Success, envelope: str) -> Success:
-    """Beside the payload, which is the same on every surface: its next call as a line to run."""
+    """Add the next call as a command line, outside the payload, which is the same on every surface."""
     commands = next_commands(success)
     if not commands:
         return success
@@ -385,13 +388,13 @@ def _with_next_command(success: Success, envelope: str) -> Success:
 def _prose(failure: Failure, call: Call, output: Output) -> str:
     """What went wrong, everything that is wrong, and what to do."""
     from handrail.surfaces.cli.rendering.failures import failure_lines
-    from handrail.surfaces.cli.rendering.text import joined
+    from handrail.surfaces.cli.rendering.text import join_lines
 
-    return joined(failure_lines(failure, call.operation, _page(output, ())))
+    return join_lines(failure_lines(failure, call.operation, _page(output, ())))
 
 
 def _page(output: Output, columns: Sequence[str]) -> Page:
-    """What the text is written on."""
+    """The page that text is written on."""
     from handrail.surfaces.cli.rendering.text import Page
 
     page = Page(columns=columns, typed=output.typed)
@@ -399,14 +402,14 @@ def _page(output: Output, columns: Sequence[str]) -> Page:
 
 
 def _alarms(output: Output, notices: Sequence[Notice]) -> str:
-    """What a person at the terminal must see even when a program reads the document."""
+    """Warnings that a person must see even if a program reads the document."""
     if output.is_quiet:
         return ""
     return "".join(f"Warning: {one.message}\n" for one in notices if one.type == "confirm_not_recorded")
 
 
 def _notes(output: Output, notices: Sequence[Notice]) -> str:
-    """Beside text, what a document would carry inside. LAFS 5.4.1 wants a word about a selection."""
+    """The notices of a document, beside text. LAFS 5.4.1 asks for a note about a selection."""
     if output.format != "text" or output.is_quiet:
         return ""
     selected = ["Only the selected fields are shown."] if output.is_selected else []
@@ -425,7 +428,7 @@ def raw_bytes(value: Json) -> bytes:
 
 
 def _bytes(text: str) -> bytes:
-    """UTF-8, with U+FFFD where half of a surrogate pair stands alone."""
+    """UTF-8, with U+FFFD for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -11,12 +11,12 @@ from handrail.engine.reply import TOLD_FIRST
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    as_aligned,
-    called,
+    format_aligned,
     lines_of,
     one_line,
+    spell_command,
     text_of,
-    wrapped,
+    wrap,
 )
 
 _VERDICTS = {
@@ -36,12 +36,12 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
         title, step_id = one_line(pending["title"]), one_line(pending["stepId"])
         lines += [f"Step: {title} ({step_id})", "", *lines_of(pending["prompt"]), ""]
     else:
-        lines += ["The workflow is complete.", *wrapped(one_line(reply.get("closing", "")), page.width), ""]
+        lines += ["The workflow is complete.", *wrap(one_line(reply.get("closing", "")), page.width), ""]
     for part in (_blocked(reply, page), _warnings(reply, page, is_first=False), _recap(reply, page)):
         lines += [*part, ""] if part else []
-    lines += as_aligned([*_progress(reply, pending), *_calls(reply, pending)])
+    lines += format_aligned([*_progress(reply, pending), *_calls(reply, pending)])
     session = reply.get("session")
-    return lines + (["", *as_aligned(_session(session))] if isinstance(session, dict) else [])
+    return lines + (["", *format_aligned(_session(session))] if isinstance(session, dict) else [])
 
 
 def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ def closed_lines(payload: dict[str, Json], page: Page) -> list[str]:
     else:
         first = f"Run {run} was closed{when} ({reason})."
     session = one_line(payload["session_id"])
-    return [*wrapped(first, page.width), f"To open it again: handrail session resume {session} --human"]
+    return [*wrap(first, page.width), f"To open it again: handrail session resume {session} --human"]
 
 
 def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
         *_following(reply, pending),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
     ]
-    return [(label, called({"params": params})) for label, params in calls if params]
+    return [(label, spell_command({"params": params})) for label, params in calls if params]
 
 
 def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
@@ -102,11 +102,11 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
     for warning in reply.get("warnings", []):
         if (warning["code"] in TOLD_FIRST) is not is_first:
             continue
-        lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width)
-        lines += [f"{INDENT}{called(warning['nextCall'])}"] if warning.get("nextCall") else []
+        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
+        lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
     for part in () if is_first else reply.get("skipped", []):
         said = f"{one_line(part['stepId'])} did not run: {one_line(part['why'])}"
-        lines += wrapped(said, page.width, INDENT)
+        lines += wrap(said, page.width, INDENT)
     return lines
 
 
@@ -115,10 +115,10 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     lines = []
     if recap.get("closed"):
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
-        lines += wrapped(f"This run is closed ({why}). Continuing opens it again.", page.width)
+        lines += wrap(f"This run is closed ({why}). Continuing opens it again.", page.width)
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
-        lines += wrapped(where, page.width)
+        lines += wrap(where, page.width)
     values = [
         f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
     ]
@@ -131,7 +131,7 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     ):
         if place:
             where = one_line(place.get("title") or place["status"])
-            lines += wrapped(f"{said}: {where}", page.width)
+            lines += wrap(f"{said}: {where}", page.width)
     return lines
 
 
@@ -145,13 +145,13 @@ def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
     """Why the step was not accepted, and an example of what would be."""
     lines = []
     for blocker in reply.get("blockers", []):
-        lines += wrapped(f"Blocked: {one_line(blocker['message'])}", page.width)
+        lines += wrap(f"Blocked: {one_line(blocker['message'])}", page.width)
         fix = blocker.get("suggestedFix")
-        lines += wrapped(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
+        lines += wrap(f"Fix: {_spoken(one_line(fix))}", page.width, INDENT) if fix else []
     issues = reply.get("issues", [])
     for issue in [] if are_issues_covered(issues, reply.get("blockers", [])) else issues:
         said = f"{issue.get('pointer', '')} {issue.get('message', '')}".strip()
-        lines += wrapped(f"Fault: {one_line(said)}", page.width, INDENT)
+        lines += wrap(f"Fault: {one_line(said)}", page.width, INDENT)
     if reply.get("example"):
         lines += [
             "Example of an artifact that is accepted, for --artifacts '[…]':",
@@ -174,10 +174,10 @@ def _shown(example: Json) -> list[str]:
 def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What a report would lead to; nothing was written."""
     verdict = str(payload["verdict"])
-    lines = wrapped(_VERDICTS.get(verdict, one_line(verdict)), page.width)
+    lines = wrap(_VERDICTS.get(verdict, one_line(verdict)), page.width)
     lines += [f"Step: {one_line(payload['step_id'])}"] if payload.get("step_id") else []
     blocked = _blocked(payload, page)
     lines += ["", *blocked] if blocked else []
     for gap in payload.get("gaps", []):
-        lines += wrapped(f"It would be recorded as missing: {one_line(gap)}", page.width)
+        lines += wrap(f"It would be recorded as missing: {one_line(gap)}", page.width)
     return [*lines, "", "Nothing was written. Without --dry-run the same line does it."]

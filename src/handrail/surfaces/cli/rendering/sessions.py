@@ -10,20 +10,20 @@ from handrail.contract.wording import count_work, format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    about_list,
-    again,
-    as_aligned,
-    as_cell,
-    as_table,
-    called,
     cut,
+    describe_list,
     facts_text,
+    format_aligned,
+    format_cell,
+    format_table,
     item_table,
     lines_of,
     moment_text,
     one_line,
+    repeat_line,
     size_text,
-    wrapped,
+    spell_command,
+    wrap,
 )
 
 _LEGEND = "o step   # checkpoint   x blocked attempt   * where the run stands"
@@ -39,7 +39,7 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     items = payload["items"]
     if not items:
         return ["No session was found.", _searched(payload), _WORKFLOWS, _START]
-    more = about_list(payload, page)[1:]
+    more = describe_list(payload, page)[1:]
     return [
         *item_table([_listed(item) for item in items], page),
         "",
@@ -83,10 +83,10 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
         label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
-        shown += [(label, called(item["nextCall"]))] if item.get("nextCall") else []
-        lines += [INDENT + line for line in as_aligned(shown)]
+        shown += [(label, spell_command(item["nextCall"]))] if item.get("nextCall") else []
+        lines += [INDENT + line for line in format_aligned(shown)]
         for warning in item.get("warnings", []):
-            lines += wrapped(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
+            lines += wrap(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
         lines.append("")
     return [*lines, f"{count_work(items)} found.", searched]
 
@@ -97,18 +97,18 @@ def events_lines(payload: dict[str, Json], page: Page) -> list[str]:
     if not items:
         return ["No event fits.", _searched(payload)]
     if not all("eventIndex" in item and "data" in item for item in items):
-        return [*item_table(items, page), "", *about_list(payload, page)]
+        return [*item_table(items, page), "", *describe_list(payload, page)]
     rows = [["INDEX", "AT", "KIND", "FACTS"]]
     for item in items:
         at = moment_text(item["at"]).removesuffix(" UTC")
         rows.append([str(item["eventIndex"]), at, one_line(item["kind"]), facts_text(item["data"])])
     banner = one_line(payload.get("banner", ""))
     return [
-        *(wrapped(banner, page.width) if banner else []),
-        *as_table(rows, page.width, [3]),
+        *(wrap(banner, page.width) if banner else []),
+        *format_table(rows, page.width, [3]),
         "",
         f"{format_count(len(items), 'event')} shown, times in UTC.",
-        *about_list(payload, page)[1:],
+        *describe_list(payload, page)[1:],
     ]
 
 
@@ -123,13 +123,13 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
         ("Imported", _imported(session.get("imported") or {})),
-        ("Events", as_cell(session.get("event_count", ""))),
+        ("Events", format_cell(session.get("event_count", ""))),
         ("Last", moment_text(one_line(session.get("last_activity", "")))),
     ]
     name = one_line(session["session_id"])
     banner = one_line(health.get("banner", ""))
-    lines = [f"Session {name}", *(wrapped(banner, page.width) if banner else [])]
-    lines += as_aligned([row for row in facts if row[1]], page.width)
+    lines = [f"Session {name}", *(wrap(banner, page.width) if banner else [])]
+    lines += format_aligned([row for row in facts if row[1]], page.width)
     notes = _notes(session, "notes of the session")
     lines += ["", *notes] if notes else []
     if session.get("runs_omitted"):
@@ -181,16 +181,16 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
     ]
-    lines += [INDENT + row for row in as_aligned([row for row in rows if row[1]])]
+    lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "settled"
-        lines += wrapped(
+        lines += wrap(
             f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}", page.width, INDENT
         )
     for told in run.get("divergences", [])[:_MOST_FACTS]:
         where = f" at {one_line(told['step_id'])}" if told.get("step_id") else ""
         said = f"Left the instructions{where} ({one_line(told['reason'])}): {one_line(told['summary'])}"
-        lines += wrapped(said, page.width, INDENT)
+        lines += wrap(said, page.width, INDENT)
     for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
         checked = "checked" if artifact.get("is_validated") else "not checked"
         where = f" of {one_line(artifact['step_id'])}" if artifact.get("step_id") else " from after the end"
@@ -218,13 +218,13 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
         ]
         following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
         after = ["", f"On another machine: {following}"] if form == "bundle" else []
-        return [f"Session {session_id} exported as {form}.", *as_aligned(rows), *after]
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
     if form == "markdown" and isinstance(payload.get("content"), str):
         return lines_of(payload["content"].rstrip("\n"))
     size = format_count(payload["event_count"], "event")
     return [
         f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
-        f"Into a file: {again(page.typed, out='FILE')}",
+        f"Into a file: {repeat_line(page.typed, out='FILE')}",
     ]
 
 
@@ -239,7 +239,7 @@ def ledger_lines(payload: dict[str, Json], page: Page) -> list[str]:
             lines += [INDENT * 2 + cut(text, page.width - 4) for text in _delta(name, delta)]
     lines += ["", f"{format_count(len(payload['entries']), 'entry', 'entries')} shown."]
     if payload.get("has_more"):
-        lines.append(f"More: {again(page.typed, offset=str(payload['next_offset']))}")
+        lines.append(f"More: {repeat_line(page.typed, offset=str(payload['next_offset']))}")
     return lines
 
 

@@ -8,12 +8,12 @@ from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    as_aligned,
-    as_table,
+    format_aligned,
+    format_table,
     one_line,
     size_text,
     value_lines,
-    wrapped,
+    wrap,
 )
 
 
@@ -29,20 +29,20 @@ def verify_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines = [f"{sound}: {', '.join(read)}, {size_text(payload['bytes_read'])} read."]
     for item in payload.get("items", []):
         if item.get("error", {}).get("code") == E_NOT_FOUND.native:
-            lines += wrapped(one_line(item["error"]["message"]), page.width)
+            lines += wrap(one_line(item["error"]["message"]), page.width)
     if payload.get("skipped"):
-        lines += wrapped(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
+        lines += wrap(f"Not looked at: {one_line(', '.join(payload['skipped']))}.", page.width)
     if payload.get("leftover_blobs"):
         left = format_count(payload["leftover_blobs"], "blob")
         lines += [f"{left} that no session names; see them: handrail store gc --dangerous --dry-run"]
     for left in payload.get("leftovers", []):
-        lines += wrapped(one_line(left), page.width)
+        lines += wrap(one_line(left), page.width)
     for problem in payload["problems"]:
         first, *rest = value_lines(problem) or [""]
         lines += ["", f"- {first}", *(INDENT + line for line in rest)]
     count = payload["problem_count"]
     if count > len(payload["problems"]):
-        lines += wrapped(f"{len(payload['problems'])} of {format_count(count, 'problem')} shown.", page.width)
+        lines += wrap(f"{len(payload['problems'])} of {format_count(count, 'problem')} shown.", page.width)
     if count:
         save = "Save what can be read: handrail session export ID --salvage --out FILE --human"
         lines += ["", save]
@@ -58,14 +58,14 @@ def sizes_lines(payload: dict[str, Json], _: Page) -> list[str]:
         ["cache", "", size_text(payload["cache_bytes"])],
         ["total", "", size_text(payload["total_bytes"])],
     ]
-    lines = as_table(rows)
+    lines = format_table(rows)
     largest = payload["largest_sessions"]
     if largest:
         table = [["LARGEST SESSIONS", "EVENTS", "SIZE"]]
         table += [
             [one_line(one["session_id"]), str(one["events"]), size_text(one["bytes"])] for one in largest
         ]
-        lines += ["", *as_table(table)]
+        lines += ["", *format_table(table)]
     if payload.get("unreadable_sessions"):
         unread = format_count(len(payload["unreadable_sessions"]), "session")
         lines += ["", f"{unread} cannot be read; see why: handrail store verify --human"]
@@ -87,7 +87,7 @@ def selftest_lines(payload: dict[str, Json], _: Page) -> list[str]:
         ]
         for part in payload["parts"]
     ]
-    lines += as_table(rows)
+    lines += format_table(rows)
     for part in payload["parts"]:
         for problem in part["problems"]:
             lines += ["", f"{one_line(part['name'])}:", *(INDENT + line for line in value_lines(problem))]
@@ -95,4 +95,4 @@ def selftest_lines(payload: dict[str, Json], _: Page) -> list[str]:
         "Again the same way",
         f"handrail store selftest --{payload['effort']} --seed {payload['seed']} --human",
     )
-    return [*lines, "", *as_aligned([again])]
+    return [*lines, "", *format_aligned([again])]

@@ -1,4 +1,4 @@
-"""Payload → plain aligned text for people, whatever it holds. It may change; programs read the JSON. Pure."""
+"""Any payload → plain aligned text for people. It may change; programs read the JSON. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 from handrail.contract.outcome import Json, NextCall
 from handrail.contract.wording import format_count
-from handrail.surfaces.cli.reading.spelling import command_line, shell_quoted
+from handrail.surfaces.cli.reading.spelling import command_line, quote_for_shell
 
-# How wide text stands on a terminal, and cutting, wrapping, counting and dating it for people.
+# Width, tables, sizes and times
 
 USUAL_WIDTH = 100
-"""Of a page when nobody says how wide the terminal is: the same everywhere, so that text can be compared."""
+"""Of a page if the terminal width is unknown; the same everywhere, so that text can be compared."""
 _NARROWEST = 12
 _INSTANT = r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z"
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -35,7 +35,7 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     return text + " " * (width - width_of(text))
 
 
@@ -52,8 +52,8 @@ def cut(text: str, width: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """Prose in lines of at most this width; a word that is longer stays whole on a line of its own."""
+def wrap(text: str, width: int, indent: str = "") -> list[str]:
+    """Prose in lines of at most this width; a longer word stays whole on its own line."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
@@ -66,14 +66,14 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def least_width(rows: Sequence[Sequence[str]], yielding: Collection[int]) -> int:
-    """What the rows take when the yielding columns are cut as far as they may be."""
+    """The width of the rows when the yielding columns are cut as far as possible."""
     widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
     kept = [min(width, _NARROWEST) if place in yielding else width for place, width in enumerate(widths)]
     return sum(kept) + 2 * (len(kept) - 1)
 
 
-def as_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection[int] = ()) -> list[str]:
-    """Columns as wide as their widest cell; where the page is too narrow, the yielding ones are cut."""
+def format_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection[int] = ()) -> list[str]:
+    """Columns as wide as their widest cell; on a narrow page the yielding ones are cut."""
     if not rows:
         return []
     widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
@@ -84,19 +84,19 @@ def as_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection
         over -= given
     return [
         "  ".join(
-            padded(cut(cell, room) if width else cell, room) for cell, room in zip(row, widths, strict=True)
+            pad(cut(cell, room) if width else cell, room) for cell, room in zip(row, widths, strict=True)
         )
         for row in rows
     ]
 
 
-def as_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
-    """Names in one column, values in the next; prose is wrapped where the page says how wide it is."""
+def format_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
+    """Names in one column, values in the next; prose is wrapped if the page has a width."""
     room = max((width_of(label) for label, _ in rows), default=0) + 2
     lines = []
     for label, value in rows:
-        first, *rest = wrapped(value, width - room) if width else [value]
-        lines += [padded(f"{label}:", room) + first, *(" " * room + line for line in rest)]
+        first, *rest = wrap(value, width - room) if width else [value]
+        lines += [pad(f"{label}:", room) + first, *(" " * room + line for line in rest)]
     return lines
 
 
@@ -113,10 +113,12 @@ def size_text(size_bytes: int) -> str:
 
 
 def moment_text(text: str) -> str:
-    """`2026-11-15 10:23 UTC` of an instant as the documents write it; any other text as it is."""
+    """`2026-11-15 10:23 UTC` for a time as documents write it; any other text as it is."""
     found = re.fullmatch(_INSTANT, text)
     return f"{found[1]} {found[2]} UTC" if found else text
 
+
+# Payloads
 
 INDENT = "  "
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
@@ -126,11 +128,11 @@ _PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "descrip
 
 
 _LEAST_COLUMNS = 2
-"""What a table keeps on the narrowest page; the columns are in the order of their weight."""
+"""What a table keeps on the narrowest page; the most important columns come first."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look must know beside the payload."""
+    """What a renderer must know beside the payload."""
 
     columns: Sequence[str] = ()
     """Of a list: what is shown."""
@@ -146,7 +148,7 @@ def text_of(payload: Json, page: Page) -> list[str]:
     return value_lines(payload)
 
 
-def joined(lines: Sequence[str]) -> str:
+def join_lines(lines: Sequence[str]) -> str:
     """One text with one newline at its end."""
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -157,7 +159,7 @@ def _list(payload: dict[str, Json], page: Page) -> list[str]:
     lines = item_table(items, page) if items else []
     if items and not lines:
         lines = [line for item in items for line in (*value_lines(item), "")][:-1]
-    return [*lines, *[""][: len(lines)], *about_list(payload, page)]
+    return [*lines, *[""][: len(lines)], *describe_list(payload, page)]
 
 
 def item_table(items: Sequence[Json], page: Page) -> list[str]:
@@ -168,15 +170,17 @@ def item_table(items: Sequence[Json], page: Page) -> list[str]:
     if not shown:
         return []
     rows = [[heading(name) for name in shown]]
-    rows += [[as_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items]
+    rows += [
+        [format_cell(item.get(name)) if isinstance(item, dict) else "" for name in shown] for item in items
+    ]
     yielding = [place for place, name in enumerate(shown) if name in _PROSE]
     while len(rows[0]) > _LEAST_COLUMNS and least_width(rows, yielding) > page.width:
         rows = [row[:-1] for row in rows]
         yielding = [place for place in yielding if place < len(rows[0])]
-    return as_table(rows, page.width, yielding)
+    return format_table(rows, page.width, yielding)
 
 
-def about_list(payload: dict[str, Json], page: Page) -> list[str]:
+def describe_list(payload: dict[str, Json], page: Page) -> list[str]:
     """How many, what was searched, and how to see more."""
     items = payload["items"]
     lines = [
@@ -185,14 +189,14 @@ def about_list(payload: dict[str, Json], page: Page) -> list[str]:
     if not items and isinstance(payload.get("scope"), str):
         lines.append(f"Searched: {one_line(payload['scope'])}.")
     if payload.get("next_cursor"):
-        lines.append(f"More: {again(page.typed, cursor=one_line(payload['next_cursor']))}")
+        lines.append(f"More: {repeat_line(page.typed, cursor=one_line(payload['next_cursor']))}")
     return lines
 
 
-def again(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
-    """The line that was typed, with these flags instead of its own; the flags alone where it is not repeated.
+def repeat_line(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
+    """The typed line with these flags instead of its own; only the flags if the line is not repeated.
 
-    What may hold a secret is not shown once more: JSON, and an address with a password in it.
+    A line that may hold a secret is not repeated: JSON, or an address with a password.
     """
     added = " ".join(f"--{name} {value}" for name, value in flags.items())
     if not typed or any(re.search(r"\{|://[^/]*@", word) for word in typed):
@@ -206,21 +210,21 @@ def again(typed: Sequence[str], *, without: str = "", **flags: str) -> str:
         elif word.startswith("--") and name in flags:
             skipping = "=" not in word
         elif word != without:
-            kept.append(shell_quoted(one_line(word)))
+            kept.append(quote_for_shell(one_line(word)))
     return " ".join(["handrail", *kept, added])
 
 
 def heading(name: str) -> str:
-    """The name of a column in capitals, its words apart whichever way the payload writes them."""
+    """The name of a column in capitals, with spaces between its words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()
 
 
-def called(call: Json, operation: str = "run.continue") -> str:
-    """The command that makes a call, as a person would type it."""
-    return for_people(command_line(NextCall(operation=operation, params=call["params"])) or "")
+def spell_command(call: Json, operation: str = "run.continue") -> str:
+    """The command for a call, as a person types it."""
+    return spell_for_people(command_line(NextCall(operation=operation, params=call["params"])) or "")
 
 
-def for_people(line: str) -> str:
+def spell_for_people(line: str) -> str:
     """A command line that answers in text."""
     return line.removesuffix(" --compact") + " --human" if line.endswith(" --compact") else line
 
@@ -233,7 +237,7 @@ def value_lines(value: Json) -> list[str]:
         case list() | tuple():
             return [line for inner in value for line in _item(inner)]
         case _:
-            return lines_of(as_cell(value, is_whole=True))
+            return lines_of(format_cell(value, is_whole=True))
 
 
 def _object(value: dict[str, Json]) -> list[str]:
@@ -243,7 +247,7 @@ def _object(value: dict[str, Json]) -> list[str]:
         name = one_line(key) + ":"
         if _is_short(inner):
             is_size = key.endswith("bytes") and isinstance(inner, int) and not isinstance(inner, bool)
-            lines.append(f"{padded(name, width + 1)} {size_text(inner) if is_size else as_cell(inner)}")
+            lines.append(f"{pad(name, width + 1)} {size_text(inner) if is_size else format_cell(inner)}")
         else:
             lines += [name, *(INDENT + line for line in value_lines(inner))]
     return lines
@@ -255,14 +259,14 @@ def _item(value: Json) -> list[str]:
 
 
 def _is_short(value: Json) -> bool:
-    """Whether it stands on the line of its name."""
+    """Whether it fits on the line of its name."""
     if isinstance(value, dict | list | tuple):
         return not value
     return not isinstance(value, str) or "\n" not in value
 
 
-def as_cell(value: Json, *, is_whole: bool = False) -> str:
-    """A value in a few words; a text whole, or on one line."""
+def format_cell(value: Json, *, is_whole: bool = False) -> str:
+    """A value in a few words; text as a whole, or on one line."""
     match value:
         case None:
             return "-"
@@ -286,19 +290,19 @@ def facts_text(value: Json) -> str:
         case list() | tuple():
             return "; ".join(facts_text(inner) for inner in value) or "-"
         case _:
-            return as_cell(value)
+            return format_cell(value)
 
 
 def lines_of(text: str) -> list[str]:
-    """Outside text as written, with nothing in it that a terminal would obey."""
+    """Outside text as written, without anything that a terminal would obey."""
     return _clean(text).split("\n")
 
 
 def one_line(text: str) -> str:
-    """Outside text on one line, with nothing that a terminal would obey."""
+    """Outside text on one line, without anything that a terminal would obey."""
     return _clean(text).replace("\n", " ")
 
 
 def _clean(text: str) -> str:
-    """Without anything that a terminal would obey: controls, and what turns the direction of text."""
+    """Replace what a terminal would obey: control characters, and marks that change the direction of text."""
     return re.sub(_CONTROL, "\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))

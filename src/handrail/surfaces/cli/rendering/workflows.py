@@ -9,15 +9,15 @@ from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    about_list,
-    as_aligned,
-    as_cell,
-    as_table,
+    describe_list,
+    format_aligned,
+    format_cell,
+    format_table,
     item_table,
     lines_of,
     one_line,
     value_lines,
-    wrapped,
+    wrap,
 )
 
 _PARTS = ("inputs", "steps", "source", "compiled", "diff", "capabilities", "problems")
@@ -27,12 +27,15 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """One row per workflow, and how to see or start one."""
     items = payload["items"]
     if not items:
-        return [*about_list(payload, page), "Make one: handrail workflow new project.NAME --dry-run --human"]
+        return [
+            *describe_list(payload, page),
+            "Make one: handrail workflow new project.NAME --dry-run --human",
+        ]
     broken = [one_line(item["id"]) for item in items if isinstance(item, dict) and _has_error(item)]
     lines = [*item_table(items, page), "", f"{format_count(len(items), 'workflow')} shown."]
-    lines += about_list(payload, page)[1:]
+    lines += describe_list(payload, page)[1:]
     if broken:
-        lines += wrapped(f"Cannot be used as they are: {', '.join(broken)}.", page.width)
+        lines += wrap(f"Cannot be used as they are: {', '.join(broken)}.", page.width)
     return [*lines, "One of them: handrail workflow inspect ID --human"]
 
 
@@ -46,15 +49,15 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
     workflow = payload["workflow"]
     workflow_id = one_line(workflow["id"])
     lines = [f"{one_line(workflow['name'])} ({workflow_id})"]
-    lines += [*wrapped(one_line(workflow.get("description", "")), page.width), ""]
+    lines += [*wrap(one_line(workflow.get("description", "")), page.width), ""]
     facts = [
-        ("Version", as_cell(workflow.get("version"))),
-        ("Steps", as_cell(workflow.get("stepCount"))),
+        ("Version", format_cell(workflow.get("version"))),
+        ("Steps", format_cell(workflow.get("stepCount"))),
         ("From", one_line(workflow.get("sourceKind", ""))),
         ("Recommended", ", ".join(one_line(str(one)) for one in workflow.get("recommended", {}).values())),
         ("Hash", one_line(workflow.get("workflowHash", ""))),
     ]
-    lines += as_aligned([row for row in facts if row[1] not in ("", "-")])
+    lines += format_aligned([row for row in facts if row[1] not in ("", "-")])
     for name in _PARTS:
         if workflow.get(name):
             shown = _SHOWN[name](workflow[name], page) if name in _SHOWN else value_lines(workflow[name])
@@ -63,7 +66,7 @@ def workflow_lines(payload: dict[str, Json], page: Page) -> list[str]:
         omitted = format_count(workflow["stepsOmitted"], "more step")
         lines.append(f"{INDENT}{omitted} left out; --part compiled has all.")
     start = f"handrail run start {workflow_id} --request-id KEY --human"
-    return [*lines, "", *as_aligned([("Start it", start)])]
+    return [*lines, "", *format_aligned([("Start it", start)])]
 
 
 def _inputs(inputs: Json, page: Page) -> list[str]:
@@ -71,16 +74,16 @@ def _inputs(inputs: Json, page: Page) -> list[str]:
     for one in inputs:
         required = ", required" if one.get("required") else ""
         lines.append(f"{one_line(one['name'])} ({one_line(one.get('type', ''))}{required})")
-        lines += wrapped(one_line(one.get("description", "")), page.width - 2, INDENT)
+        lines += wrap(one_line(one.get("description", "")), page.width - 2, INDENT)
         if one.get("askedAt"):
             asked = f"Asked for by: {', '.join(map(one_line, one['askedAt']))}"
-            lines += wrapped(
+            lines += wrap(
                 asked + (f" ({one_line(one['allowed'])})" if one.get("allowed") else ""),
                 page.width - 2,
                 INDENT,
             )
         if one.get("default") is not None:
-            lines += wrapped(f"Default: {as_cell(one['default'])}", page.width - 2, INDENT)
+            lines += wrap(f"Default: {format_cell(one['default'])}", page.width - 2, INDENT)
     return lines
 
 
@@ -91,7 +94,7 @@ def _steps(steps: Json, _: Page) -> list[str]:
         inside = depth.get(step.get("loop", ""), 0)
         depth[step["id"]] = inside + 1
         rows.append([INDENT * inside + one_line(step["id"]), one_line(step.get("title", "")), _step(step)])
-    return as_table(rows)
+    return format_table(rows)
 
 
 def _step(step: dict[str, Json]) -> str:
@@ -136,7 +139,7 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     for name, heading in (("dead_steps", "Never reached"), ("untried", "Not tried")):
         for step in payload.get(name, ()):
             told = f"{heading}: {one_line(step['step_id'])}, {one_line(step['reason'])}."
-            lines += wrapped(told, page.width)
+            lines += wrap(told, page.width)
     if payload.get("unproven"):
         lines += ["Not proven:", *(INDENT + line for line in value_lines(payload["unproven"]))]
     if payload.get("truncated"):
@@ -145,10 +148,10 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     modes += [
         [mode, f"{one['reached']} of {one['total']}"] for mode, one in payload.get("by_mode", {}).items()
     ]
-    lines += ["", *as_table(modes)] if len(modes) > 1 else []
+    lines += ["", *format_table(modes)] if len(modes) > 1 else []
     prompts = [["STEP", "TOKENS OF ITS PROMPT"]]
     prompts += [[one_line(one["step_id"]), str(one["tokens"])] for one in payload.get("prompts", [])]
-    return lines + (["", *as_table(prompts)] if len(prompts) > 1 else [])
+    return lines + (["", *format_table(prompts)] if len(prompts) > 1 else [])
 
 
 def _replay_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -158,10 +161,10 @@ def _replay_lines(payload: dict[str, Json], page: Page) -> list[str]:
         places = format_count(len(replay["actual"]), "place")
         return [f"{workflow_id}: the recorded run goes the same way, {places}."]
     told = f"{workflow_id}: the recorded run goes another way, {one_line(replay['difference'])}."
-    lines = wrapped(told, page.width)
+    lines = wrap(told, page.width)
     pairs = zip_longest(replay["expected"], replay["actual"], fillvalue="-")
     rows = [["RECORDED", "NOW"], *([one_line(was), one_line(now)] for was, now in pairs)]
-    return [*lines, "", *as_table(rows)]
+    return [*lines, "", *format_table(rows)]
 
 
 def schema_lines(payload: dict[str, Json], page: Page) -> list[str]:
@@ -175,7 +178,7 @@ def schema_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [
         f"{one_line(schema.get('title', ''))}: {one_line(schema.get('description', ''))}",
         "",
-        *as_aligned(rows, page.width),
+        *format_aligned(rows, page.width),
         "",
         "* must be there.",
         "The whole schema, for an editor: handrail workflow schema --format raw > workflow.schema.json",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handrail.surfaces.cli.reading.parse import commands_under
 from handrail.surfaces.cli.reading.rows import CommandHelp, ParamHelp
-from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrapped
+from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
 from handrail.surfaces.cli.self_description import _catalog
 
 TOOL = "handrail"
@@ -23,14 +23,14 @@ def help_text(words: str, width: int = 0) -> str:
 
 def _command_text(entry: CommandHelp, width: int) -> str:
     flags = [flag for flag in _catalog.GLOBALS if flag["name"] in entry["globals"]]
-    lines = [f"Usage: {entry['usage']}", "", *wrapped(entry["summary"], width)]
-    lines += wrapped(_effect(entry), width)
+    lines = [f"Usage: {entry['usage']}", "", *wrap(entry["summary"], width)]
+    lines += wrap(_effect(entry), width)
     if entry["sort"]:
-        lines += wrapped(f"Sorted by {entry['sort']}.", width)
+        lines += wrap(f"Sorted by {entry['sort']}.", width)
     lines += _section("Arguments", entry["params"], width) + _section("Global flags", flags, width)
     lines += ["", "Examples:", *(f"  {example}" for example in entry["examples"])]
     if entry["errors"]:
-        lines += ["", "Errors:", *wrapped(", ".join(entry["errors"]), width, "  ")]
+        lines += ["", "Errors:", *wrap(", ".join(entry["errors"]), width, "  ")]
     return "\n".join(lines) + "\n"
 
 
@@ -90,7 +90,7 @@ def _section(title: str, described: Sequence[ParamHelp], width: int) -> list[str
 
 def _described(label: str, text: str, room: int, width: int) -> list[str]:
     """A name with what it means beside it; below it, where the name is too long."""
-    lines = wrapped(text, width - room - 4)
+    lines = wrap(text, width - room - 4)
     rest = [" " * (room + 4) + line.replace("\0", " ") for line in lines]
     if len(label) > room:
         return [f"  {label}", *rest]

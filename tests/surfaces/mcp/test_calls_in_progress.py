@@ -17,10 +17,10 @@ from handrail.event_log.memory import MemoryLog
 from handrail.ports.workspace import WorkflowFile, WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
+from handrail.surfaces.mcp.calls_in_progress import BURST_BYTES, LIMITS, Call, Limits, Outlet
 from handrail.surfaces.mcp.eras import Work
 from handrail.surfaces.mcp.messages import Id
 from handrail.surfaces.mcp.questions import ToolCall
-from handrail.surfaces.mcp.under_way import BURST_BYTES, LIMITS, Call, Limits, Outlet
 from tests.conftest import GivenFiles
 from tests.surfaces.mcp.conversations import WORKFLOW, notice, opening, request, tool
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, connected

@@ -1,9 +1,9 @@
-"""Requests under way: answered at once, worked on by threads, cancelled, overdue, or waiting for a person.
+"""Calls in progress: answered at once, run by threads, cancelled, overdue, or waiting for a person.
 
-The reading thread hands messages in and writes nothing after the handshake. The desk, one thread, sends what
-is known at once and looks after deadlines. Up to sixteen workers run operations; one whose call is over,
-because its client gave it up or its time passed, no longer counts, so calls that hang stop nobody. A question
-to a person keeps no thread.
+The reading thread takes messages and writes nothing after the handshake. One thread, the desk, sends answers
+that are known at once and watches deadlines. Up to sixteen workers run operations. A worker whose call is
+over, because its client cancelled it or its time passed, no longer counts, so calls that hang block nobody.
+A question to a person keeps no thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from msgspec import UNSET
 from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, SERVER_BUSY
 from handrail.contract.outcome import Failure, Fault
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.mcp.calls import guarded, refusal_of
+from handrail.surfaces.mcp.calls import refusal_of, run_guarded
 from handrail.surfaces.mcp.eras import Connection, Work
 from handrail.surfaces.mcp.messages import (
     ANSWER_SECONDS,
@@ -39,21 +39,21 @@ from handrail.surfaces.mcp.messages import (
     Notification,
     Refusal,
     Response,
-    Told,
+    ResultOrRefusal,
     answer_line,
     key_of,
     notification_line,
     read_line,
     request_line,
 )
-from handrail.surfaces.mcp.questions import Waiting, elicitation, value_in
+from handrail.surfaces.mcp.questions import Waiting, elicitation, read_value
 
 if TYPE_CHECKING:  # its first use loads it, which is after the first answer
     from handrail.surfaces.mcp.adapter import Adapter
 
 _CANCELLED = "notifications/cancelled"
 _TIDY_UP = b""
-"""At the desk: no line, but the time to give memory back."""
+"""Tells the desk to give memory back, in place of a line to send."""
 _NO_LISTS = Refusal(
     code=INVALID_REQUEST,
     message="A line with a list of messages is no part of this protocol revision. Send one message per line.",
@@ -62,19 +62,19 @@ _OPENING_IN_LIST = Refusal(code=INVALID_REQUEST, message="initialize cannot be p
 
 
 HANGING_CALLS = 48
-"""Threads that still work on calls which are over; with more of them no further call is begun."""
+"""Threads that still work on calls that are over; with more of them, no further call is started."""
 OWED_ANSWERS = 10_000
 OWED_BYTES = 64 * 1024 * 1024
-"""Of requests that have no answer yet; nothing more is read while there are more."""
+"""Of requests without an answer yet; nothing more is read while there are more."""
 BURST_BYTES = 4 * 1024 * 1024
-"""What calls have carried when memory is given back once nothing is owed any more."""
+"""After this much input, memory is given back once nothing is owed."""
 CALL_SECONDS = 55
-"""Less than the minute after which most clients give up, so that they hear what to do."""
+"""Less than the minute after which most clients give up, so that they still get an answer."""
 LAST_ANSWERS_SECONDS = 30
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much is under way at most, and for how long."""
+    """How many calls are in progress at most, and for how long."""
 
     calls_at_once: int = CALLS_AT_ONCE
     hanging_calls: int = HANGING_CALLS
@@ -88,15 +88,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 LIMITS = Limits()
 
 
-class Door(msgspec.Struct, frozen=True, kw_only=True):
-    """What the front door brings, because it is not needed at once."""
+class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What `main` provides and the first answer does not need."""
 
     offer: Callable[[], Adapter]
     give_back_memory: Callable[[], None]
 
 
 class Outlet:
-    """Where answers go: whole lines, one at a time, whichever thread brings them."""
+    """Where answers go: whole lines, one at a time, from any thread."""
 
     def __init__(self, descriptor: int, wake: FileIO) -> None:
         self.trouble: OSError | None = None
@@ -106,7 +106,7 @@ class Outlet:
         self._is_closed = False
 
     def send(self, line: bytes) -> None:
-        """Write the line. Never raises: trouble is kept and wakes the reader, and ends the writing."""
+        """Write the line. Never raises: an error is kept, wakes the reader and ends the writing."""
         with self._lock:
             if self._is_closed or self.trouble is not None:
                 return
@@ -114,23 +114,23 @@ class Outlet:
                 _write_all(self._descriptor, line + b"\n")
             except OSError as trouble:
                 self.trouble = trouble
-                with suppress(OSError, ValueError):  # the reader has left already
+                with suppress(OSError, ValueError):  # the reader has ended
                     self._wake.write(b".")
 
     def close(self) -> None:
-        """A thread that hangs may come back after the end; then there is nobody to tell."""
+        """A hanging thread may finish after the end; then nobody reads its answer."""
         self._is_closed = True
 
 
 class Batch:
-    """The answers to a list of messages, which go out as one list."""
+    """The answers to a list of messages, sent as one list."""
 
     def __init__(self, missing: int) -> None:
         self._missing = missing
         self._lines: list[bytes] = []
 
     def add(self, line: bytes | None) -> bytes | None:
-        """The whole list once the last answer is there; None goes for a request that gets none."""
+        """The whole list once it has the last answer. `line` is None for a request that gets none."""
         self._missing -= 1
         if line is not None:
             self._lines.append(line)
@@ -141,11 +141,11 @@ class Turn:
     """One worker's time with a call."""
 
     is_left = False
-    """The call was over before the worker was done with it."""
+    """The call was over before the worker finished it."""
 
 
 class Call:
-    """One request that takes its time. Its operation asks here whether to end (`ports.Interruptions`)."""
+    """One request that a worker runs. Its operation asks here whether to end (`ports.Interruptions`)."""
 
     def __init__(self, request_id: Id, work: Work, size: int, batch: Batch | None, outlet: Outlet) -> None:
         self.id = request_id
@@ -154,7 +154,7 @@ class Call:
         self.batch = batch
         self.ends_at = float("inf")
         self.is_over = False
-        """Answered, cancelled or overdue: whatever comes of it later is told to nobody."""
+        """Answered, cancelled or overdue: a later result is dropped."""
         self.is_cancelled = False
         self.turn = Turn()
         self.waiting: Waiting | None = None
@@ -197,15 +197,15 @@ class Call:
         )
 
     def say(self, line: str) -> None:
-        del line  # another program's words are for a terminal
+        del line  # output of another program is for a terminal
 
 
-class UnderWay:
-    """Everything between a line that came in and the line that answers it."""
+class CallsInProgress:
+    """Everything between a line that comes in and the line that answers it."""
 
-    def __init__(self, runtime: Runtime, door: Door, outlet: Outlet, limits: Limits = LIMITS) -> None:
+    def __init__(self, runtime: Runtime, parts: ServerParts, outlet: Outlet, limits: Limits = LIMITS) -> None:
         self._runtime = runtime
-        self._door = door
+        self._parts = parts
         self._offered: Adapter | None = None
         self._offering = threading.Lock()
         self._outlet = outlet
@@ -218,7 +218,7 @@ class UnderWay:
         self._quick: SimpleQueue[bytes | None] = SimpleQueue()
         self._by_key: dict[Key, Call] = {}
         self._working: dict[Call, None] = {}
-        """In the order in which they began, so the first one is overdue first; so are the questions."""
+        """In the order of their start, so the first one is overdue first; the questions too."""
         self._asked: dict[int, Call] = {}
         self._questions = 0
         self._owed = self._owed_bytes = self._carried_bytes = 0
@@ -227,10 +227,10 @@ class UnderWay:
 
     def start(self) -> None:
         """Raises RuntimeError when no thread can be started."""
-        threading.Thread(target=self._tend, name="desk", daemon=True).start()
+        threading.Thread(target=self._run_desk, name="desk", daemon=True).start()
 
     def take(self, line: bytes | None) -> None:
-        """One line of the client; None for one that was too long to be read. Waits while too much is owed."""
+        """Take one line of the client, None if it was too long. Waits while too much is owed."""
         self._wait_for_room()
         if line is None:
             self._say(answer_line(None, TOO_LONG))
@@ -246,13 +246,13 @@ class UnderWay:
                 self._take_one(member, len(line) // len(message), batch)
 
     def finish(self) -> None:
-        """The client has closed its end: answer what is open, without asking anybody."""
+        """The client has closed its end: answer what is open, and ask nobody."""
         with self._lock:
             self._is_closing = True
             asked = list(self._asked.values())
             self._asked.clear()
         for call in asked:
-            self._settle(call, self._unasked(call))
+            self._settle(call, self._reply_without_asking(call))
         with self._changed:
             self._changed.wait_for(
                 lambda: not self._owed or self._outlet.trouble is not None, self._limits.last_answers_seconds
@@ -301,39 +301,39 @@ class UnderWay:
             self._settle(call, self._no_worker())
 
     def _take_response(self, response: Response) -> None:
-        """What a person said; the call goes on in a worker."""
+        """Take the answer of a person; the call goes on in a worker."""
         with self._lock:
             call = self._asked.pop(response.key, None) if isinstance(response.key, int) else None
             if call is None or call.waiting is None:
                 return
             waiting = call.waiting
-            value = UNSET if response.result is None else value_in(waiting.question, response.result)
+            value = UNSET if response.result is None else read_value(waiting.question, response.result)
             call.work = msgspec.structs.replace(call.work, perform=lambda _, rt: waiting.go_on(rt, value))
             is_begun = self._enqueue(call)
         if not is_begun:
-            self._settle(call, self._unasked(call))
+            self._settle(call, self._reply_without_asking(call))
 
     def _enqueue(self, call: Call) -> bool:
-        """Hand the call to a worker, a new one where all are busy; False when there is none for it.
+        """Hand the call to a worker, a new one if all are busy; False when there is none.
 
         Under the lock.
         """
         self._queued += 1
         may_hang = min(self._hanging, self._limits.hanging_calls)
         if self._queued > self._idle and self._workers < self._limits.calls_at_once + may_hang:
-            self._hire()
+            self._start_worker()
         if self._workers <= self._hanging:
             self._queued -= 1
             return False
         self._jobs.put(call)
         return True
 
-    def _hire(self) -> None:
+    def _start_worker(self) -> None:
         self._workers += 1
         self._idle += 1
         try:
             threading.Thread(target=self._work, name="worker", daemon=True).start()
-        except RuntimeError:  # this process gets no more threads; those that are there go on
+        except RuntimeError:  # no more threads; the existing ones go on
             self._workers -= 1
             self._idle -= 1
 
@@ -342,7 +342,7 @@ class UnderWay:
             turn = self._begin(call)
             if not call.is_over:
                 self._perform(call)
-            del call  # else an idle worker keeps what its last client sent
+            del call  # else an idle worker keeps the last input in memory
             if self._has_too_many(turn):
                 return
 
@@ -357,7 +357,7 @@ class UnderWay:
             return call.turn
 
     def _has_too_many(self, turn: Turn) -> bool:
-        """Whether the worker that ends this turn is one that was hired in place of a hanging one."""
+        """Whether this worker is a spare one, started in place of a hanging one."""
         with self._lock:
             self._hanging -= turn.is_left
             is_spare = self._workers > self._limits.calls_at_once + self._hanging
@@ -367,20 +367,20 @@ class UnderWay:
 
     def _perform(self, call: Call) -> None:
         runtime = msgspec.structs.replace(self._runtime, interruptions=call, progress=call)
-        found = guarded(runtime, lambda: call.work.perform(self._adapter(), runtime))
+        found = run_guarded(runtime, lambda: call.work.perform(self._adapter(), runtime))
         if isinstance(found, Waiting):
             self._ask(call, found)
         else:
             self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
 
     def _adapter(self) -> Adapter:
-        """Made once, by whoever needs it first; the others wait for it."""
+        """Created once, by the first caller; the others wait."""
         with self._offering:
-            self._offered = self._offered or self._door.offer()
+            self._offered = self._offered or self._parts.offer()
             return self._offered
 
     def _ask(self, call: Call, waiting: Waiting) -> None:
-        """Send the question and let the worker go; the answer comes in like any other message."""
+        """Send the question and free the worker; the answer comes in like any other message."""
         with self._lock:
             if call.is_over:
                 return
@@ -395,9 +395,9 @@ class UnderWay:
             form = elicitation(waiting.question)
             self._outlet.send(request_line(call.question, "elicitation/create", form))
         else:
-            self._settle(call, self._unasked(call))
+            self._settle(call, self._reply_without_asking(call))
 
-    def _unasked(self, call: Call) -> Told:
+    def _reply_without_asking(self, call: Call) -> ResultOrRefusal:
         assert call.waiting is not None, "only a call that asked goes on without an answer"
         return call.waiting.go_on(self._runtime, UNSET)
 
@@ -422,9 +422,9 @@ class UnderWay:
             call.turn.is_left = True
             self._hanging += 1
             if self._queued > self._idle and self._hanging <= self._limits.hanging_calls:
-                self._hire()
+                self._start_worker()
 
-    def _settle(self, call: Call, told: Told) -> None:
+    def _settle(self, call: Call, told: ResultOrRefusal) -> None:
         """Answer the call, once; a late answer is told to nobody."""
         with self._lock:
             if call.is_over:
@@ -440,9 +440,9 @@ class UnderWay:
                 del self._by_key[call.id.key]
             self._owed_bytes -= call.size
             self._carried_bytes += call.size
-            self._pay()
+            self._count_answer()
 
-    def _pay(self) -> None:
+    def _count_answer(self) -> None:
         """One answer less is owed. Under the lock."""
         self._owed -= 1
         self._changed.notify_all()
@@ -473,8 +473,8 @@ class UnderWay:
     def _say_no_longer(self, call: Call, reason: str) -> None:
         self._say(notification_line(_CANCELLED, {"requestId": call.question, "reason": reason}))
 
-    def _tend(self) -> None:
-        """The desk: a line to send, or a deadline, whichever comes first."""
+    def _run_desk(self) -> None:
+        """The desk: send the next line, or end what is overdue, whichever comes first."""
         longest = min(self._limits.call_seconds, self._limits.answer_seconds)
         while True:
             with self._lock:
@@ -488,12 +488,12 @@ class UnderWay:
             if line is None:
                 return
             if line is _TIDY_UP:
-                self._door.give_back_memory()
+                self._parts.give_back_memory()
                 continue
             self._outlet.send(line)
             with self._changed:
                 self._owed_bytes -= len(line)
-                self._pay()
+                self._count_answer()
             if left <= 0:
                 self._end_overdue()
 
@@ -511,9 +511,9 @@ class UnderWay:
             self._reply(call, answer_line(call.id, told))
         for call in unanswered:
             self._say_no_longer(call, "nobody answered")
-            self._settle(call, self._unasked(call))
+            self._settle(call, self._reply_without_asking(call))
 
-    def _no_worker(self) -> Told:
+    def _no_worker(self) -> ResultOrRefusal:
         return refusal_of(
             Failure(
                 kind=SERVER_BUSY,
@@ -529,7 +529,7 @@ class UnderWay:
 
         with self._changed:
             while not self._changed.wait_for(has_room, timeout=1.0):
-                continue  # trouble with stdout wakes nobody here
+                continue  # an error of stdout wakes nobody here
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
