@@ -26,15 +26,17 @@ Disk.lock_now = lambda self, descriptor: True
 """
 WITHOUT_DEDUPE = """
 import inspect, itertools, os
-from handrail.runtime import attempts, checkpoint_run, continue_run, sessions
+from handrail.operations import handles
+from handrail.operations.runs import checkpoint_run, continue_run
+from handrail.runtime import sessions
 
-text = inspect.getsource(attempts.answer_attempt)
-second = text.rindex("            recorded = recorded_answer(session, claims, use)")
+text = inspect.getsource(handles.answer_attempt)
+second = text.rindex("            recorded = find_recorded_answer(session, claims, use)")
 checked = "            if recorded is not None:\\n                return session, recorded\\n"
 place = text.index(checked, second)
-exec(text[:second] + text[place + len(checked):], vars(attempts))
+exec(text[:second] + text[place + len(checked):], vars(handles))
 for module in (continue_run, checkpoint_run):
-    module.answer_attempt = attempts.answer_attempt
+    module.answer_attempt = handles.answer_attempt
 numbers = itertools.count()
 real = sessions.Draft
 sessions.Draft = lambda dedupe_key, body: real(

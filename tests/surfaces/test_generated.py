@@ -103,7 +103,7 @@ def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "Usage:" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["_table.py", "_catalog.py"])
+@pytest.mark.parametrize("name", ["reading/_table.py", "self_description/_catalog.py"])
 def test_the_tables_are_literals_and_import_nothing_at_run_time(contents: dict[str, str], name: str) -> None:
     tree = ast.parse(contents[f"src/handrail/surfaces/cli/{name}"])
 

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.ports.program import ISSUER, REPOSITORY, WORKFLOW, ReleaseIdentity, identity_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_version_is_signed_by_one_workflow_at_its_own_tag() -> None:
