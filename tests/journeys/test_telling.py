@@ -541,7 +541,7 @@ def test_the_end_of_a_run_has_a_line_for_the_user(runtime: Runtime) -> None:
     end = tool_call(runtime, "continue_workflow", ackToken=second["ackToken"])
 
     line = end.structured["closing"]
-    assert line.startswith(f"{workflow_id} is finished: 2 steps done; 1 passed by; 1 open gap, the first: ")
+    assert line.startswith(f"{workflow_id} is finished: 2 steps done; 1 skipped; 1 open gap, the first: ")
     assert f"Tell the user: {line}" in end.text
     assert end.structured["progress"] == {"done": 2, "atLeast": 2}
     assert A_DECISION["kind"] in line

@@ -313,7 +313,7 @@ def test_the_validator_is_loaded_only_when_something_is_checked() -> None:
             'The enum of "a" is empty.',
         ),
         ({"type": "object", "properties": {"a": {"enum": []}}}, None),
-        ({"type": "object", "required": ["a"], "properties": {"a": False}}, 'Nothing may stand at "a".'),
+        ({"type": "object", "required": ["a"], "properties": {"a": False}}, 'Nothing is allowed at "a".'),
         (
             {
                 "type": "object",

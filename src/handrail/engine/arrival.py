@@ -59,7 +59,7 @@ from handrail.workflows.prompt_sections import (
 # Parts that a move passed by, from the recorded trace
 
 MOST_WORDS = 200
-"""Characters that tell why one part was passed by."""
+"""Characters of the reason why one part was skipped."""
 
 
 class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ def list_passed_parts(
 def list_cut_loops(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[CutShort, ...]:
-    """Every loop that a move left because of its limit; each once, however often it came by."""
+    """Every loop that a move left because of its limit, each once."""
     left = {
         entry.loop_id: entry
         for entry in trace
@@ -155,7 +155,7 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
                 return f"{counter} was not sent" if value is MISSING else f"{counter} is {_shown(value)}"
             if items is MISSING or items is None:
                 return f"{name} was not sent"
-            return f"{name} is empty" if isinstance(items, list) else f"{name} is no list"
+            return f"{name} is empty" if isinstance(items, list) else f"{name} is not a list"
         case While(condition=condition_id) | Until(condition=condition_id):
             return _unmet(workflow, workflow.conditions[condition_id], facts)
         case Count():
@@ -165,7 +165,7 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
 
 
 def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
-    """What the part needs, and how it stands with the values that this rests on."""
+    """What the part needs, and the values that this depends on."""
     own = frozenset(names_set_inside(workflow.steps)) | _variables(workflow)
     told: dict[str, str] = {}
     for atom in comparisons(condition):
@@ -254,7 +254,7 @@ def find_lasting_sections(prompt: str) -> dict[str, str]:
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """Reasons stop the run or become gaps, by its mode; gaps are only disclosed, in every mode."""
+    """Reasons stop the run or become gaps, by mode; gaps are disclosed in every mode."""
 
     reasons: tuple[Reason, ...] = ()
     gaps: tuple[GapRecorded, ...] = ()
@@ -271,7 +271,7 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
 def find_unasked_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, before: Facts, after: Facts
 ) -> list[Reason]:
-    """That a report itself makes a confirmation necessary, which nobody was told of when the step was shown.
+    """Find a confirmation that only the report makes necessary: nobody knew of it when the step was shown.
 
     Both facts include the loops' values; those after it have the whole report applied.
     """
@@ -281,14 +281,14 @@ def find_unasked_confirmation(
         Reason(
             name="user_only_dependency:needs_user_approval",
             pointer=WorkflowStep(step_id=leaf.id),
-            message=f"What this report brings makes {leaf.id} one that the user confirms; nobody asked yet.",
+            message=f"Because of this report the user must confirm {leaf.id}; nobody asked yet.",
             fix="Show the user what you did and ask for the confirmation, then make the call in nextCall.",
         )
     ]
 
 
 def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
-    """What a move ran into. `facts` are those that led it."""
+    """Assess what a move runs into. `facts` are those that decided it."""
     cut_short = [
         GapRecorded(
             gap_id="",
@@ -304,7 +304,7 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
 
 
 def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
-    """Lists that loops were to go through and nobody sent: without them a loop would pass in silence."""
+    """Find lists that loops need and nobody sent: without this, such a loop would be skipped silently."""
     exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
     names: dict[str, str] = {}
     for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
@@ -322,7 +322,7 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
             ),
             fix=shorten_message(
                 f"Send context.{name} as a list, [] if there is nothing to go through. Ask the user for it "
-                "unless the work so far tells it."
+                "unless you know it from the work so far."
             ),
         )
         for name, loop_id in names.items()
@@ -332,7 +332,7 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
 def list_unasked_gaps(
     workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts
 ) -> tuple[GapRecorded, ...]:
-    """What a mode that asks would have asked the user here, before the step was done or after its report.
+    """What another mode would have asked the user here, before the step or after its report.
 
     Both facts include the loops' values.
     """

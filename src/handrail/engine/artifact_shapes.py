@@ -1,7 +1,7 @@
 """Artifacts whose kind the engine itself reads, each decoded into a closed shape. Pure.
 
 Contracts (workflows/builtins) say what an author may ask for; this file says what a run understands,
-also where the workflow asks for nothing: a divergence, a gap, an observed capability.
+even if the workflow does not ask for it: a divergence, a gap, an observed capability.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _R = TypeVar("_R", bound=ReportedShape)
 
 
 def list_required_members(kind: str) -> tuple[str, ...]:
-    """The members that a run cannot do without to understand this kind, as they are written."""
+    """The members that a run needs to understand this kind, by their names on the wire."""
     fields = msgspec.structs.fields(SHAPES[kind])
     return ("kind", *(field.encode_name for field in fields if field.required))
 
@@ -128,9 +128,9 @@ Misfit: TypeAlias = tuple[str, str]
 
 
 def find_contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
-    """Where a well-formed artifact says what its own rows do not bear out.
+    """Find where a well-formed artifact contradicts its own rows.
 
-    A schema looks at one member at a time; what has to hold between several is said here, kind by kind.
+    A schema checks one member at a time; rules between several members are here, by kind.
     """
     found = _BETWEEN_MEMBERS.get(kind)
     return [] if found is None else found(body)
@@ -175,7 +175,7 @@ _BETWEEN_MEMBERS: dict[str, Callable[[dict[str, Any]], list[Misfit]]] = {
 def _repeated(body: dict[str, Any], rows: str) -> list[Misfit]:
     ids = [row.get("id") for row in _rows(body, rows)]
     places = [place for place, one in enumerate(ids) if one in ids[:place]]
-    return [(f"/{rows}/{place}/id", f"is the id of another of the {rows} too") for place in places[:1]]
+    return [(f"/{rows}/{place}/id", f"is also the id of another of the {rows}") for place in places[:1]]
 
 
 def _unknown(body: dict[str, Any], rows: str, at: str, names: list[Any]) -> list[Misfit]:
@@ -183,7 +183,7 @@ def _unknown(body: dict[str, Any], rows: str, at: str, names: list[Any]) -> list
     ids = [row.get("id") for row in _rows(body, rows)]
     missing = [name for name in names if name not in ids]
     known = ", ".join(str(one) for one in ids)
-    return [(at, f"{name} is none of the {rows}, which are {known}") for name in missing[:1]]
+    return [(at, f"{name} is not one of the {rows}: {known}") for name in missing[:1]]
 
 
 def _rows(body: dict[str, Any], rows: str) -> list[dict[str, Any]]:

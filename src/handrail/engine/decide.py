@@ -140,7 +140,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
 
 
 def name_missing_lists(facts: StartFacts) -> list[str]:
-    """Lists that a loop before the first step needs: a start can be refused, but not blocked."""
+    """The lists that a loop before the first step needs. A start can be refused, but not blocked."""
     move = first_move(facts.workflow, first_facts(facts.workflow, facts.context))
     pointers = [reason.pointer for reason in find_missing_lists(facts.workflow, move)]
     return [pointer.key for pointer in pointers if isinstance(pointer, ContextKey)]
@@ -251,7 +251,7 @@ def decide_checkpoint(
 def decide_close(
     history: History, tip: Node, reason: CloseReason, note: str, request_id: str
 ) -> list[PlannedEvent]:
-    """Close the run whose preferred tip this is. The key counts what happened to it: it can close again."""
+    """Close the run with this preferred tip. The key counts its anchors, so a run can be closed again."""
     closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
     key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
     return [plan_event(key, Scope(run_id=tip.run_id), closed)]
@@ -273,7 +273,7 @@ def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: Wo
 
 
 def _check_choice(leaf: Leaf, work: WorkDone) -> None:
-    """What an option sets cannot be sent otherwise in the same call.
+    """Refuse a context value that contradicts what the chosen option sets.
 
     Raises Fault VALIDATION_ERROR.
     """
@@ -380,7 +380,7 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
 
 
 def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """What a verification that passed after the end settles, of the gaps on its branch."""
+    """The gaps on the branch that a verification settles if it passed after the end."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
@@ -391,7 +391,7 @@ def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Arti
 def settle_by_observation(
     gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
 ) -> list[GapRecorded]:
-    """What seeing that a capability works settles, of the gaps on its branch; a claim settles none."""
+    """The gaps on the branch that an observed capability settles; a claim settles none."""
     works: dict[str, str] = {
         seen.capability: f"{seen.capability} was tried and works."
         for seen in observed
@@ -403,7 +403,7 @@ def settle_by_observation(
 def _settling(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
-    """Open gaps whose id ends in one of these names, each settled by link with the words beside it."""
+    """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
     told = list(gaps)
     settled = {gap.resolves_gap_id for gap in told}
     return [
@@ -422,7 +422,7 @@ def _settling(
 
 
 def is_ending_gap(gap: GapRecorded) -> bool:
-    """Whether it says how its run ended."""
+    """Whether the gap says how its run ended."""
     return gap.gap_id.endswith(f"_{UNVERIFIED}")
 
 
@@ -432,5 +432,5 @@ def _is_verification(artifact: Artifact) -> bool:
 
 
 def _is_passed(report: dict[str, Any]) -> bool:
-    """Whether a report says so and nothing in it says otherwise; an older log may hold one that does."""
+    """Whether a report passed and does not contradict itself; an older log may hold one that does."""
     return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)

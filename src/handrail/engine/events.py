@@ -35,7 +35,7 @@ EdgeCause: TypeAlias = Literal["advance", "non_tip_advance", "checkpoint_created
 Capability: TypeAlias = Literal["delegation", "web_browsing"]
 CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
 CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
-"""The first two are strong: something was tried. The last is only said."""
+"""The first two are strong: the agent tried it. The last is only a claim."""
 GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
 CloseReason: TypeAlias = Literal["abandoned", "superseded", "done_elsewhere"]
 DivergenceReason: TypeAlias = Literal[
@@ -67,12 +67,12 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SessionCreated(Fact, frozen=True, kw_only=True):
-    """The session exists. What it is for stands here only where it began without a run."""
+    """The session exists. Its goal is here only if it began without a run."""
 
     goal: str = ""
     input_digest: str = ""
     project: Project | None = None
-    """Likewise only here where no run tells it."""
+    """Here only if the session began without a run."""
 
 
 class ObservationRecorded(Fact, frozen=True, kw_only=True):
@@ -301,7 +301,7 @@ class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
 
 
 class RunClosed(Fact, frozen=True, kw_only=True):
-    """Nobody wants to go on with the run. It consumes no token: whatever the run does next opens it again."""
+    """Nobody wants to continue the run. It uses no token: the next thing the run does opens it again."""
 
     reason: CloseReason
     node_id: NodeId
@@ -361,7 +361,7 @@ class PlannedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The stored form. Session id, index and event id are said by the record's place in the chain."""
+    """The stored form. Session id, index and event id follow from the record's place in the chain."""
 
     v: int
     at: str

@@ -65,7 +65,7 @@ def apply_report(
     context: dict[str, Any],
     artifacts: Iterable[Artifact],
 ) -> Facts:
-    """The facts of a position with a report at it applied: `facts_after` for those who keep no history."""
+    """Apply a report to the facts of a position: `facts_after` for callers without a history."""
     gathered = _Gathered(workflow, state.loops, facts)
     gathered.take_context(context)
     gathered.take_artifacts(artifacts, state)
@@ -73,7 +73,7 @@ def apply_report(
 
 
 def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
-    """The same facts seen from a later position: decisions of iterations that ended do not count there."""
+    """The facts at a later position. Decisions of iterations that ended do not count there."""
     same = 0
     for left, right in zip(before.loops, after.loops, strict=False):
         if left != right:
@@ -114,7 +114,7 @@ def _decide(
     decision: str,
     made_in: tuple[LoopFrame, ...],
 ) -> None:
-    """Take a decision over if it is about an iteration around this position, outer iterations included."""
+    """Keep a decision if it is about an iteration around this position, including outer ones."""
     loop_id = named or deciding_loop(workflow, made_in)
     depth = next((place for place, frame in enumerate(made_in, 1) if frame.loop_id == loop_id), 0)
     if depth and made_in[:depth] == frames[:depth]:
@@ -122,12 +122,12 @@ def _decide(
 
 
 def _is_counted(value: Any) -> bool:
-    """Whether a list is one that was made of a number, and follows it."""
+    """Whether a list was made from a number and follows it."""
     return isinstance(value, list) and value == list(range(1, len(value) + 1))
 
 
 class _Gathered:
-    """Facts under way, seen from a position."""
+    """Facts while they are collected, as seen from a position."""
 
     def __init__(self, workflow: CompiledWorkflow, frames: tuple[LoopFrame, ...], begun: Facts) -> None:
         self._workflow = workflow
@@ -169,7 +169,7 @@ class _Gathered:
         return Facts(values=self._values, artifacts=self._artifacts, loop_decisions=self._decisions)
 
     def _count(self, name: str, most: Any) -> None:
-        """The numbers up to a value; there is no list while that is no number."""
+        """Set the list of numbers up to a value; there is no list unless the value is a number."""
         if isinstance(most, int | float) and not isinstance(most, bool) and isfinite(most):
             self._values[name] = list(range(1, min(int(most), MAX_ITERATIONS + 1) + 1))
 
@@ -195,7 +195,7 @@ def preferences_at(history: History, node_id: NodeId) -> Preferences:
 
 
 def preferences_after(history: History, node_id: NodeId) -> Preferences:
-    """The preferences of a node that is made below this one now, be it by a retry."""
+    """The preferences of a node that is created below this one now, for example by a retry."""
     change = change_since(history, node_id, "")
     return preferences_at(history, node_id) if change is None else change.effective
 
@@ -220,7 +220,7 @@ def change_at_start(
 
 
 def change_since(history: History, node_id: NodeId, change_id: str) -> PreferencesChanged | None:
-    """What a child of this node takes over: a baseline that was set while work stood at the node.
+    """The baseline that a child of this node adopts, if it was set while work stood at the node.
 
     EXEC "Node-attached effective preferences": going back does not bring what is configured today.
     """
@@ -313,7 +313,7 @@ def _place(project: Project | None, repository: str) -> Place:
 
 
 def is_same_place(one: Place, other: Place) -> bool:
-    """Whether both are one project. Two places of which nothing is known are not."""
+    """Whether both are the same project. Two unknown places are not."""
     if one.repository and other.repository:
         return one.repository == other.repository  # a directory of it may be named as the project too
     return bool(one.directory) and one.directory == other.directory
@@ -341,7 +341,7 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
 
-    It is judged again with the report: what was wrong is not taken over.
+    It is judged again with the report; nothing that was wrong is accepted.
     """
 
     notes: str = ""
@@ -355,7 +355,7 @@ Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
 
 
 def find_long_notes(history: History, node: Node) -> BlobRef | None:
-    """Where the whole notes are that a retry at this node counts, if an event holds only their beginning."""
+    """Find the blob of the whole notes that a retry at this node counts, if the event has an excerpt."""
     for attempt in reversed(_attempts_before(history, node)):
         written = history.notes.get(attempt.node_id)
         if written is not None:
@@ -372,9 +372,9 @@ def collect_kept(
 ) -> Kept:
     """What was brought for the step that is pending at a node, and need not be sent again.
 
-    Notes and artifacts of the blocked attempts that lead there; of every checkpoint of the step, as a recap
-    tells them, the artifacts of a kind that the step asks for (`asked`): what else one brings counts at once.
-    `whole_notes` stand for notes that only a blob holds whole (`find_long_notes`).
+    That is: notes and artifacts of the blocked attempts that lead there, and from every checkpoint of the
+    step the artifacts of a kind that the step asks for (`asked`), because the others count at once.
+    `whole_notes` replaces notes of which the event has only an excerpt (`find_long_notes`).
     """
     saved = [one for one in kept_in_instance(history, instance_of(history, node.node_id)) if _is_saved(one)]
     kept = NOTHING_KEPT
@@ -413,7 +413,7 @@ def _is_saved(node: Node) -> bool:
 
 
 def update_kept(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
-    """What is left after one more blocked attempt: what it brought replaces what came before of the same."""
+    """Add one more blocked attempt: what it brought replaces earlier artifacts about the same subject."""
     replaced = {subject_of(body) for body in brought}
     before = (body for body in kept.artifacts if subject_of(body) not in replaced)
     return Kept(notes=notes or kept.notes, artifacts=(*before, *brought))

@@ -195,7 +195,7 @@ NOTHING_ATTACHED = Attached()
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """How an attempt was answered: the one fact from which its reply is rebuilt."""
+    """How an attempt was answered. Its reply is rebuilt from this fact alone."""
 
     to_node_id: NodeId
     input_digest: str
@@ -298,7 +298,7 @@ def path_to(history: History, node_id: NodeId) -> list[Node]:
 
 
 def attached_to(history: History, node_id: NodeId) -> Attached:
-    """What else was recorded at a node; nothing is a value too."""
+    """What else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
     return history.attached.get(node_id, NOTHING_ATTACHED)
 
 
@@ -333,7 +333,7 @@ def kept_in_instance(history: History, instance: Node) -> list[Node]:
 def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
     """The steps that followed the instance of a node, in the order of the log.
 
-    One more is a fork, from whichever node of the instance it comes.
+    Another one is a fork, whichever node of the instance it comes from.
     """
     instance = instance_of(history, node_id)
     found = [
@@ -346,16 +346,16 @@ def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
 
 
 def is_fork(history: History, node: Node) -> bool:
-    """Whether another step had followed the same instance before; whatever cause was recorded."""
+    """Whether another step had already followed the same instance, whatever cause was recorded."""
     if node.kind != "step" or node.parent is None:
         return False
     return steps_after(history, node.parent)[0].node_id != node.node_id
 
 
 def way_to(history: History, node_id: NodeId) -> list[Node]:
-    """The node and its ancestors, and what was saved on the way though no token led on from it; oldest first.
+    """The node, its ancestors, and the checkpoints beside them; oldest first.
 
-    Of an instance that the way leaves, these are the checkpoints made before it did; of its last one, all.
+    For a step that the path leaves, only checkpoints made before it left count; for the last step, all.
     """
     path = path_to(history, node_id)
     on_path = {node.node_id for node in path}
@@ -373,7 +373,7 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
 def closing_of(history: History, run_id: RunId) -> Closing | None:
     """The closing of a run that is closed; None when it never was, or went on since.
 
-    Only an ack goes on: a checkpoint keeps notes at a run without opening it.
+    Only an ack continues a run: a checkpoint keeps notes without opening it again.
     """
     closings = history.closings.get(run_id, ())
     if not closings:

@@ -15,7 +15,7 @@ from handrail.engine.folding import GrowingMap
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 2
-"""To be raised when the same events fold to something else while the fields stay the same."""
+"""Raise it when the same events fold to something else while the fields stay the same."""
 
 
 class _Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ def decode_history(content: bytes) -> History | None:
 
 @cache
 def fingerprint_structs() -> str:
-    """Changes whenever a struct of a history gains, loses or renames a field."""
+    """Name the form of a history; it changes when one of its structs gains, loses or renames a field."""
     found: dict[str, None] = {}
     waiting: list[Any] = [History]
     while waiting:
@@ -104,7 +104,7 @@ def _parents(inherited: dict[NodeId, Inherited], node: Node) -> Inherited:
 
 
 def _beside(before: Inherited, held: Inherited) -> Inherited:
-    """Of each map only the entries that the parent does not have; the rest as it is."""
+    """The inherited value with only those map entries that the parent does not have."""
     changes = {}
     for name, (old, new) in _maps(before, held).items():
         changes[name] = {key: value for key, value in new.items() if key not in old or old[key] is not value}
@@ -120,7 +120,7 @@ def _with(before: Inherited, own: Inherited | None) -> Inherited:
 
 
 def _is_exactly(one: Inherited, other: Inherited) -> bool:
-    """Equal, and in the same order: what is read out of it must not depend on who folded it."""
+    """Equal and in the same order: what is read from it must not depend on who folded it."""
     return one == other and all(list(left) == list(right) for left, right in _maps(one, other).values())
 
 

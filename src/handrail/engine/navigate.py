@@ -1,8 +1,8 @@
 """Where a run goes next: conditions, loops and the trace of every decision. Pure.
 
 The position is a step id and its loop frames. Nothing is remembered about finished steps, so the
-same facts at the same position always lead to the same place. A way that passes too many places without
-coming to a step is given up by count, and the run stays where it is.
+same facts at the same position always lead to the same place. A move that passes too many places without
+reaching a step is given up, and the run stays where it is.
 """
 
 from collections import ChainMap
@@ -75,7 +75,7 @@ def step_key(state: Running) -> str:
 LoopExit: TypeAlias = Literal[
     "condition_false", "items_exhausted", "limit_reached", "items_missing", "decision_missing"
 ]
-"""Why a loop ended; the last two: nobody sent its list, or nobody decided and nothing may stop the run."""
+"""Why a loop ended. The last two: nobody sent its list; nobody decided in a run that must not stop."""
 
 
 class SelectedStep(
@@ -141,17 +141,17 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def move_effort(limit: int = MAX_MOVE_PLACES) -> Effort:
-    """What the way from one step to the next may take."""
+    """The budget of one move."""
     trouble = f"The way to the next step passes more than {limit} places: rounds, skipped parts, comparisons."
     advice = (
         "Nothing was stored, and a run under way stays where it is. Lower the counts of the loops or let a "
-        "step in them be due; a run that cannot go on can be closed."
+        "step in them run; a run that cannot go on can be closed."
     )
     return Effort(limit, trouble, advice)
 
 
 def first_move(workflow: CompiledWorkflow, facts: Facts, effort: Effort | None = None) -> Move:
-    """From nowhere to the first step whose condition holds.
+    """Move to the first step whose condition holds.
 
     Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
     """
@@ -166,7 +166,7 @@ def next_move(
     undecided: str = "",
     effort: Effort | None = None,
 ) -> Move:
-    """From an acknowledged step to the next one. A loop that nobody decided about ends.
+    """Move from an acknowledged step to the next one. A loop without a decision ends.
 
     Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
     """
@@ -183,7 +183,7 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
 
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
-    """Every leaf by its id, for whoever looks up many."""
+    """Every leaf by its id, for callers that look up many."""
     return {leaf.id: leaf for leaf, _ in _leaves(workflow.steps, ())}
 
 
@@ -201,7 +201,7 @@ def _leaves(parts: tuple[Part, ...], around: tuple[Loop, ...]) -> Iterator[tuple
 
 
 def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:
-    """Whether there is this step, inside exactly these loops, at iterations that can happen."""
+    """Whether this step exists, inside exactly these loops, at iterations that can happen."""
     loops = around.get(state.step_id)
     if loops is None or [loop.id for loop in loops] != [frame.loop_id for frame in state.loops]:
         return False
@@ -212,13 +212,13 @@ def is_position(around: Mapping[str, tuple[Loop, ...]], state: Running) -> bool:
 def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values that hold inside loops: items and indexes on top of what was there."""
+    """The values that hold inside loops: items and indexes on top of the given ones."""
     around = ((find_loop(workflow, frame.loop_id), frame.iteration) for frame in loops)
     return {**values, **_loop_layer(around, values)}
 
 
 def _loop_layer(around: Iterable[tuple[Loop, int]], values: Mapping[str, Any]) -> dict[str, Any]:
-    """What loops and the rounds they are in lay over the values, outermost first."""
+    """The values that loops add in their current rounds, outermost first."""
     layer: dict[str, Any] = {}
     merged = ChainMap(layer, cast("dict[str, Any]", values))
     for loop, iteration in around:
@@ -254,7 +254,7 @@ def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> s
 
 
 class _Walk:
-    """One search for the next leaf. Decisions are used up: one decision never starts two iterations."""
+    """One search for the next leaf. A decision is used once: it never starts two iterations."""
 
     def __init__(
         self, workflow: CompiledWorkflow, facts: Facts, undecided: str = "", effort: Effort | None = None
@@ -357,7 +357,7 @@ class _Walk:
         return result
 
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:
-        """The values that hold inside these loops; made once for all that is looked at in one round."""
+        """The values that hold inside these loops; built once per round."""
         if loops is not self._frames:
             around = ((self._loop_named(frame.loop_id), frame.iteration) for frame in loops)
             below = cast("dict[str, Any]", self._facts.values)
@@ -372,7 +372,7 @@ class _Walk:
 
 
 def _find(parts: tuple[Part, ...], step_id: str) -> list[tuple[tuple[Part, ...], int]]:
-    """The way down to a leaf: at each level the list it is in and its place; raises when there is none."""
+    """The path down to a leaf: at each level, the list it is in and its place. Raises if there is none."""
     for place, part in enumerate(parts):
         if isinstance(part, Loop):
             below = _find_or_none(part.body, step_id)

@@ -130,7 +130,7 @@ def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
 
 
 def plan_carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
-    """A baseline that a person set in between applies from the next node on."""
+    """A baseline that a person set since then applies from the next node on."""
     change = change_since(history, node.node_id, f"prf_{scope.node_id}")
     return [] if change is None else [plan_preferences(scope, change)]
 
@@ -154,7 +154,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Proceed
     move: Move
     disclosed: tuple[GapRecorded, ...] = ()
-    """Gaps that no mode is stopped by, those of a run that ends here among them."""
+    """Gaps that stop no mode, including those of a run that ends here."""
     option_id: str = ""
 
 
@@ -167,7 +167,7 @@ def plan_advance(
     seen: Mapping[ObservationKey, str],
     salt: int,
 ) -> list[PlannedEvent]:
-    """The run moves. Where a step follows the instance already, a second one is a fork."""
+    """The run moves on. If a step already follows this instance, another one is a fork."""
     is_fork = bool(steps_after(history, node.node_id))
     cause: EdgeCause = "non_tip_advance" if is_fork else "advance"
     to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
@@ -250,7 +250,7 @@ def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Ve
 def plan_disclosures(
     scope: Scope, verdict: Verdict, missing: Sequence[Reason], more: Sequence[GapRecorded] = ()
 ) -> list[PlannedEvent]:
-    """What was observed, left aside or missing on the way to a node, whichever call led there."""
+    """What was observed, diverged from or missing on the way to a node, whichever call led there."""
     gaps = [gap_of(reason) for reason in missing] + [
         GapRecorded(
             gap_id="",
@@ -293,7 +293,7 @@ def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEve
 
 
 def _unaccepted(artifact: Artifact) -> Artifact:
-    """What a blocked attempt brought counts for nothing until an attempt that holds it is accepted."""
+    """What a blocked attempt brought does not count until an attempt with it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")
 
 
@@ -307,7 +307,7 @@ def plan_session(
     seen: Mapping[ObservationKey, str],
     project: Project | None = None,
 ) -> list[PlannedEvent]:
-    """A session on its own; its goal stands in the first event, so that every replay can tell it."""
+    """A session without a run. Its goal is in the first event, so every replay can show it."""
     created = SessionCreated(goal=goal, input_digest=input_digest, project=project)
     return [
         plan_event(f"session_created:{session_id}", Scope(), created),
@@ -321,7 +321,7 @@ def plan_session(
 
 
 def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
-    """Notes that belong to no node. The name of the output comes from the token, so a repeat meets it."""
+    """Notes that belong to no node. The output id comes from the token, so a repeat finds it."""
     appended = NodeOutputAppended(
         output_id=output_id, channel="recap", notes=make_notes(work), input_digest=work.input_digest
     )

@@ -1,4 +1,4 @@
-"""Why a step cannot simply be accepted: one closed set of reasons, two views of it. Pure.
+"""Why a report is not accepted as it is: one closed set of reasons, with two views of it. Pure.
 
 A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap. The
 mapping is the table below; nothing else decides it.
@@ -163,7 +163,7 @@ def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
 
 
 def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
-    """The reasons beyond those, in short: of each code and place one first, so that no bound hides any."""
+    """The reasons beyond those, shortened. One of each code and place comes first, so no limit hides any."""
     firsts: list[Blocker] = []
     repeats: list[Blocker] = []
     seen: set[tuple[str, Pointer]] = set()
@@ -178,7 +178,7 @@ def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
 
 
 def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
-    """Every fault as a reply tells it: the first in full, the others by their place, the last few counted."""
+    """The faults as a reply shows them: the first in full, others by their place, the rest counted."""
     full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_TOLD]
     pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
     rest = len(issues) - MOST_ISSUES_TOLD
@@ -186,19 +186,19 @@ def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
 
 
 def issue_of(blocker: Blocker) -> Issue:
-    """A reason for which there is no room among the blockers, as a fault."""
+    """A reason as a fault, if there is no room for it among the blockers."""
     ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
     return Issue(contract_ref=ref, message=blocker.message)
 
 
 def are_issues_covered(issues: Iterable[Mapping[str, Any]], blockers: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether the messages of the blockers alone say every fault; both as a reply shows them."""
+    """Whether the messages of the blockers already say every fault; both as a reply shows them."""
     said = [blocker["message"] for blocker in blockers]
     return all("message" in issue and any(issue["message"] in one for one in said) for issue in issues)
 
 
 def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:
-    """Text made of outside words, shortened between characters so that a blocker can hold it."""
+    """Shorten text from outside, between characters, so that a blocker can hold it."""
     encoded = text.encode()
     if len(encoded) <= limit:
         return text

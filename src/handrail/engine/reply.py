@@ -53,17 +53,17 @@ WarningCode: TypeAlias = Literal[
     "NOT_ASKED",
 ]
 TOLD_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
-"""A reply begins with these, in every form: what follows would be misread without them."""
+"""A reply begins with these in every form, because the rest would be misread without them."""
 MOST_WARNINGS = 10
 
 MOST_MISNAMED_TOLD = 3
 LONGEST_GOAL = 200
 MOST_SKIPPED_TOLD = 10
-"""Parts that one reply names as passed by; the count has them all."""
+"""Skipped parts that one reply names; the count covers all of them."""
 MOST_GAPS_TOLD = 3
-"""A step can miss many things at once; the session shows them all."""
+"""A step can miss many things at once; the session shows all of them."""
 MOST_GAPS_NAMED = 20
-"""Of the others, those that are named by their ids."""
+"""How many of the others are named by their ids."""
 
 
 class PendingChoice(Payload, frozen=True, kw_only=True):
@@ -289,8 +289,8 @@ def reply_at(
 ) -> Reply:
     """The reply that stands at a node; `blocked` is the recorded refusal that created it.
 
-    A start, a rehydrate, a checkpoint, a fork and a change tell the goal and the preferences. An ordinary
-    advance leaves them out, because a reply before it told them: an agent pays for every word of a step.
+    A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An ordinary
+    advance leaves them out, because an earlier reply had them and an agent pays for every word.
     """
     tells_all = standing.has_new_preferences or standing.node.kind == "checkpoint" or recap is not None
     tokens = tokens if is_healthy else Tokens(state=tokens.state)
@@ -331,7 +331,7 @@ def reply_at(
 
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
-    """A reply as data, with its warnings before everything else where one of them must be told first."""
+    """A reply as data, with the warnings first if one of them must come before everything else."""
     if not any(warning.code in TOLD_FIRST for warning in warnings):
         return reply
     return {"warnings": reply["warnings"], **reply}
@@ -371,13 +371,11 @@ def _pending(standing: Standing, tokens: Tokens, example: dict[str, Any] | None)
 
 
 def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
-    """For ever visible: what happened before the import was seen by another store, not by this one."""
+    """The warning of an imported session; it never goes away."""
     label = history.imported
     if label is None:
         return ()
-    message = (
-        "This session was imported from a bundle: what it says was done before that is somebody else's word."
-    )
+    message = "This session was imported from a bundle: another store recorded what happened before that."
     details = {"bundleId": label.bundle_id, "sourceSessionId": label.source_session_id}
     return (ReplyWarning(code="SESSION_IMPORTED", message=message, details=details),)
 
@@ -402,7 +400,7 @@ def _next_call(
 
 
 def _bounded(warnings: list[ReplyWarning]) -> list[ReplyWarning]:
-    """What must be told first, then the others in their order; the last one says how many are left out."""
+    """The most important warnings first, then the others in order; the last one counts those left out."""
     told = sorted(warnings, key=lambda warning: warning.code not in TOLD_FIRST)
     if len(told) <= MOST_WARNINGS:
         return told
@@ -423,7 +421,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         details: dict[str, Any] = {"autonomy": safe.autonomy, "riskPolicy": safe.risk_policy}
         warnings.append(ReplyWarning(code="MODE_ABOVE_RECOMMENDED", message=message, details=details))
     for seen in standing.unavailable:
-        message = f"{seen.capability} is not available; take the way that the steps give without it."
+        message = f"{seen.capability} is not available; do what the steps say without it."
         details = {"capability": seen.capability}
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
     warnings += [_gap_warning(gap) for gap in standing.passed_over[:MOST_GAPS_TOLD]]
@@ -442,13 +440,13 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
-    """What the run went on without, by its kind: nobody was asked, a loop was cut short, or else."""
+    """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
     details = {"gapId": gap.gap_id, "reason": gap.reason}
     settle = f"Kept as {gap.gap_id}; {_how_to_settle(gap)}"
     if gap.reason == "loop_limit_reached":
         return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {settle}", details=details)
     if gap.reason.startswith("user_only_dependency:"):
-        message = f"The mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
+        message = f"This mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
     if gap.reason == "reported" and not is_ending_gap(gap):
         message = (
@@ -475,7 +473,7 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _way_to_send(standing: Standing) -> str:
-    """How a value still gets to where the run has passed by."""
+    """How to send a value for a part that the run has already skipped."""
     if standing.node.parent is None:
         return "start again"
     return "read the step before again with its stateToken and report it"
@@ -489,7 +487,7 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
     warnings = []
     for held in standing.nearly_declared[:MOST_MISNAMED_TOLD]:
         message = (
-            f"The context key {quote(held.key)} is no input of this workflow and steers nothing; did you "
+            f"The context key {quote(held.key)} is not an input here and steers nothing; did you "
             f"mean {held.declared}? If so, {advice}."
         )
         details = {"key": shorten(held.key), "suggestion": held.declared}

@@ -184,7 +184,7 @@ def _rounds_told(workflow: CompiledWorkflow, loop: Loop) -> int:
 # placeholders stay as they are.
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
-"""After losing its context an agent is told again what it was told before."""
+"""On a rehydrate the agent has lost its context and reads again what it was told before."""
 
 LONGEST_VALUE_BYTES = 4_096
 RECAP_FUNCTIONS_BYTES = 4_096
@@ -194,13 +194,13 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """How a step is looked at: in which mode, with which values asked for, on which occasion."""
+    """How a step is shown: the mode, the values it asks for, the occasion."""
 
     autonomy: Autonomy
     occasion: Occasion
     asks: Sequence[Ask] = ()
     has_new_mode: bool = False
-    """Whether the mode changed at this very node, after the first step explained another one."""
+    """Whether the mode changed at this node, after the first step explained another one."""
 
 
 def prompt_at(
@@ -232,7 +232,7 @@ def prompt_at(
 
 
 class _Values:
-    """What the facts know under a name, as a sentence shows it; each is looked up once for a text."""
+    """The values of names as a sentence shows them; each is looked up once per text."""
 
     def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
         self._inputs = workflow.inputs
@@ -243,7 +243,7 @@ class _Values:
         self._room = Effort(MAX_FILLED_BYTES, "The values of one prompt are too long.", "")
 
     def shown(self, found: re.Match[str]) -> str:
-        """The value, or that nobody gave one; the placeholder where that is meant, or no room is left."""
+        """The value, or words if nobody gave one; the placeholder itself if it is code or no room is left."""
         name = found[1]
         if name not in self._known:
             self._known[name] = self._value(name)
@@ -262,7 +262,7 @@ class _Values:
         return text if len(text.encode()) <= LONGEST_VALUE_BYTES else f"(too long to show: {name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
-        """In code, braces around a name that nobody declared are code: an example of some other template."""
+        """Inside code, braces around an undeclared name are code, such as an example of another template."""
         declared = self._inputs.get(name.partition(".")[0])
         if declared is not None and not declared.implicit:
             return False
@@ -272,7 +272,7 @@ class _Values:
 
 
 def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
-    """Every `{{name}}`, dotted members too, with its value, or with words where nobody gave one."""
+    """Replace every `{{name}}`, including dotted members, with its value or with words if there is none."""
     return _PLACEHOLDER.sub(_Values(workflow, text, facts).shown, text)
 
 
@@ -293,7 +293,7 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
 
 
 def _applying(workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts) -> Iterator[str]:
-    """The fragments whose condition holds. A step stays readable: what is too much to decide is named."""
+    """The fragments whose condition holds. If the conditions compare too much, a line says so."""
     effort = Effort(MAX_MOVE_PLACES, "The fragments of a prompt take too many comparisons.", "")
     for place, fragment in enumerate(fragments):
         try:
@@ -341,7 +341,7 @@ def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
 
 
 def _note_rules(leaf: Leaf) -> str:
-    """The rules that the notes are held against, before they can refuse them."""
+    """The rules for the notes, so that the agent knows them before they refuse a report."""
     if not isinstance(leaf, Step) or not leaf.rules:
         return ""
     return "\n".join(
@@ -350,7 +350,7 @@ def _note_rules(leaf: Leaf) -> str:
 
 
 def _asked(asks: Sequence[Ask]) -> str:
-    """Values that steer the run, as far as they can be known here."""
+    """The values that steer the run and that this step asks for."""
     if not asks:
         return ""
     lines = [

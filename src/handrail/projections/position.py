@@ -69,7 +69,7 @@ def closing_line(history: History, node_id: NodeId) -> str:
     gaps = open_gaps(history, node_id)
     parts = [
         f"{format_count(done, 'step')} done",
-        *([f"{len(passed)} passed by"] if passed else []),
+        *([f"{len(passed)} skipped"] if passed else []),
         *([f"{format_count(len(gaps), 'open gap')}, the first: {gaps[0].summary}"] if gaps else []),
     ]
     told = "; ".join(parts)

@@ -122,7 +122,7 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
     if folded in _YAML:
         fix = f"Write the same as JSON into {wanted}, and remove this file."
         return f"{quote(name)} is YAML; workflow files are JSON.", fix
-    why = f"{quote(name)} is not looked for: only names that end in {_ENDING} are."
+    why = f"{quote(name)} is not read: only names that end in {_ENDING} are."
     if folded == _ENDING:
         return why, f"Rename it to {wanted}."
     if folded in _LIKE_JSON:

@@ -101,7 +101,7 @@ class _Check:
         if len(record.dedupe_key) > KEY_LIMIT or not _KEY.fullmatch(record.dedupe_key):
             raise self._malformed("has a dedupe key that no log takes")
         if not _TIME.fullmatch(event.at):
-            raise self._malformed("has a time that is no UTC time")
+            raise self._malformed("has a time that is not UTC")
         if record.index and isinstance(event.data, SessionCreated):
             raise out_of_order("A session is created once.", self._path)
         match event.data:

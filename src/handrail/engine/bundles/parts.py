@@ -166,11 +166,11 @@ def walk_bundle(text: str) -> WalkedBundle:
             raise too_large(_UNITS[what], measured, fault.details["limit"]) from fault
         if fault.details.get("path"):
             raise
-        raise malformed(f"The file is no bundle. {fault.message}") from fault
+        raise malformed(f"The file is not a bundle. {fault.message}") from fault
     return walk.finished()
 
 
-_UNITS = {"bytes": "bytes", "depth": "levels inside each other"}
+_UNITS = {"bytes": "bytes", "depth": "nested levels"}
 
 
 class _Walk:
@@ -227,13 +227,15 @@ class _Walk:
     def finished(self) -> WalkedBundle:
         document = self._document
         if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
-            raise malformed("The file is no bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion")
+            raise malformed(
+                "The file is not a bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion"
+            )
         _check_version(document["bundleSchemaVersion"])
         bundle = _converted(document, Bundle, "")
         if self._trouble is not None:
             raise self._trouble
         if not is_session_id(bundle.session.session_id):
-            raise malformed("The bundle's session id is no session id.", "session/sessionId")
+            raise malformed("The bundle's session id is not valid.", "session/sessionId")
         try:
             entries = integrity_entries(document["session"], self._digests)
         except Fault as fault:

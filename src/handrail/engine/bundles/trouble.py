@@ -35,10 +35,10 @@ def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
     """The same trouble before the bundle is written."""
     return Fault(
         BUNDLE_TOO_LARGE,
-        f"The bundle of this session would have {measured} {what}; an import takes {limit}. "
+        f"The bundle of this session would have {measured} {what}; an import accepts {limit}. "
         "Nothing was written.",
         details={"path": what, "measured": measured, "limit": limit},
-        hint=f"{_OTHER_WAYS} Or go on in a new session, which leaves in a bundle of its own.",
+        hint=f"{_OTHER_WAYS} Or go on in a new session, which has a bundle of its own.",
     )
 
 

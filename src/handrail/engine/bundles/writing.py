@@ -226,7 +226,7 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
 def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
     """The judgement of an import, as far as the store's own proofs do not give it."""
     if gathered.is_too_deep:
-        raise too_large_to_leave("levels inside each other", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
+        raise too_large_to_leave("nested levels", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
     if gathered.restated:
         raise not_taken(malformed("An event is stored in a form that we do not write.", gathered.restated))
     try:

@@ -298,7 +298,7 @@ def _told(moment: Moment) -> Child:
     if moment.option_id:
         rows.append(element("li", "Chosen: ", element("strong", moment.option_id)))
     if moment.is_fork:
-        rows.append(element("li", "A fork: the step before had gone on already."))
+        rows.append(element("li", "A fork: the run had already moved on from the step before."))
     rows += [element("li", f"{one.code}: {one.message}", class_="stop") for one in moment.blockers]
     rows += [element("li", f"Gap, {gap.severity}: {gap.summary}", class_="gap") for gap in moment.gaps]
     rows += [

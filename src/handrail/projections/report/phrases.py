@@ -65,7 +65,7 @@ def status_of(story: Story) -> str:
 def describe_empty_session(story: Story) -> str:
     """What stands where the runs would stand."""
     if status_of(story) == "unreadable":
-        return "Nothing of this session can be proven, so nothing is told."
+        return "Nothing in this session can be proven, so there is nothing to report."
     return "No run was started in this session." if story.notes else "Nothing was started in this session."
 
 

@@ -194,7 +194,7 @@ class _Flow:
                         f"The loop {loop.id} never starts: it reads {', '.join(sorted(late))} before its "
                         "first iteration, and only its body delivers that."
                     )
-                    fix = "Use until, which looks after each iteration, or deliver it before the loop."
+                    fix = "Use until, which is checked after each iteration, or deliver it before the loop."
                     self.found.report("read_too_early", place, message, fix)
             case Until(condition=name):
                 self._reads(name, f"{pointer}/until", before | around | body)

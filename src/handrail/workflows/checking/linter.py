@@ -220,7 +220,7 @@ def check_recommendation(source: SourceWorkflow, workflow: CompiledWorkflow, tra
         if isinstance(part, Choice) and part.non_assumable in _RISKY
     ]
     if recommended.risk_policy == "aggressive" and risky:
-        message = f"aggressive is recommended, but {risky[0]} is a choice that nobody may take lightly."
+        message = f"aggressive is recommended, but {risky[0]} is a choice that needs care."
         fix = "Recommend balanced or conservative."
         trail.report("bad_recommendation", "/recommended/riskPolicy", message, fix, "warning")
 

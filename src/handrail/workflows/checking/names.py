@@ -329,7 +329,7 @@ class _Names:
         if spec.get("type", "any") in ("array", "any"):
             return
         message = (
-            f"The loop goes through {quote_name(path)}, which is declared as {spec['type']} and is no list."
+            f"The loop goes through {quote_name(path)}, which is declared as {spec['type']}, not a list."
         )
         is_plain = "default" not in spec and "enum" not in spec
         edit = replace_value(f"/inputs/{path}/type", "array") if is_plain else NO_EDIT
@@ -341,7 +341,7 @@ class _Names:
         values = [] if path in variables else self._given.only_set(path)
         if is_index or (values and not any(value is None or isinstance(value, list) for value in values)):
             what = "the number of an iteration" if is_index else "what an option sets"
-            message = f"The loop goes through {quote_name(path)}, which is {what} and no list."
+            message = f"The loop goes through {quote_name(path)}, which is {what}, not a list."
             self._found.report("not_a_list", pointer, message, "Name an array input here.")
 
     def _condition(self, condition: Object, pointer: str, variables: frozenset[str]) -> None:

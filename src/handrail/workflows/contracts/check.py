@@ -414,7 +414,7 @@ def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool 
         case "pattern":
             return f"It must match the pattern {quote(details['pattern'])}."
         case "false schema" | "falseSchema":
-            return "Nothing may stand here."
+            return "Nothing is allowed here."
         case _:
             return f"It breaks the rule {quote(rule)} of the schema."
 
@@ -493,7 +493,7 @@ def _bad_patterns(schema: Json, pointer: str) -> Iterator[Trouble]:
 def _impossible(schema: Json, root: Schema, where: str, depth: int) -> str | None:
     schema = resolve_ref(schema, root)
     if schema is False:
-        return f"Nothing may stand at {where}."
+        return f"Nothing is allowed at {where}."
     if not isinstance(schema, dict) or depth > 64:
         return None
     if "enum" in schema or "const" in schema:

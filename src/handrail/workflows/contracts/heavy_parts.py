@@ -170,7 +170,7 @@ class _Measure:
                 f"The loop {loop.id} may pass {places} places without coming to a step; "
                 f"the limit is {MAX_MOVE_PLACES}."
             )
-            fix = "Lower the counts of its loops, or let a step in them be due in every round."
+            fix = "Lower the counts of its loops, or let a step in them run in every round."
             if not any(one.key == "loop" for one in self.heavy):
                 self.heavy.append(Heavy(part_id=loop.id, key="loop", message=message, fix=fix))
         return _Passed(places, stops=False)

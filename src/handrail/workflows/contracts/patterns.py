@@ -111,7 +111,8 @@ def explain_refusal(pattern: str) -> str:
         return "The pattern switches verbose mode on."
     for token in re.finditer(_PART, pattern):
         if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
-            return f"The set {quote(token.group())} will mean something else one day; escape its characters."
+            held = quote(token.group())
+            return f"The set {held} may mean something else in a later Python; escape its characters."
     try:
         re.compile(pattern)
     except re.error as error:

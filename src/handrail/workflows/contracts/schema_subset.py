@@ -135,7 +135,7 @@ def find_misspelt_word(schema: Json) -> Trouble | None:
         for word in here:
             near = "" if word in KEYWORDS else find_only_near(word, KEYWORDS - set(here))
             if near:
-                message = f"{quote(word)} at {join_pointer(pointer, word)} is no keyword of JSON Schema."
+                message = f"{quote(word)} at {join_pointer(pointer, word)} is not a keyword of JSON Schema."
                 return Trouble(
                     pointer=join_pointer(pointer, word), message=message, fix=f"Did you mean {near}?"
                 )

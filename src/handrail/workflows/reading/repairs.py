@@ -180,7 +180,7 @@ def advise_on_key(
 
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
 _SAID_OTHERWISE = {
-    "doWhile": ("until", "Write until with the opposite condition: it looks after each iteration."),
+    "doWhile": ("until", "Write until with the opposite condition: it is checked after each iteration."),
     **dict.fromkeys(("unless", "skipIf", "skipWhen"), ("when", f"Write when{_NOT}")),
     "unset": ("set", "Write set with null as the value: null takes a value back."),
     "minIterations": (
