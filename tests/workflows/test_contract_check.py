@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
@@ -484,6 +484,7 @@ def test_all_troubles_of_a_schema_come_at_once() -> None:
         max_leaves=12,
     )
 )
+@example(schema={"type": [], "properties": None, "$defs": None})
 def test_checking_any_schema_never_raises_and_what_is_allowed_can_be_used(schema: Any) -> None:
     if check_contract_schema(schema) == []:
         assert "unreadable" not in {each.rule for each in find_violations(schema, {})}

@@ -35,7 +35,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
-from handrail.workflows.schema_refs import Schema, resolve_ref
+from handrail.workflows.schema_refs import Schema, list_definitions, resolve_ref
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -250,7 +250,7 @@ def check_contract_schema(schema: Json) -> list[Trouble]:
     if heavy is not None:
         return [_whole(heavy.message, heavy.hint)]
     troubles = list(_bad_patterns(schema, ""))
-    for name, inner in schema.get("$defs", {}).items():
+    for name, inner in list_definitions(schema).items():
         troubles += _bad_patterns(inner, join_pointer("/$defs", name))
     if troubles:
         return troubles
