@@ -44,7 +44,7 @@ class Handrail:
     def call(self, operation: str, params: dict[str, Json] | None = None) -> Any:
         """The payload of an operation: the same object that the CLI shows as `data`.
 
-        Raises OperationFailed, and ValueError for a name that is no operation.
+        Raises OperationFailed, and ValueError for an unknown operation.
         """
         match self.outcome(operation, params):
             case Success() as success:

@@ -1,6 +1,6 @@
 """The only file that knows which adapters exist."""
 
-# ruff: noqa: PLC0415 - what a call on a running session does not touch is loaded when it is asked for
+# ruff: noqa: PLC0415 - what a call on a running session does not use is loaded on demand
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build_runtime(
 ) -> Runtime:
     """A runtime on the local file system. Touches no file before an operation needs one.
 
-    Every secret that it reads is registered in `secrets`; who writes for it writes without them.
+    Every secret that it reads is registered in `secrets`; surfaces remove them from what they write.
     """
     place = home or home_directory(environment)
     randomness = SystemRandomness()
@@ -69,7 +69,7 @@ def build_runtime(
 
 
 def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
-    """What the last look at the index found and an answer shall carry; where nothing is kept, one stat."""
+    """The stored notices that an answer carries; if there are none, this costs one stat."""
     place = home_directory(environment)
     if not os.path.exists(os.path.join(place, "data", "cache", "notices.json")):
         return ()
@@ -79,14 +79,14 @@ def notices(environment: Mapping[str, str], operation: str) -> Sequence[Notice]:
 
 
 def give_back_memory() -> None:
-    """What a burst left behind; a server that never had one loads nothing for it."""
-    from handrail.host.clock import give_back_memory as give_back
+    """Give back what a burst left; a server that never had one loads nothing for it."""
+    from handrail.host.memory import give_back_memory as give_back
 
     give_back()
 
 
 class _Late:
-    """An adapter that is made, and its module loaded, when it is first used."""
+    """An adapter that is created, and its module loaded, at its first use."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -153,7 +153,7 @@ def _keeper(place: str) -> StoreKeeper:
 
 
 def _index(place: str) -> SessionIndex | None:
-    """None where the library is missing: then lists and searches take longer."""
+    """None if the library is missing: then lists and searches take longer."""
     try:
         from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:

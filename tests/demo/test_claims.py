@@ -11,7 +11,7 @@ import pytest
 
 from handrail.contract.json.canonical import digest
 from handrail.demo.orders import Moment, Report
-from handrail.demo.scene import Answer, Broken, LogSeen, Scene, Teller
+from handrail.demo.scene import Answer, Broken, LogFacts, Narrator, Scene
 from handrail.demo.story import (
     CHANGED,
     EXPLAIN,
@@ -20,16 +20,16 @@ from handrail.demo.story import (
     REPRODUCE,
     VERIFIED,
     VERIFY,
-    a_new_agent_takes_over,
-    an_agent_is_killed,
-    an_artifact_is_forgotten,
-    calls_are_killed,
-    tell,
-    the_agent_changes_its_mind,
-    the_same_call_again,
-    the_whole_run,
-    tokens_are_miscopied,
-    with_typos,
+    add_typos,
+    show_changed_mind,
+    show_forgotten_artifact,
+    show_killed_agent,
+    show_killed_calls,
+    show_miscopied_tokens,
+    show_repeated_call,
+    show_takeover,
+    show_whole_run,
+    tell_story,
 )
 
 ACK = "ak1" + "0123456789abcdefghjkmnpqrstvwxyz" + "0123456789abcdefghjkm"
@@ -42,9 +42,9 @@ def seen(
     advances: int | None = None,
     is_healthy: bool = True,
     artifacts: Sequence[dict[str, Any]] = (),
-) -> LogSeen:
+) -> LogFacts:
     counts = {text: notes.count(text) for text in notes}
-    return LogSeen(
+    return LogFacts(
         events=events,
         head=f"{events:064x}",
         is_healthy=is_healthy,
@@ -67,12 +67,12 @@ def answer(data: dict[str, Any], error: dict[str, Any] | None = None, status: in
 class GivenScene(Scene):
     """A scene without processes: answers and looks at the log come from lists."""
 
-    def __init__(self, answers: list[Answer], looks: list[LogSeen], *acknowledged: str) -> None:
-        super().__init__(Teller(lambda _: None, lambda _: None), {}, "", "")
+    def __init__(self, answers: list[Answer], looks: list[LogFacts], *acknowledged: str) -> None:
+        super().__init__(Narrator(lambda _: None, lambda _: None), {}, "", "")
         self.session_id = SESSION
         self.acknowledged = list(acknowledged)
         self._answers: Iterator[Answer] = iter(answers)
-        self._looks: Iterator[LogSeen] = iter(looks)
+        self._looks: Iterator[LogFacts] = iter(looks)
 
     def new_agent(self) -> None:
         self.agents += 1
@@ -87,11 +87,11 @@ class GivenScene(Scene):
     def killed_call(self, *arguments: str, moment: Moment) -> Report:
         return Report(arguments=list(arguments), status=-9, out="", is_killed=True, duration_ms=1)
 
-    def log(self) -> LogSeen:
+    def log(self) -> LogFacts:
         return next(self._looks)
 
     def verdicts(self) -> list[bool]:
-        return [check.passed for check in self.teller.checks]
+        return [check.passed for check in self.narrator.checks]
 
 
 def shown(fork_count: int = 1) -> Answer:
@@ -112,15 +112,15 @@ def shown(fork_count: int = 1) -> Answer:
     ],
 )
 def test_the_log_is_compared_with_what_was_acknowledged(
-    log: LogSeen, fork_count: int, verdicts: list[bool], lost: int, doubled: int
+    log: LogFacts, fork_count: int, verdicts: list[bool], lost: int, doubled: int
 ) -> None:
     scene = GivenScene([shown(fork_count)], [log], "one", "two")
 
-    totals = the_whole_run(scene)
+    totals = show_whole_run(scene)
 
     assert scene.verdicts() == verdicts
     assert (totals.lost, totals.doubled, totals.steps_done) == (lost, doubled, 2)
-    assert scene.teller.has_passed() is all(verdicts)
+    assert scene.narrator.has_passed() is all(verdicts)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_artifacts_are_compared_with_what_was_delivered(
     scene = GivenScene([shown()], [seen(8, "one", artifacts=held)], "one")
     scene.delivered = [digest(CHANGED), digest(VERIFIED)]
 
-    totals = the_whole_run(scene)
+    totals = show_whole_run(scene)
 
     assert scene.verdicts() == verdicts
     assert (totals.lost, totals.doubled, totals.artifacts) == (lost, doubled, 2)
@@ -148,7 +148,7 @@ def test_artifacts_are_compared_with_what_was_delivered(
 def test_a_log_that_a_kill_changed_is_noticed(after: int, verdict: bool) -> None:
     scene = GivenScene([], [seen(8, "one"), seen(after, "one")])
 
-    an_agent_is_killed(scene)
+    show_killed_agent(scene)
 
     assert scene.verdicts() == [verdict]
 
@@ -167,7 +167,7 @@ def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
     ]
     scene = GivenScene(answers, [seen(8), seen(after)])
 
-    a_new_agent_takes_over(scene)
+    show_takeover(scene)
 
     assert scene.verdicts() == verdicts
 
@@ -182,12 +182,12 @@ def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
     ],
 )
 def test_a_step_that_a_repeat_doubled_or_lost_is_noticed(
-    located: LogSeen, explained: LogSeen, verdicts: list[bool]
+    located: LogFacts, explained: LogFacts, verdicts: list[bool]
 ) -> None:
     looks = [seen(0), seen(0), seen(0), located, located, explained, explained]
     scene = GivenScene([answer({"stateToken": "st1"}), answer({"ackToken": ACK})], looks)
 
-    first = calls_are_killed(scene)
+    first = show_killed_calls(scene)
 
     assert scene.verdicts() == verdicts
     assert first.data == {"stateToken": "st1"}
@@ -234,12 +234,12 @@ CORRECTED = seen(12, FIX, artifacts=[CHANGED])
     ],
 )
 def test_a_careless_answer_to_a_forgotten_artifact_is_noticed(
-    refused: Answer, stayed: LogSeen, corrected: LogSeen, verdicts: list[bool]
+    refused: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
 ) -> None:
     accepted = answer({"kind": "ok", "pending": {"title": "Verify"}})
     scene = GivenScene([refused, accepted], [seen(4), stayed, corrected])
 
-    an_artifact_is_forgotten(scene)
+    show_forgotten_artifact(scene)
 
     assert scene.verdicts() == verdicts
     assert scene.acknowledged == [FIX]
@@ -264,7 +264,7 @@ def test_a_replay_with_other_bytes_or_with_a_write_is_noticed(
 ) -> None:
     scene = GivenScene([answer(again)], [seen(8), seen(after)])
 
-    the_same_call_again(scene, answer({"a": 1}))
+    show_repeated_call(scene, answer({"a": 1}))
 
     assert scene.verdicts() == verdicts
 
@@ -291,7 +291,7 @@ def test_a_careless_answer_to_a_typo_is_noticed(
     )
     scene = GivenScene([refused, repaired], [seen(8), seen(after)])
 
-    tokens_are_miscopied(scene, ACK)
+    show_miscopied_tokens(scene, ACK)
 
     assert scene.verdicts() == verdicts
 
@@ -310,23 +310,23 @@ def test_a_fork_that_hides_what_was_left_is_noticed(
     forked = answer({"recap": {"downstream": [{"notes": notes} for notes in left]}})
     scene = GivenScene([answer({}), forked, answer({}), answer({"isComplete": is_complete})], [])
 
-    the_agent_changes_its_mind(scene, "st1")
+    show_changed_mind(scene, "st1")
 
     assert scene.verdicts() == verdicts
 
 
 def test_an_answer_that_lacks_something_breaks_the_story() -> None:
     with pytest.raises(Broken, match="session"):
-        tell(GivenScene([answer({"pending": None})], []))
+        tell_story(GivenScene([answer({"pending": None})], []))
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_typo_changes_exactly_that_many_characters(count: int) -> None:
-    typed = with_typos(ACK, count)
+    typed = add_typos(ACK, count)
 
     assert sum(meant != wrong for meant, wrong in zip(ACK, typed, strict=True)) == count
     assert typed.startswith("ak1")
 
 
 def test_nothing_claimed_is_nothing_shown() -> None:
-    assert Teller(lambda _: None, lambda _: None).has_passed() is False
+    assert Narrator(lambda _: None, lambda _: None).has_passed() is False

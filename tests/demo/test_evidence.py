@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json
-from handrail.demo.scene import LogSeen, look
+from handrail.demo.scene import LogFacts, read_log
 from handrail.demo.story import CHANGED, EXPLAIN, FIX, LOCATE, REPRODUCE
 from handrail.library import Handrail
 
@@ -33,8 +33,8 @@ class Played:
         place = {"checkpointToken": self.newest["checkpointToken"], "output": output}
         self._store.call("run.checkpoint", place)
 
-    def seen(self) -> LogSeen:
-        return look(self._home, self._session)
+    def seen(self) -> LogFacts:
+        return read_log(self._home, self._session)
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.demo.agent import remembered
+from handrail.demo.agent import read_tokens
 from handrail.demo.main import Options, read_options
 from handrail.demo.orders import Order, Report
-from handrail.demo.processes import AgentProcess, call_handrail, child_environment, kill_handrail
+from handrail.demo.processes import AgentProcess, call_handrail, kill_handrail, make_demo_environment
 
 
 def document(data: object) -> str:
@@ -40,13 +40,13 @@ def document(data: object) -> str:
     ],
 )
 def test_an_agent_remembers_the_tokens_of_an_answer(out: str, expected: dict[str, str]) -> None:
-    assert remembered(out) == expected
+    assert read_tokens(out) == expected
 
 
 def test_children_see_the_scratch_directory_and_no_other_setting() -> None:
     environment = {"PATH": "/bin", "HANDRAIL_FORMAT": "text", "AI_NATIVE_CLI_SECRET": "s" * 32}
 
-    assert child_environment(environment, "/h", "/p") == {
+    assert make_demo_environment(environment, "/h", "/p") == {
         "PATH": "/bin",
         "HANDRAIL_HOME": "/h",
         "HANDRAIL_PROJECT": "/p",
@@ -103,7 +103,7 @@ def test_a_killed_call_has_no_answer(monkeypatch: pytest.MonkeyPatch, home: str)
 
 
 def test_an_agent_that_is_killed_answers_no_more(tmp_path: Path, home: str) -> None:
-    environment = child_environment(os.environ, home, str(tmp_path))
+    environment = make_demo_environment(os.environ, home, str(tmp_path))
     agent = AgentProcess(environment, str(tmp_path))
     first = msgspec.json.decode(agent.send(Order(arguments=["session", "list", "--compact"])), type=Report)
 
@@ -114,7 +114,7 @@ def test_an_agent_that_is_killed_answers_no_more(tmp_path: Path, home: str) -> N
 def test_the_children_run_this_interpreter(tmp_path: Path, home: str) -> None:
     """A module of the same name in the working directory is not taken for the package."""
     (tmp_path / "handrail.py").write_text("raise SystemExit(3)", encoding="utf-8")
-    environment = child_environment(os.environ, home, str(tmp_path))
+    environment = make_demo_environment(os.environ, home, str(tmp_path))
     agent = AgentProcess(environment, str(tmp_path))
     try:
         report = msgspec.json.decode(agent.send(Order(arguments=["--version"])), type=Report)

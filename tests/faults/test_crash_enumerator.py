@@ -11,9 +11,9 @@ import pytest
 
 from handrail.event_log.files.upkeep.retention import RemovingDisk
 from handrail.store_proof.disks import CALLS, PASSIVE_CALLS
-from handrail.store_proof.power_failures import Count, check_recording, power_failures, recorded
+from handrail.store_proof.power_failures import Count, check_power_failures, check_recording, record_script
 from handrail.store_proof.recording import PowerDisk
-from handrail.store_proof.scratch import quiet_place
+from handrail.store_proof.scratch import find_memory_directory
 from handrail.store_proof.workload import COLLECTION, RUNS, Script
 
 SEED = 20261115
@@ -23,12 +23,12 @@ FEW = 12
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[str]:
     """Where nothing waits for a disk, if there is such a place."""
-    with tempfile.TemporaryDirectory(dir=quiet_place(str(tmp_path))) as directory:
+    with tempfile.TemporaryDirectory(dir=find_memory_directory(str(tmp_path))) as directory:
         yield directory
 
 
 def test_no_state_after_a_power_failure_loses_doubles_or_hides_anything(place: str) -> None:
-    part = power_failures(place, FEW, SEED)
+    part = check_power_failures(place, FEW, SEED)
 
     print(f"seed {SEED}: {part}")
     assert part.problems == ()
@@ -42,7 +42,7 @@ def test_the_same_seed_tries_the_same_number_of_states(place: str) -> None:
     counts = []
     for name in ("one", "two"):
         count = Count()
-        recording = recorded(script, f"{place}/{name}", SEED)
+        recording = record_script(script, f"{place}/{name}", SEED)
         assert check_recording(recording, f"{place}/state", FEW, SEED, count) == []
         counts.append((count.moments, count.sampled_moments, count.states))
 
@@ -95,7 +95,7 @@ PLANTED: dict[str, tuple[Script, Callable[[str], bool]]] = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_sync_that_is_left_out_is_found(place: str, name: str) -> None:
     script, forgets = PLANTED[name]
-    recording = recorded(script, f"{place}/recorded", SEED, forgetful(forgets))
+    recording = record_script(script, f"{place}/recorded", SEED, forgetful(forgets))
 
     problems = check_recording(recording, f"{place}/state", FEW, SEED, Count(), enough=1)
 
@@ -104,7 +104,7 @@ def test_a_sync_that_is_left_out_is_found(place: str, name: str) -> None:
 
 def test_a_store_that_acknowledges_too_early_is_found(place: str) -> None:
     script = Script(name="short", steps=RUNS.steps[:2])
-    recording = recorded(script, f"{place}/recorded", SEED)
+    recording = record_script(script, f"{place}/recorded", SEED)
     recording.disk.moments[:] = [(2, snapshot) for _, snapshot in recording.disk.moments]
 
     problems = check_recording(recording, f"{place}/state", FEW, SEED, Count(), enough=1)

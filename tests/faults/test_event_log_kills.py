@@ -12,19 +12,19 @@ import msgspec
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail.store_proof.kills import NurseryOrder, NurseryReport
+from handrail.store_proof.kills import WriterOrder, WriterReport
 from tests.event_log.conformance import A, append_with_retry, keys, load, plan
 
 KILLS = 300
 SECONDS = 120
 
 
-def report_of(order: NurseryOrder) -> NurseryReport:
+def report_of(order: WriterOrder) -> WriterReport:
     text = msgspec.json.encode(order).decode()
     command = [sys.executable, "-m", "handrail.store_proof.kills", text]
     done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr.decode()
-    return msgspec.json.decode(done.stdout, type=NurseryReport)
+    return msgspec.json.decode(done.stdout, type=WriterReport)
 
 
 def seed_of_this_run() -> int:
@@ -47,7 +47,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
     seed = seed_of_this_run()
     print(f"seed {seed}")
 
-    report = report_of(NurseryOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS))
+    report = report_of(WriterOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS))
 
     print(f"{report}; with 95 % confidence fewer than {3 / KILLS:.1%} of kills do harm")
     assert report.problems == []
@@ -58,7 +58,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
 
 
 def test_kills_before_every_call_to_the_disk_lose_and_double_nothing(tmp_path: Path) -> None:
-    report = report_of(NurseryOrder(what="calls", place=str(tmp_path / "data"), seed=0, count=3))
+    report = report_of(WriterOrder(what="calls", place=str(tmp_path / "data"), seed=0, count=3))
 
     print(report)
     assert report.problems == []
@@ -70,7 +70,7 @@ def test_kills_before_every_call_to_the_disk_lose_and_double_nothing(tmp_path: P
 def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_error(
     tmp_path: Path, writers: int, count: int
 ) -> None:
-    order = NurseryOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
+    order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
 
     report = report_of(order)
 
@@ -82,7 +82,7 @@ def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_erro
 
 
 def test_processes_in_sessions_of_their_own_do_not_meet(tmp_path: Path) -> None:
-    order = NurseryOrder(what="crowd", place=str(tmp_path), seed=0, count=5, writers=16, is_shared=False)
+    order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=5, writers=16, is_shared=False)
 
     report = report_of(order)
 

@@ -12,8 +12,8 @@ import pytest
 from handrail.event_log.files import commit, history, manifest
 from handrail.event_log.files.upkeep import keeper
 from handrail.host import audit
-from handrail.store_proof import clocks, stretches
-from handrail.store_proof.scratch import quiet_place
+from handrail.store_proof import clocks, damages
+from handrail.store_proof.scratch import find_memory_directory
 
 SEED = 20261115
 
@@ -21,12 +21,12 @@ SEED = 20261115
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[str]:
     """Where nothing waits for a disk, if there is such a place."""
-    with tempfile.TemporaryDirectory(dir=quiet_place(str(tmp_path))) as directory:
+    with tempfile.TemporaryDirectory(dir=find_memory_directory(str(tmp_path))) as directory:
         yield directory
 
 
 def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
-    part = stretches.stretches(place, 4, 7, SEED)
+    part = damages.check_damages(place, 4, 7, SEED)
 
     print(f"seed {SEED}: {part}")
     assert part.problems == ()
@@ -46,7 +46,7 @@ def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
     monkeypatch.setattr(history, "is_one_commit", lambda orphans, planned=b"": True)
     monkeypatch.setattr(commit, "is_one_commit", lambda orphans, planned=b"": True)
 
-    problems = stretches.stretches(place, 4, 7, SEED).problems
+    problems = damages.check_damages(place, 4, 7, SEED).problems
 
     assert problems != ()
     assert all("manifest.jsonl: " in problem for problem in problems)
@@ -55,10 +55,10 @@ def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
 def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
     tree: dict[str, bytes | None] = {"data": None, "data/a": b"text " * 1_000, "data/b": b"x"}
 
-    found = list(stretches.damages(tree, {"data/a": b"old"}, 3, Random(1)))
+    found = list(damages.list_damages(tree, {"data/a": b"old"}, 3, Random(1)))
 
     assert {damage.path for damage in found} == {"data/a", "data/b"}
-    assert {damage.what.split(" ")[0] for damage in found} == {"all", *stretches.KINDS}
+    assert {damage.what.split(" ")[0] for damage in found} == {"all", *damages.KINDS}
     assert all(damage.content != tree[damage.path] for damage in found)
     large = [damage.what for damage in found if damage.path == "data/a"]
     assert len([what for what in large if "512 bytes" in what]) == 5 * 10
@@ -66,7 +66,7 @@ def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
 
 
 def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
-    part = clocks.clocks(place, SEED)
+    part = clocks.check_clocks(place, SEED)
 
     assert part.problems == ()
     assert part.cases == 36
@@ -75,7 +75,7 @@ def test_no_clock_deletes_anything_or_makes_a_session_old(place: str) -> None:
 def test_a_collection_that_believes_its_clock_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeper, "min", lambda now, newest: now, raising=False)
 
-    problems = clocks.clocks(place, SEED).problems
+    problems = clocks.check_clocks(place, SEED).problems
 
     assert any("counts as old" in problem for problem in problems)
 
@@ -87,6 +87,6 @@ def test_an_audit_that_believes_its_clock_is_caught(place: str, monkeypatch: pyt
 
     monkeypatch.setattr(audit.AuditFiles, "_keep_newest", forget_what_is_long_ago)
 
-    problems = clocks.clocks(place, SEED).problems
+    problems = clocks.check_clocks(place, SEED).problems
 
     assert any("audit-2025-06.jsonl was deleted" in problem for problem in problems)

@@ -8,7 +8,7 @@ from handrail.store_proof.disk_model import (
     NameChange,
     Resized,
     Written,
-    applied,
+    apply_change,
     names_after,
 )
 
@@ -50,10 +50,10 @@ def test_a_path_leads_through_directories() -> None:
 
 
 def test_changes_of_bytes() -> None:
-    assert applied(b"abcdef", Written(offset=2, content=b"XY")) == b"abXYef"
-    assert applied(b"ab", Written(offset=4, content=b"X")) == b"ab\0\0X"
-    assert applied(b"abcdef", Resized(size=2)) == b"ab"
-    assert applied(b"ab", Resized(size=4)) == b"ab\0\0"
+    assert apply_change(b"abcdef", Written(offset=2, content=b"XY")) == b"abXYef"
+    assert apply_change(b"ab", Written(offset=4, content=b"X")) == b"ab\0\0X"
+    assert apply_change(b"abcdef", Resized(size=2)) == b"ab"
+    assert apply_change(b"ab", Resized(size=4)) == b"ab\0\0"
 
 
 def test_changes_of_names() -> None:

@@ -13,8 +13,8 @@ import pytest
 from handrail.event_log.files.log import FileHold, FileLog
 from handrail.ports.store import ProofOrder, ProofPart
 from handrail.store_proof import bit_rot, conformance, refusals, selftest
-from handrail.store_proof.kills import NurseryOrder, part_of, problems_of
-from handrail.store_proof.scratch import quiet_place, read_tree, write_tree
+from handrail.store_proof.kills import WriterOrder, find_problems, run_order
+from handrail.store_proof.scratch import find_memory_directory, read_tree, write_tree
 from handrail.store_proof.selftest import ScratchProof
 from tests.event_log.conformance import A, append, plan
 
@@ -22,12 +22,12 @@ from tests.event_log.conformance import A, append, plan
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[str]:
     """Where nothing waits for a disk, if there is such a place."""
-    with tempfile.TemporaryDirectory(dir=quiet_place(str(tmp_path))) as directory:
+    with tempfile.TemporaryDirectory(dir=find_memory_directory(str(tmp_path))) as directory:
         yield directory
 
 
 def test_the_log_conforms_on_this_disk(place: str) -> None:
-    part = conformance.conformance(place, 60, 1)
+    part = conformance.check_conformance(place, 60, 1)
 
     assert part.problems == ()
     assert part.cases == 121
@@ -44,11 +44,11 @@ def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
 
     monkeypatch.setattr(FileHold, "append", careless)
 
-    assert conformance.conformance(place, 60, 1).problems != ()
+    assert conformance.check_conformance(place, 60, 1).problems != ()
 
 
 def test_every_flipped_byte_is_detected_or_harmless(place: str) -> None:
-    part = bit_rot.bit_rot(place, bit_rot.ONE_BIT, 1)
+    part = bit_rot.check_bit_rot(place, bit_rot.ONE_BIT, 1)
 
     assert part.problems == ()
     assert part.facts["detected"] + part.facts["harmless"] == part.cases
@@ -71,14 +71,14 @@ def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
     monkeypatch.setattr(FileLog, "get_blob", trusting)
     monkeypatch.setattr(bit_rot, "sorted", blobs_first, raising=False)
 
-    problems = bit_rot.bit_rot(place, bit_rot.ONE_BIT, 1).problems
+    problems = bit_rot.check_bit_rot(place, bit_rot.ONE_BIT, 1).problems
 
     assert problems != ()
     assert all("data/blobs/" in problem for problem in problems)
 
 
 def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) -> None:
-    part = refusals.refusals(place, [(errno.EIO, 1)], 1)
+    part = refusals.check_refusals(place, [(errno.EIO, 1)], 1)
 
     assert part.problems == ()
     assert part.cases > 300
@@ -88,24 +88,24 @@ def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) ->
 def test_a_trouble_without_a_name_is_reported(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusals, "_DISTURBED", refusals._DISTURBED[-1:])
 
-    part = refusals.refusals(place, [(errno.EACCES, 1)], 1)
+    part = refusals.check_refusals(place, [(errno.EACCES, 1)], 1)
 
     assert any("the trouble is called STORE_PERMISSION_DENIED" in problem for problem in part.problems)
 
 
 def test_kills_are_counted_and_harmless(tmp_path: Path) -> None:
-    order = NurseryOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
+    order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
 
-    part = part_of("kills", order)
+    part = run_order("kills", order)
 
     assert (part.name, part.cases, part.problems) == ("kills", 12, ())
 
 
 def test_writers_that_cannot_run_are_a_problem_and_not_a_pass(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    order = NurseryOrder(what="calls", place=str(tmp_path / "file" / "data"), seed=1, count=1)
+    order = WriterOrder(what="calls", place=str(tmp_path / "file" / "data"), seed=1, count=1)
 
-    part = part_of("calls", order)
+    part = run_order("calls", order)
 
     assert "could not run" in part.problems[0]
 
@@ -122,11 +122,11 @@ def test_what_was_acknowledged_and_is_not_there_is_named(
 ) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1", "a:2"))
 
-    assert problems_of(str(tmp_path), A, acknowledged) == expected
+    assert find_problems(str(tmp_path), A, acknowledged) == expected
 
 
 def test_an_acknowledged_session_that_is_gone_is_named(tmp_path: Path) -> None:
-    assert problems_of(str(tmp_path), A, ["a:1"]) == ["an acknowledged session is gone"]
+    assert find_problems(str(tmp_path), A, ["a:1"]) == ["an acknowledged session is gone"]
 
 
 def test_a_tree_is_written_exactly_whatever_was_there(tmp_path: Path) -> None:
@@ -153,14 +153,16 @@ def test_the_whole_proof_is_every_part_in_its_order_and_leaves_nothing(
     def stand_in(name: str) -> Any:
         def part(*given: Any) -> ProofPart:
             asked.append((name, given))
-            told = given[0] if isinstance(given[1], NurseryOrder) else name
+            told = given[0] if isinstance(given[1], WriterOrder) else name
             return ProofPart(name=told, cases=1, facts={}, problems=())
 
         return part
 
     in_process = ("conformance", "power_failures", "bit_rot", "stretches", "clocks", "refusals")
-    for name in (*in_process, "part_of"):
-        monkeypatch.setattr(selftest, name, stand_in(name))
+    for name in in_process:
+        function = "check_damages" if name == "stretches" else f"check_{name}"
+        monkeypatch.setattr(selftest, function, stand_in(name))
+    monkeypatch.setattr(selftest, "run_order", stand_in("run_order"))
     order = ProofOrder(effort="quick", kills=50, seed=7, directory=str(tmp_path))
 
     parts = list(ScratchProof(str(tmp_path)).run(order))
@@ -169,7 +171,7 @@ def test_the_whole_proof_is_every_part_in_its_order_and_leaves_nothing(
         *in_process,
         *("kills", "kills_at_every_call", "crowd_in_one_session", "crowd_in_many_sessions"),
     ]
-    processes = [given[1] for name, given in asked if name == "part_of"]
+    processes = [given[1] for name, given in asked if name == "run_order"]
     assert [one.count for one in processes] == [50, 1, 5, 5]
     assert [one.is_shared for one in processes if one.what == "crowd"] == [True, False]
     assert {one.seed for one in processes} == {7}

@@ -1,6 +1,6 @@
-"""The scripted agent: a process that makes the calls it is told to make and remembers the tokens it got.
+"""The scripted agent: a process that makes the calls it is told to make and keeps the tokens in memory.
 
-Kill it and the tokens are gone, as when a chat is lost. Run by the demo: `python -m handrail.demo.agent`.
+Killing it loses the tokens, as when a chat is lost. Run by the demo: `python -m handrail.demo.agent`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def main() -> int:
             report = call_handrail(arguments)
         else:
             report = kill_handrail(arguments, order.kill, os.path.join(sessions, memory["sessionId"]))
-        memory |= remembered(report.out)
+        memory |= read_tokens(report.out)
         sys.stdout.buffer.write(encode_line(report))
         sys.stdout.buffer.flush()
     return 0
 
 
-def remembered(out: str) -> dict[str, str]:
+def read_tokens(out: str) -> dict[str, str]:
     """The tokens of an answer; of a list, those of the next call of its first item."""
     try:
         data = msgspec.json.decode(out).get("data", {})

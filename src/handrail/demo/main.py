@@ -20,9 +20,9 @@ from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_USAG
 from handrail.contract.envelopes.cli import encode_document, to_cli
 from handrail.contract.outcome import Call, Failure, Fault, Json, Outcome, Success, failure_of
 from handrail.contract.wording import quote
-from handrail.demo.processes import child_environment
-from handrail.demo.scene import Broken, Scene, Teller
-from handrail.demo.story import Totals, tell
+from handrail.demo.processes import make_demo_environment
+from handrail.demo.scene import Broken, Narrator, Scene
+from handrail.demo.story import Totals, tell_story
 
 USAGE = "handrail demo [--keep DIR] [--format text|json]"
 
@@ -40,16 +40,16 @@ def main(arguments: list[str]) -> int:
     options = Options()
     try:
         options = read_options(arguments)
-        with _interruptible(), _scratch(options.keep) as place:
-            return _played(options, place, started)
+        with _handle_signals(), _scratch(options.keep) as place:
+            return _play(options, place, started)
     except Fault as fault:
-        return _failed(options, failure_of(fault), started)
+        return _report_failure(options, failure_of(fault), started)
     except KeyboardInterrupt:
         what = "was left as it is" if options.keep else "was removed"
         message = f"The demo was interrupted; its scratch directory {what}."
-        return _failed(options, Failure(kind=E_INTERRUPTED, message=message), started)
+        return _report_failure(options, Failure(kind=E_INTERRUPTED, message=message), started)
     except BrokenPipeError:
-        _forget_stdout()
+        _discard_stdout()
         return E_IO.exit_status
 
 
@@ -75,31 +75,31 @@ def _parts(word: str) -> list[str]:
     return [flag, value] if is_joined and flag.startswith("--") else [word]
 
 
-def _played(options: Options, place: str, started: int) -> int:
+def _play(options: Options, place: str, started: int) -> int:
     is_text = options.format == "text"
-    teller = Teller(_write if is_text else lambda _: None, _pause_for(options))
+    narrator = Narrator(_write if is_text else lambda _: None, _pause_for(options))
     home, project = os.path.join(place, "home"), os.path.join(place, "project")
     os.makedirs(project)
-    scene = Scene(teller, child_environment(os.environ, home, project), home, project)
+    scene = Scene(narrator, make_demo_environment(os.environ, home, project), home, project)
     totals = Totals()
     if is_text:
         _write("Handrail in a few seconds: real processes, a scratch directory, no network.\n")
     try:
-        totals = tell(scene)
+        totals = tell_story(scene)
     except Broken as broken:
-        teller.check(f"The story reaches its end; but {broken}", passed=False)
+        narrator.check(f"The story reaches its end; but {broken}", passed=False)
     finally:
         scene.leave()
     if is_text:
-        _write(_closing(options, place, scene))
-        return 0 if teller.has_passed() else E_INTEGRITY.exit_status
+        _write(_closing_text(options, place, scene))
+        return 0 if narrator.has_passed() else E_INTEGRITY.exit_status
     outcome = _outcome(options, scene, totals)
     _write(_document(outcome, started))
     return 0 if isinstance(outcome, Success) else outcome.kind.exit_status
 
 
-def _closing(options: Options, place: str, scene: Scene) -> str:
-    checks = scene.teller.checks
+def _closing_text(options: Options, place: str, scene: Scene) -> str:
+    checks = scene.narrator.checks
     passed = sum(check.passed for check in checks)
     lines = ["", f"{passed} of {len(checks)} claims held."]
     if passed < len(checks):
@@ -120,22 +120,23 @@ def _closing(options: Options, place: str, scene: Scene) -> str:
 
 
 def _outcome(options: Options, scene: Scene, totals: Totals) -> Outcome:
-    teller = scene.teller
+    narrator = scene.narrator
     facts: dict[str, Json] = {
         "session_id": scene.session_id,
-        "steps": msgspec.to_builtins(teller.chapters),
-        "checks": msgspec.to_builtins(teller.checks),
+        "steps": msgspec.to_builtins(narrator.chapters),
+        "checks": msgspec.to_builtins(narrator.checks),
         "calls": scene.calls,
         "kills": scene.kills,
         **msgspec.to_builtins(totals),
         "kept": options.keep or None,
     }
-    if teller.has_passed():
+    if narrator.has_passed():
         return Success(data=facts)
-    broken = [check.claim for check in teller.checks if not check.passed]
+    broken = [check.claim for check in narrator.checks if not check.passed]
+    total = len(narrator.checks)
     return Failure(
         kind=E_INTEGRITY,
-        message=f"{len(broken)} of {len(teller.checks)} claims of the demo did not hold: {broken[0]}"[:1024],
+        message=f"{len(broken)} of {total} claims of the demo did not hold: {broken[0]}"[:1024],
         details={"report": facts},
         hint="Run it again with --keep DIR and report what it prints.",
     )
@@ -147,7 +148,7 @@ def _document(outcome: Outcome, started: int) -> str:
     return encode_document(to_cli(outcome, call, command_line=lambda _: None), compact=False).decode()
 
 
-def _failed(options: Options, failure: Failure, started: int) -> int:
+def _report_failure(options: Options, failure: Failure, started: int) -> int:
     if options.format == "json":
         _write(_document(failure, started))
     else:
@@ -161,12 +162,12 @@ def _write(text: str) -> None:
 
 
 def _pause_for(options: Options) -> Callable[[float], None]:
-    """A reader needs a moment; a file or a pipe does not."""
+    """Pause for a person at a terminal, not for a file or a pipe."""
     return time.sleep if options.format == "text" and sys.stdout.isatty() else lambda _: None
 
 
-def _forget_stdout() -> None:
-    """Whoever read it is gone: let the interpreter's last flush go nowhere."""
+def _discard_stdout() -> None:
+    """The reader is gone: send the interpreter's last flush to the null device."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -174,7 +175,7 @@ def _forget_stdout() -> None:
 
 @contextmanager
 def _scratch(keep: str) -> Iterator[str]:
-    """A directory of our own, removed at the end unless somebody wants to keep it.
+    """A new directory, removed at the end unless the user wants to keep it.
 
     Raises Fault E_VALIDATION when there is something in it already, E_IO when it cannot be made.
     """
@@ -198,8 +199,8 @@ def _scratch(keep: str) -> Iterator[str]:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM ends the demo as Ctrl-C does: tidily. While it tidies up, a second signal waits in vain."""
+def _handle_signals() -> Iterator[None]:
+    """End the demo cleanly on SIGTERM, as on Ctrl-C, and ignore further signals meanwhile."""
 
     def stop(_: int, __: FrameType | None) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -18,7 +18,7 @@ _LOOK_SECONDS = 0.0005
 _HERMETIC = ("HANDRAIL_", "AI_NATIVE_CLI_SECRET", "PYTHONSTARTUP", "PYTHONINSPECT")
 
 
-def child_environment(environment: Mapping[str, str], home: str, project: str) -> dict[str, str]:
+def make_demo_environment(environment: Mapping[str, str], home: str, project: str) -> dict[str, str]:
     """The caller's environment, but of Handrail's settings only the scratch directory."""
     kept = {name: value for name, value in environment.items() if not name.startswith(_HERMETIC)}
     return kept | {"HANDRAIL_HOME": home, "HANDRAIL_PROJECT": project}
@@ -62,7 +62,7 @@ class AgentProcess:
 def call_handrail(arguments: Sequence[str]) -> Report:
     """One call of the command line, in a process of its own."""
     started = time.monotonic_ns()
-    child = _started(arguments, subprocess.PIPE)
+    child = _start(arguments, subprocess.PIPE)
     try:
         out, _ = child.communicate(timeout=CALL_SECONDS)
     except subprocess.TimeoutExpired:
@@ -72,11 +72,11 @@ def call_handrail(arguments: Sequence[str]) -> Report:
 
 
 def kill_handrail(arguments: Sequence[str], moment: Moment, watched: str) -> Report:
-    """The same call, killed at a moment. It cannot end before: nobody takes its reply."""
+    """The same call, killed at a given moment. It cannot end before, because nobody reads its reply."""
     started = time.monotonic_ns()
     reader, writer = _full_pipe()
     try:
-        child = _started(arguments, writer)
+        child = _start(arguments, writer)
         _wait(child, moment, watched)
         child.kill()
         child.wait(CALL_SECONDS)
@@ -86,7 +86,7 @@ def kill_handrail(arguments: Sequence[str], moment: Moment, watched: str) -> Rep
     return _report(arguments, child, b"", started)
 
 
-def _started(arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+def _start(arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
         [*own_command(), *arguments],
         stdin=subprocess.DEVNULL,
@@ -106,7 +106,7 @@ def _report(arguments: Sequence[str], child: subprocess.Popen[bytes], out: bytes
 
 
 def _full_pipe() -> tuple[int, int]:
-    """A pipe that takes nothing more, so that a process which writes to it waits."""
+    """A full pipe, so that a process that writes to it waits."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):
@@ -120,7 +120,7 @@ def _full_pipe() -> tuple[int, int]:
 
 
 def _wait(child: subprocess.Popen[bytes], moment: Moment, watched: str) -> None:
-    """Until the moment has come; with a bound, because a call that goes wrong writes nothing."""
+    """Wait for the moment, with a limit, because a failing call writes nothing."""
     begins = {"when_written": "events-", "when_attested": "manifest"}.get(moment)
     if begins is None:
         return
@@ -131,7 +131,7 @@ def _wait(child: subprocess.Popen[bytes], moment: Moment, watched: str) -> None:
 
 
 def _written(directory: str, begins: str) -> list[tuple[str, int, int]]:
-    """What shows that somebody wrote to a session: name, size and time of the files that begin like this."""
+    """Name, size and time of the files with this prefix, which change when a session is written."""
     try:
         with os.scandir(directory) as found:
             files = [entry for entry in found if entry.name.startswith(begins)]

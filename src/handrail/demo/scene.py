@@ -1,4 +1,4 @@
-"""The scene of the demo: sends orders to its agent, keeps count, and remembers what was acknowledged."""
+"""The scene of the demo: the narrator, the log as it really is, and the agent that gets orders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handrail.demo.processes import AgentProcess
 from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
 from handrail.wiring import build_runtime
 
-# How the demo tells its story: plain lines of at most 80 columns, and the same as data.
+# The narrator: plain lines of at most 80 columns, and the same as data
 
 WIDTH = 80
 _INDENT = "   "
@@ -35,14 +35,14 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chapter(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the story with everything that was told in it."""
+    """A part of the story with all its lines."""
 
     title: str
     told: list[str]
 
 
-class Teller:
-    """Writes each line as it is told, and keeps all of them."""
+class Narrator:
+    """Writes each line at once, and keeps all of them."""
 
     def __init__(self, write: Callable[[str], None], pause: Callable[[float], None]) -> None:
         self._write = write
@@ -51,7 +51,7 @@ class Teller:
         self.checks: list[Check] = []
 
     def begin(self, title: str) -> None:
-        """A new chapter; they are numbered."""
+        """Begin a new, numbered chapter."""
         self._pause(CHAPTER_SECONDS)
         self.chapters.append(Chapter(title=title, told=[]))
         self._write(f"\n{len(self.chapters)}. {title}\n\n")
@@ -106,10 +106,10 @@ def _cut(line: str, width: int) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-# What the log really holds, read from the store itself and not from what anybody said.
+# The log, read from the store itself
 
 
-class LogSeen(msgspec.Struct, frozen=True, kw_only=True):
+class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A session's log at one moment."""
 
     events: int
@@ -129,8 +129,8 @@ class LogSeen(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.events} events, head {self.head[:12]}"
 
 
-def look(home: str, session_id: str) -> LogSeen:
-    """The log as it is on disk now."""
+def read_log(home: str, session_id: str) -> LogFacts:
+    """Read the log from disk."""
     loaded = build_runtime({"HANDRAIL_HOME": home}).log.load(SessionId(session_id))
     assert loaded is not None, "the demo asks only for the session it has started"
     facts = [decode_event(record.body).data for record in loaded.records]
@@ -138,7 +138,7 @@ def look(home: str, session_id: str) -> LogSeen:
     kept = [fact for fact in facts if isinstance(fact, NodeOutputAppended)]
     checked = [fact.artifact for fact in kept if fact.artifact is not None and fact.artifact.contract_ref]
     advances = sum(isinstance(answer, Advanced) for answer in answers)
-    return LogSeen(
+    return LogFacts(
         events=loaded.head,
         head=loaded.records[-1].digest,
         is_healthy=loaded.health.state == "healthy",
@@ -149,8 +149,11 @@ def look(home: str, session_id: str) -> LogSeen:
     )
 
 
+# The scene: sends orders to its agent, counts, and remembers what was acknowledged
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The document of one call, and the very bytes of its payload."""
+    """The document of one call, and the exact bytes of its payload."""
 
     status: int
     arguments: list[str]
@@ -171,10 +174,10 @@ class Broken(Exception):
 
 
 class Scene:
-    """Everything the story acts with."""
+    """The agent, the counts, and what was acknowledged."""
 
-    def __init__(self, teller: Teller, environment: Mapping[str, str], home: str, project: str) -> None:
-        self.teller = teller
+    def __init__(self, narrator: Narrator, environment: Mapping[str, str], home: str, project: str) -> None:
+        self.narrator = narrator
         self.home = home
         self.calls = 0
         self.kills = 0
@@ -206,12 +209,12 @@ class Scene:
             self._agent = None
 
     def call(self, *arguments: str, may_fail: bool = False) -> Answer:
-        """Let the agent make a call and tell it.
+        """Let the agent make a call, and show it.
 
         Raises Broken when it fails and must not.
         """
-        report = self._ordered(Order(arguments=[*arguments, "--compact"]))
-        self.teller.command(report.arguments)
+        report = self._send_order(Order(arguments=[*arguments, "--compact"]))
+        self.narrator.command(report.arguments)
         answer = _answer(report)
         if answer.error and not may_fail:
             raise Broken(f"{' '.join(arguments[:2])} failed: {answer.error.get('message', report.out)}")
@@ -219,20 +222,20 @@ class Scene:
 
     def killed_call(self, *arguments: str, moment: Moment) -> Report:
         """Let the agent start a call and kill it."""
-        report = self._ordered(Order(arguments=[*arguments, "--compact"], kill=moment))
-        self.teller.command(report.arguments)
+        report = self._send_order(Order(arguments=[*arguments, "--compact"], kill=moment))
+        self.narrator.command(report.arguments)
         self.kills += report.is_killed
         return report
 
     def finish(self, notes: str, artifact: dict[str, Any] | None = None, ack: str = "@ack") -> Answer:
         """Report the pending step as done, with the artifact that it asks for."""
-        return self._accepted(notes, artifact, "--ack", ack, "--notes", notes)
+        return self._send_report(notes, artifact, "--ack", ack, "--notes", notes)
 
     def correct(self, notes: str, artifact: dict[str, Any]) -> Answer:
         """Bring the artifact that a blocked attempt left out; its notes are kept and not sent again."""
-        return self._accepted(notes, artifact, "--ack", "@retry")
+        return self._send_report(notes, artifact, "--ack", "@retry")
 
-    def _accepted(self, notes: str, artifact: dict[str, Any] | None, *arguments: str) -> Answer:
+    def _send_report(self, notes: str, artifact: dict[str, Any] | None, *arguments: str) -> Answer:
         sent = () if artifact is None else ("--input", _input_with(artifact))
         answer = self.call("run", "continue", *arguments, *sent)
         if answer.data.get("kind") == "blocked":
@@ -242,10 +245,10 @@ class Scene:
             self.delivered.append(digest(artifact))
         return answer
 
-    def log(self) -> LogSeen:
-        return look(self.home, self.session_id)
+    def log(self) -> LogFacts:
+        return read_log(self.home, self.session_id)
 
-    def _ordered(self, order: Order) -> Report:
+    def _send_order(self, order: Order) -> Report:
         assert self._agent is not None, "somebody must be there to make the call"
         self.calls += 1
         line = self._agent.send(order)

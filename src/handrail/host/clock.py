@@ -1,14 +1,9 @@
-"""Memory that a burst left behind, given back to the machine."""
+"""Time and randomness from the operating system."""
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import os
 import time
-from contextlib import suppress
-
-# Time and chance from the operating system.
 
 
 class SystemClock:
@@ -31,10 +26,3 @@ class SystemRandomness:
 
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)
-
-
-def give_back_memory() -> None:
-    """Free what only the collector finds, and return what the allocator keeps for later. Never raises."""
-    gc.collect()
-    with suppress(OSError, AttributeError):  # an allocator that cannot be asked
-        ctypes.CDLL(None).malloc_trim(0)

@@ -15,7 +15,7 @@ from handrail.ports.store import ProofPart
 from handrail.store_proof.crash_states import Tree
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.reference import Progress
-from handrail.store_proof.scratch import empty, read_tree, write_tree
+from handrail.store_proof.scratch import make_empty, read_tree, write_tree
 from handrail.store_proof.workload import RUNS, Broken, Script, World
 
 ONE_BIT: Final = (0x01,)
@@ -32,7 +32,7 @@ class _Pristine(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[bytes, ...]
 
 
-def bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
+def check_bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
     """Change every byte by each mask."""
     pristine = _pristine(f"{place}/pristine", seed)
     counts = {"detected": 0, "harmless": 0}
@@ -56,7 +56,7 @@ def bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
 
 def _pristine(home: str, seed: int) -> _Pristine:
     script = Script(name="rot", steps=RUNS.steps[:_STEPS])
-    progress = Progress(script, World(empty(home), QuietDisk(), seed))
+    progress = Progress(script, World(make_empty(home), QuietDisk(), seed))
     progress.run()
     tree = read_tree(home)
     tokens = tuple(msgspec.json.decode(reply)["stateToken"] for reply in progress.replies)
@@ -73,15 +73,15 @@ def _flip(path: str, content: bytes, at: int, mask: int) -> None:
 
 
 def _answer(world: World, token: str) -> bytes:
-    """What an agent is told that comes back with a token it was given."""
+    """The answer to an agent that comes back with an earlier token."""
     return world.at(_STEPS).call("run.continue", {"stateToken": token})
 
 
 def _verdict(home: str, pristine: _Pristine, seed: int) -> str:
-    """`detected`, `harmless`, or what is silently wrong. The newest token goes first: it proves the most.
+    """`detected`, `harmless`, or what is silently wrong. The newest token comes first: it proves the most.
 
-    If the end of the log is lost, an older token is answered from a sound log of an earlier time; the
-    newest one exposes that.
+    If the end of the log is lost, an older token still gets the answer of a shorter, healthy log; the newest
+    one exposes the loss.
     """
     world = World(home, QuietDisk(), seed)
     is_detected = bool(check_store(world.log).problems)

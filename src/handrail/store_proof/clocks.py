@@ -14,7 +14,7 @@ from handrail.ports.process import AuditLine
 from handrail.ports.store import ProofPart
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.reference import Progress
-from handrail.store_proof.scratch import empty, read_tree
+from handrail.store_proof.scratch import make_empty, read_tree
 from handrail.store_proof.workload import RUNS, World
 
 _YEAR: Final = 365 * 86_400
@@ -26,7 +26,7 @@ HOURS: Final = {
     "the last year of four digits": 253_402_300_000,
 }
 _MONTHS: Final = tuple(f"2025-{month:02}" for month in range(1, 11))
-"""With the month of the work and that of the moved clock as many as are kept."""
+"""With the month of the work and of the moved clock, exactly as many as are kept."""
 _KEEP: Final = 12
 _LINE: Final = AuditLine(
     at="", tool="proof", version="0", command="run start", account="proof", workspace="", effect="create"
@@ -34,7 +34,7 @@ _LINE: Final = AuditLine(
 
 
 class _MovedDisk(QuietDisk):
-    """Its clock is wherever it was set."""
+    """A disk with a clock that can be set."""
 
     def __init__(self) -> None:
         self.seconds = _START
@@ -43,8 +43,8 @@ class _MovedDisk(QuietDisk):
         return self.seconds * 1_000_000_000
 
 
-def clocks(place: str, seed: int) -> ProofPart:
-    """Each step of the work under each clock, with an audit, a used token and a look at what is old."""
+def check_clocks(place: str, seed: int) -> ProofPart:
+    """Run each step under each clock, with an audit, a used token and a removal plan."""
     cases = 0
     problems: list[str] = []
     for name, seconds in HOURS.items():
@@ -57,8 +57,8 @@ def clocks(place: str, seed: int) -> ProofPart:
 
 
 def _troubles(place: str, moved: int, seconds: int, seed: int) -> list[str]:
-    """One step is made by another clock; before and after it the clock is right."""
-    home = empty(f"{place}/clocks")
+    """Run one step with another clock; before and after it the clock is right."""
+    home = make_empty(f"{place}/clocks")
     disk = _MovedDisk()
     world = World(home, disk, seed)
     progress = Progress(RUNS, world)
@@ -77,7 +77,7 @@ def _troubles(place: str, moved: int, seconds: int, seed: int) -> list[str]:
         disk.seconds = _START + number
         old += world.runtime.keeper().plan_removal(90).sessions
         gone = sorted(before - set(read_tree(home)))
-        # What a clock that runs behind begins is as old as it says: there is nothing else to go by.
+        # A session that a late clock starts is as old as that clock says: nothing else is known.
         aged = [session.session_id for session in old if session.session_id in known]
         if gone or aged:
             return [f"{gone[0]} was deleted" if gone else f"{aged[0]} counts as old"]

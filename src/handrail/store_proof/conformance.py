@@ -1,4 +1,4 @@
-"""The promises of the log on the user's own disk, compared call by call with the log in memory."""
+"""The promises of the log on the user's disk, compared call by call with the log in memory."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.store import ProofPart
-from handrail.store_proof.scratch import empty
+from handrail.store_proof.scratch import make_empty
 
 SESSIONS: Final = tuple(SessionId(f"ses_00000000000{number}") for number in range(1, 4))
 _WAIT_MS: Final = 5_000
 _MOST_PROBLEMS: Final = 20
 
 
-def conformance(place: str, calls: int, seed: int) -> ProofPart:
-    """The same calls, chosen by chance, to the store in files and to the one in memory."""
+def check_conformance(place: str, calls: int, seed: int) -> ProofPart:
+    """Send the same random calls to the store in files and to the one in memory."""
     small = SegmentLimits(max_events=5, max_bytes=600)
     problems = []
     for number, limits in enumerate((SegmentLimits(), small)):
         chance = Random(seed + number)  # noqa: S311 - chance for a test, printed with its report
-        files = FileLog(empty(f"{place}/files-{number}"), limits=limits)
-        problems += _compared(files, MemoryLog(), chance, calls)
-    problems += _locked(FileLog(empty(f"{place}/locked")))
+        files = FileLog(make_empty(f"{place}/files-{number}"), limits=limits)
+        problems += _compare(files, MemoryLog(), chance, calls)
+    problems += _check_lock(FileLog(make_empty(f"{place}/locked")))
     facts = {"sessions": len(SESSIONS), "stores": 2}
     return ProofPart(
         name="conformance", cases=2 * calls + 1, facts=facts, problems=tuple(problems[:_MOST_PROBLEMS])
     )
 
 
-def _compared(log: EventLog, meaning: EventLog, chance: Random, calls: int) -> list[str]:
+def _compare(log: EventLog, meaning: EventLog, chance: Random, calls: int) -> list[str]:
     problems = []
     known: list[str] = []
     for number in range(calls):
         session_id = chance.choice(SESSIONS)
         plan, blobs = _plan(chance, number, known)
         head = len(_records(meaning, session_id)) - (1 if chance.random() < 0.15 else 0)
-        answers = [_appended(one, session_id, head, plan, blobs) for one in (log, meaning)]
+        answers = [_append(one, session_id, head, plan, blobs) for one in (log, meaning)]
         known += [draft.dedupe_key for draft in plan]
         if answers[0] != answers[1]:
             problems.append(f"call {number}: append gives {answers[0]}, it means {answers[1]}")
-        problems += _looked_at(log, meaning, session_id, number, chance)
+        problems += _compare_reads(log, meaning, session_id, number, chance)
     return problems
 
 
-def _looked_at(
+def _compare_reads(
     log: EventLog, meaning: EventLog, session_id: SessionId, number: int, chance: Random
 ) -> list[str]:
     since = chance.randrange(8)
@@ -85,10 +85,10 @@ def _blob(content: bytes) -> Blob:
     return Blob(ref=BlobRef("sha256:" + hashlib.sha256(content).hexdigest()), content=content)
 
 
-def _appended(
+def _append(
     log: EventLog, session_id: SessionId, head: int, plan: Sequence[Draft], blobs: Sequence[Blob]
 ) -> object:
-    """The answer, and the blobs as they can be read back after it."""
+    """Append, and return the answer with the blobs read back."""
     with log.hold(session_id, _WAIT_MS) as hold:
         answer = hold.append(head, plan, blobs)
     return answer, [_read_back(log, blob) for blob in blobs]
@@ -106,8 +106,8 @@ def _records(log: EventLog, session_id: SessionId) -> Sequence[object]:
     return () if loaded is None else loaded.records
 
 
-def _locked(log: EventLog) -> list[str]:
-    """A second writer is refused while the first one holds, and not a moment longer."""
+def _check_lock(log: EventLog) -> list[str]:
+    """A second writer is refused while the first one holds, and no longer."""
     with log.hold(SESSIONS[0], _WAIT_MS):
         try:
             with log.hold(SESSIONS[0], 0):

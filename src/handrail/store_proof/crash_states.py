@@ -1,6 +1,6 @@
-"""Every disk that a power failure can leave at one moment, or a fair sample where there are too many. Pure.
+"""Every disk state that a power failure can leave at one moment, or a fair sample of too many. Pure.
 
-Of what was not synced each sector may have arrived or not, in any order; so may each change of a name.
+Without a sync, each sector may have arrived or not, in any order, and so may each change of a name.
 The size of a file may arrive without its bytes, which then read as zeros.
 """
 
@@ -19,25 +19,25 @@ from handrail.store_proof.disk_model import (
     Node,
     Snapshot,
     Written,
-    applied,
+    apply_change,
     names_after,
 )
 
 SECTOR_BYTES: Final = 512
 PAGE_BYTES: Final = 4096
-"""What disks and file caches write as one; a tear lies between two of them."""
+"""What disks and file caches write as one unit; writes tear between two of them."""
 Tree: TypeAlias = dict[str, bytes | None]
 """Path below the root -> content; None for a directory."""
 
 _MOST_ALTERNATIVES: Final = 200
 _FEW: Final = 3
-"""Up to so many parts every subset is tried; of more, prefixes, suffixes and each one left out."""
+"""Up to this many parts every subset is tried; of more, prefixes, suffixes and each one left out."""
 
 _Choice: TypeAlias = bytes | dict[str, int]
 
 
 def states_after(snapshot: Snapshot, limit: int, chance: Random) -> Iterator[Tree]:
-    """The disks that may be found; at most about `limit`, all of them if there are no more."""
+    """The possible disk states: about `limit` at most, and all of them if there are no more."""
     nodes = [number for number, node in snapshot.items() if node.pending or node.pending_names]
     alternatives = [_alternatives(snapshot[number], chance) for number in nodes]
     for picked in _picks(alternatives, limit, chance):
@@ -45,7 +45,7 @@ def states_after(snapshot: Snapshot, limit: int, chance: Random) -> Iterator[Tre
 
 
 def is_exhaustive(snapshot: Snapshot, limit: int, chance: Random) -> bool:
-    """Whether `states_after` gives every disk there can be, and no sample."""
+    """Whether `states_after` gives every possible state, not a sample."""
     counts = [
         len(_alternatives(node, chance)) for node in snapshot.values() if node.pending or node.pending_names
     ]
@@ -55,7 +55,7 @@ def is_exhaustive(snapshot: Snapshot, limit: int, chance: Random) -> bool:
 def _picks(
     alternatives: Sequence[Sequence[_Choice]], limit: int, chance: Random
 ) -> Iterator[tuple[_Choice, ...]]:
-    """Combinations: all, or the extremes, each single deviation from them, and then chance."""
+    """Combinations: all, or the extremes, each single deviation from them, and then random ones."""
     if math.prod(len(choices) for choices in alternatives) <= limit:
         yield from itertools.product(*alternatives)
         return
@@ -71,7 +71,7 @@ def _picks(
 
 
 def _alternatives(node: Node, chance: Random) -> list[_Choice]:
-    """What may be found of one node: first if nothing arrived, last if everything did."""
+    """The possible states of one node: first if nothing arrived, last if everything did."""
     if node.is_directory:
         tables = [names_after(node.names, _some(node.pending_names, kept)) for kept in _subsets(node)]
         unique = {tuple(sorted(table.items())): table for table in tables}
@@ -85,7 +85,7 @@ def _alternatives(node: Node, chance: Random) -> list[_Choice]:
         contents = grown
     everything = node.content
     for change in node.pending:
-        everything = applied(everything, change)
+        everything = apply_change(everything, change)
     contents.pop(everything, None)
     return [*contents, everything]
 
@@ -104,7 +104,7 @@ def _after(content: bytes, change: Change) -> Iterator[bytes]:
     if isinstance(change, Written):
         for unit in (SECTOR_BYTES, PAGE_BYTES):
             yield from _torn(content, change, unit)
-    yield applied(content, change)
+    yield apply_change(content, change)
 
 
 def _torn(content: bytes, change: Written, unit: int) -> Iterator[bytes]:
@@ -116,7 +116,9 @@ def _torn(content: bytes, change: Written, unit: int) -> Iterator[bytes]:
         torn = content
         for piece in arrived:
             low, high = pieces[piece]
-            torn = applied(torn, Written(offset=low, content=change.content[low - offset : high - offset]))
+            torn = apply_change(
+                torn, Written(offset=low, content=change.content[low - offset : high - offset])
+            )
         yield torn
         yield torn.ljust(end, b"\0")
 

@@ -1,6 +1,6 @@
-"""A model of a file system that knows what is durable and what is only asked for. Pure.
+"""A model of a file system that knows what is durable and what is only requested. Pure.
 
-The rules are those of POSIX and no kinder: bytes are certain after a sync of their file, names after
+The rules are no stronger than those of POSIX: bytes are certain after a sync of their file, names after
 a sync of their directory, and a rename within one directory happens whole or not at all.
 """
 
@@ -38,7 +38,7 @@ class NameChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """One file or directory: what is certain, and what was asked for since."""
+    """One file or directory: what is certain, and what was requested since."""
 
     is_directory: bool
     content: bytes = b""
@@ -52,7 +52,7 @@ Snapshot: TypeAlias = dict[int, Node]
 
 
 class DiskModel:
-    """What was asked of a disk so far. Paths are relative to its root, which is durable."""
+    """All requests to a disk so far. Paths are relative to its root, which is durable."""
 
     def __init__(self) -> None:
         self.nodes: Snapshot = {ROOT: Node(is_directory=True)}
@@ -81,7 +81,7 @@ class DiskModel:
         return node
 
     def adopt(self, directory: int, name: str, content: bytes | None) -> int:
-        """Something that was there, durably, before the recording began; None is a directory."""
+        """Add something that was durable before the recording began; None is a directory."""
         node = len(self.nodes)
         self.nodes[node] = Node(is_directory=content is None, content=content or b"")
         parent = self.nodes[directory]
@@ -98,16 +98,16 @@ class DiskModel:
         self.nodes[directory] = msgspec.structs.replace(before, pending_names=pending)
 
     def sync(self, node: int) -> None:
-        """The bytes of a file, or the names in a directory, are certain from here on."""
+        """Make the bytes of a file, or the names in a directory, certain."""
         before = self.nodes[node]
         content = before.content
         for change in before.pending:
-            content = applied(content, change)
+            content = apply_change(content, change)
         names = names_after(before.names, before.pending_names)
         self.nodes[node] = Node(is_directory=before.is_directory, content=content, names=names)
 
 
-def applied(content: bytes, change: Change) -> bytes:
+def apply_change(content: bytes, change: Change) -> bytes:
     """A file after one change; a gap is zeros."""
     if isinstance(change, Resized):
         return content[: change.size].ljust(change.size, b"\0")

@@ -1,4 +1,4 @@
-"""Disks that misbehave on purpose: they refuse, kill at or count the calls of the store, or never sync."""
+"""Disks that misbehave on purpose: they refuse or count calls, kill the process, or never sync."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from handrail.event_log.files.upkeep.retention import RemovingDisk
 
 PASSIVE_CALLS: Final = ("close", "now_ns", "monotonic_ms", "sleep_ms", "jittered_ms", "sync_both")
-"""Calls that the disk cannot refuse, and the one that is made of two others."""
+"""Calls that the disk cannot refuse, and the one that combines two others."""
 CALLS: Final = tuple(
     name
     for name in dir(RemovingDisk)
@@ -20,10 +20,10 @@ CALLS: Final = tuple(
 
 
 class OneByOneDisk(RemovingDisk):
-    """Two syncs that the log issues together happen one after the other, so that a proof can be repeated.
+    """Runs concurrent syncs one after the other, so that a proof can be repeated.
 
-    Both happen even if the first is refused. No outcome is lost by it: before the first sync ends,
-    either file may have arrived without the other.
+    Both run even if the first is refused. This loses no outcome: before the first sync ends, either file may
+    have arrived without the other.
     """
 
     def sync_both(self, first: int, second: int) -> None:
@@ -38,7 +38,7 @@ class OneByOneDisk(RemovingDisk):
 
 
 class QuietDisk(OneByOneDisk):
-    """Does everything but wait for the disk. For looking at states, where nothing needs to last."""
+    """Does everything except sync. For states that are only read."""
 
     def sync(self, descriptor: int) -> None:
         del descriptor
@@ -101,4 +101,4 @@ class KillingDisk(CountingDisk):
 
 
 class Death(BaseException):
-    """Stands for the end of the process: nothing after it may run."""
+    """The end of the process: nothing after it may run."""

@@ -1,4 +1,9 @@
-"""The processes of the proof: only ever this interpreter and this package."""
+"""Writers in their own processes, killed or racing: how the proof starts them, and what they do.
+
+`run_order` starts `python -m handrail.store_proof.kills ORDER`, a JSON object, and reads a JSON report. That
+small single-threaded process forks a child per writer, which makes hundreds of kills cheap. Only this
+interpreter and this package are ever started.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +32,20 @@ from handrail.ports.log import Blob, Committed, Conflict, Draft, SessionHold
 from handrail.ports.store import ProofPart
 from handrail.store_proof.disks import CountingDisk, KillingDisk
 
-# Writers in processes of their own, to be killed or to race: started once, then forked per writer.
-#
-# `python -m handrail.store_proof.kills ORDER`, a JSON object; prints one JSON report. Forking from this
-# small single-threaded process is what makes hundreds of kills cheap.
-
 SESSION: Final = SessionId("ses_000000000001")
 LIMITS: Final = SegmentLimits(max_events=40, max_bytes=20_000)
 WAIT_MS: Final = 5_000
 LIVES_PER_STORE: Final = 25
-"""A session that stays short keeps the kills within commits instead of within reading."""
+"""Sessions stay short, so that kills happen within commits and not while reading."""
 _READ_SECONDS: Final = 20.0
 _LOCKED: Final = "!SESSION_LOCKED"
-"""What a writer says instead of a key when it did not get the lock; then it tries again."""
+"""What a writer reports instead of a key when it did not get the lock; then it tries again."""
 _TRIES: Final = 10
+LONGEST_SECONDS: Final = 1800
+_MOST_PROBLEMS: Final = 20
 
 
-class NurseryOrder(msgspec.Struct, frozen=True, kw_only=True):
+class WriterOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What to do in the directory `place`, how often, with how many writers."""
 
     what: Literal["kills", "calls", "crowd"]
@@ -52,23 +54,65 @@ class NurseryOrder(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     writers: int = 1
     is_shared: bool = True
-    """Of a crowd: all in one session, or each in its own."""
+    """For a crowd: all in one session, or each in its own."""
 
 
-class NurseryReport(msgspec.Struct, frozen=True, kw_only=True):
+class WriterReport(msgspec.Struct, frozen=True, kw_only=True):
     """What happened; `problems` is empty when nothing acknowledged was lost or doubled."""
 
     cases: int
     acknowledged: int
     in_the_middle: int
-    """Kills that struck within a commit."""
+    """Kills within a commit."""
     waits: int = 0
-    """How often a writer of a crowd was told to try again later."""
+    """How often a writer of a crowd had to try again."""
     problems: list[str]
 
 
-def kill_at_random(order: NurseryOrder) -> NurseryReport:
-    """Kill a writer again and again at a random moment; after each death the session must be whole."""
+# Starting the writers
+
+
+def run_order(name: str, order: WriterOrder) -> ProofPart:
+    """Carry out an order in another process, because forking a process with threads is unsafe."""
+    text = msgspec.json.encode(order).decode()
+    command = [*own_command("handrail.store_proof.kills"), text]
+    with subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
+        command,
+        stdin=subprocess.DEVNULL,
+        env=make_child_environment(os.environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as child:
+        try:
+            out, err = child.communicate(timeout=LONGEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return _failed(name, "they did not end in time")
+        finally:
+            if child.poll() is None:  # out of time, or a signal ended the call: end the writers too
+                os.killpg(child.pid, signal.SIGKILL)
+    if child.returncode:
+        return _failed(name, err.decode(errors="replace").strip().rpartition("\n")[2])
+    report = msgspec.json.decode(out, type=WriterReport)
+    facts = {"acknowledged": report.acknowledged, "writers": order.writers}
+    if report.in_the_middle:
+        facts["within_a_commit"] = report.in_the_middle
+    if report.waits:
+        facts["told_to_try_again"] = report.waits
+    return ProofPart(
+        name=name, cases=report.cases, facts=facts, problems=tuple(report.problems[:_MOST_PROBLEMS])
+    )
+
+
+def _failed(name: str, why: str) -> ProofPart:
+    return ProofPart(name=name, cases=0, facts={}, problems=(f"the writers could not run: {why}",))
+
+
+# What the started process does
+
+
+def kill_at_random(order: WriterOrder) -> WriterReport:
+    """Kill a writer at random moments; after each kill the session must be whole."""
     chance = Random(order.seed)  # noqa: S311 - chance for a test, printed with its report
     acknowledged: list[str] = []
     problems: list[str] = []
@@ -76,18 +120,16 @@ def kill_at_random(order: NurseryOrder) -> NurseryReport:
     for life in range(order.count):
         place = f"{order.place}-{life // LIVES_PER_STORE}"
         acknowledged = acknowledged if life % LIVES_PER_STORE else []
-        child = _in_a_child(partial(_append_for_ever, place, life))
-        heard = _killed_after(*child, chance.randrange(4), chance.uniform(0, 0.004))
+        child = _fork_writer(partial(_append_forever, place, life))
+        heard = _kill_after(*child, chance.randrange(4), chance.uniform(0, 0.004))
         acknowledged += heard
         total += len(heard)
-        in_the_middle += _has_unheard(place, acknowledged) or _has_orphans(place)
-        problems += problems_of(place, SESSION, acknowledged)
-    return NurseryReport(
-        cases=order.count, acknowledged=total, in_the_middle=in_the_middle, problems=problems
-    )
+        in_the_middle += _has_unacknowledged(place, acknowledged) or _has_orphans(place)
+        problems += find_problems(place, SESSION, acknowledged)
+    return WriterReport(cases=order.count, acknowledged=total, in_the_middle=in_the_middle, problems=problems)
 
 
-def kill_at_every_call(order: NurseryOrder) -> NurseryReport:
+def kill_at_every_call(order: WriterOrder) -> WriterReport:
     """Kill a writer before its first call to the disk, before its second, and so on.
 
     Once in a store that does not exist yet and `count` times in one that grows.
@@ -99,23 +141,25 @@ def kill_at_every_call(order: NurseryOrder) -> NurseryReport:
     _append_once(f"{order.place}-counted", 0, counting)
     for life, call in itertools.product(range(1 + order.count), range(1, counting.calls + 1)):
         place = order.place if life else f"{order.place}-{call}"
-        pid, read_end = _in_a_child(partial(_append_and_tell, place, 1000 * life + call, KillingDisk(call)))
-        heard = _all_answers(read_end)
+        pid, read_end = _fork_writer(
+            partial(_append_and_report, place, 1000 * life + call, KillingDisk(call))
+        )
+        heard = _read_all_answers(read_end)
         kills += os.waitpid(pid, 0)[1] == signal.SIGKILL
         acknowledged += heard if life else []
-        problems += problems_of(place, SESSION, acknowledged if life else heard)
-    return NurseryReport(cases=kills, acknowledged=len(acknowledged), in_the_middle=kills, problems=problems)
+        problems += find_problems(place, SESSION, acknowledged if life else heard)
+    return WriterReport(cases=kills, acknowledged=len(acknowledged), in_the_middle=kills, problems=problems)
 
 
-def crowd(order: NurseryOrder) -> NurseryReport:
-    """Many processes append side by side, in one session or each in its own, retrying on conflict."""
+def race_writers(order: WriterOrder) -> WriterReport:
+    """Let many processes append at once, in one session or each in its own, retrying on conflict."""
     names = [SessionId(f"ses_0000000000{number:02d}") for number in range(order.writers)]
     sessions = [SESSION if order.is_shared else name for name in names]
     children = [
-        _in_a_child(partial(_append_many, order.place, session_id, f"w{number}", order.count))
+        _fork_writer(partial(_append_many, order.place, session_id, f"w{number}", order.count))
         for number, session_id in enumerate(sessions)
     ]
-    heard = [_all_answers(read_end) for _, read_end in children]
+    heard = [_read_all_answers(read_end) for _, read_end in children]
     statuses = [os.waitpid(pid, 0)[1] for pid, _ in children]
     problems = [f"a writer ended with status {status}" for status in statuses if status]
     waits = sum(one.count(_LOCKED) for one in heard)
@@ -125,12 +169,12 @@ def crowd(order: NurseryOrder) -> NurseryReport:
         wanted = order.count * sum(owner == session_id for owner in sessions)
         if len(told) != wanted:
             problems.append(f"{len(told)} of {wanted} events were acknowledged")
-        problems += problems_of(order.place, session_id, told)
+        problems += find_problems(order.place, session_id, told)
     total = sum(len(one) for one in heard)
-    return NurseryReport(cases=total, acknowledged=total, in_the_middle=0, waits=waits, problems=problems)
+    return WriterReport(cases=total, acknowledged=total, in_the_middle=0, waits=waits, problems=problems)
 
 
-def problems_of(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:
+def find_problems(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:
     """What is wrong with a session, as sentences."""
     loaded = FileLog(data).load(session_id)
     if loaded is None:
@@ -148,16 +192,16 @@ def problems_of(data: str, session_id: SessionId, acknowledged: list[str]) -> li
     return problems
 
 
-def _append_for_ever(data: str, life: int, write_end: int) -> None:
+def _append_forever(data: str, life: int, write_end: int) -> None:
     log = FileLog(data, limits=LIMITS)
     for number in itertools.count(1_000_000 * life):
         with log.hold(SESSION, WAIT_MS) as hold:
             for part in range(5):
-                _tell(write_end, _append_to(hold, 10 * number + part))
+                _report_keys(write_end, _append_to(hold, 10 * number + part))
 
 
-def _append_and_tell(data: str, number: int, disk: Disk, write_end: int) -> None:
-    _tell(write_end, _append_once(data, number, disk))
+def _append_and_report(data: str, number: int, disk: Disk, write_end: int) -> None:
+    _report_keys(write_end, _append_once(data, number, disk))
 
 
 def _append_once(data: str, number: int, disk: Disk) -> list[str]:
@@ -166,7 +210,7 @@ def _append_once(data: str, number: int, disk: Disk) -> list[str]:
 
 
 def _append_to(hold: SessionHold, number: int) -> list[str]:
-    """One commit at whatever head the session has; the keys that were acknowledged."""
+    """Commit once at the current head. Returns the acknowledged keys."""
     drafts = [_draft(f"k:{number}:{part}") for part in range(1 + number % 3)]
     blobs = [_blob(b"shared"), _blob(b"%d" % number)] if number % 4 == 0 else []
     loaded = hold.load()
@@ -182,14 +226,14 @@ def _append_many(data: str, session_id: SessionId, name: str, count: int, write_
             try:
                 _append_with_retry(log, session_id, f"{name}:{number}")
             except Fault as fault:
-                _tell(write_end, [f"!{fault.kind.code}"])
+                _report_keys(write_end, [f"!{fault.kind.code}"])
                 continue
-            _tell(write_end, [f"{name}:{number}"])
+            _report_keys(write_end, [f"{name}:{number}"])
             break
 
 
 def _append_with_retry(log: FileLog, session_id: SessionId, key: str) -> None:
-    """What the runtime does: a Conflict means load and decide again."""
+    """As the runtime does: on a Conflict, load and decide again."""
     loaded = log.load(session_id)
     head = 0 if loaded is None else loaded.head
     while True:
@@ -208,12 +252,12 @@ def _blob(content: bytes) -> Blob:
     return Blob(ref=BlobRef("sha256:" + hashlib.sha256(content).hexdigest()), content=content)
 
 
-def _tell(write_end: int, keys: list[str]) -> None:
+def _report_keys(write_end: int, keys: list[str]) -> None:
     os.write(write_end, b"".join(key.encode() + b"\n" for key in keys))
 
 
-def _in_a_child(work: Callable[[int], None]) -> tuple[int, int]:
-    """Fork; the child works and ends without coming back. Its pid, and the pipe to read from."""
+def _fork_writer(work: Callable[[int], None]) -> tuple[int, int]:
+    """Fork a child that works and exits. Returns its pid, and the pipe to read from."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -228,8 +272,8 @@ def _in_a_child(work: Callable[[int], None]) -> tuple[int, int]:
     return pid, read_end
 
 
-def _killed_after(pid: int, read_end: int, answers: int, seconds: float) -> list[str]:
-    """Let the child give some answers, wait a little, kill it; everything it acknowledged."""
+def _kill_after(pid: int, read_end: int, answers: int, seconds: float) -> list[str]:
+    """Let the child give some answers, wait a little, kill it. Returns everything it acknowledged."""
     content = b""
     while content.count(b"\n") < answers and (part := _read_within(read_end, _READ_SECONDS)):
         content += part
@@ -239,10 +283,10 @@ def _killed_after(pid: int, read_end: int, answers: int, seconds: float) -> list
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert content[content.rfind(b"\n") + 1 :] == b"", "an answer is written in one piece"
-    return content.decode().splitlines() + _all_answers(read_end)
+    return content.decode().splitlines() + _read_all_answers(read_end)
 
 
-def _all_answers(read_end: int) -> list[str]:
+def _read_all_answers(read_end: int) -> list[str]:
     content = b""
     while part := os.read(read_end, 65536):
         content += part
@@ -255,14 +299,14 @@ def _read_within(read_end: int, seconds: float) -> bytes:
     return os.read(read_end, 65536) if ready else b""
 
 
-def _has_unheard(data: str, acknowledged: list[str]) -> bool:
-    """Whether the kill struck between a commit and its acknowledgement; then the last event is news."""
+def _has_unacknowledged(data: str, acknowledged: list[str]) -> bool:
+    """Whether the kill came between a commit and its acknowledgement: the last event is unknown."""
     loaded = FileLog(data).load(SESSION)
     return loaded is not None and loaded.records[-1].dedupe_key not in acknowledged
 
 
 def _has_orphans(data: str) -> bool:
-    """Whether it struck between the first byte of a commit and the last."""
+    """Whether the kill came between the first byte of a commit and the last."""
     session = f"{data}/sessions/{SESSION}"
     if FileLog(data).load(SESSION) is None or not os.path.exists(f"{session}/manifest.jsonl"):
         return False
@@ -275,50 +319,10 @@ def _has_orphans(data: str) -> bool:
 
 def main(text: str) -> None:
     """Carry out one order and print its report."""
-    order = msgspec.json.decode(text, type=NurseryOrder)
-    work = {"kills": kill_at_random, "calls": kill_at_every_call, "crowd": crowd}[order.what]
+    order = msgspec.json.decode(text, type=WriterOrder)
+    work = {"kills": kill_at_random, "calls": kill_at_every_call, "crowd": race_writers}[order.what]
     os.write(1, msgspec.json.encode(work(order)) + b"\n")
 
 
 if __name__ == "__main__":
     main(sys.argv[1])
-
-
-LONGEST_SECONDS = 1800
-_MOST_PROBLEMS = 20
-
-
-def part_of(name: str, order: NurseryOrder) -> ProofPart:
-    """Carry out an order in a process of its own, so that forking never meets the caller's threads."""
-    text = msgspec.json.encode(order).decode()
-    command = [*own_command("handrail.store_proof.kills"), text]
-    with subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-        command,
-        stdin=subprocess.DEVNULL,
-        env=make_child_environment(os.environ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as child:
-        try:
-            out, err = child.communicate(timeout=LONGEST_SECONDS)
-        except subprocess.TimeoutExpired:
-            return _failed(name, "they did not end in time")
-        finally:
-            if child.poll() is None:  # out of time, or a signal ended the call: so do the writers
-                os.killpg(child.pid, signal.SIGKILL)
-    if child.returncode:
-        return _failed(name, err.decode(errors="replace").strip().rpartition("\n")[2])
-    report = msgspec.json.decode(out, type=NurseryReport)
-    facts = {"acknowledged": report.acknowledged, "writers": order.writers}
-    if report.in_the_middle:
-        facts["within_a_commit"] = report.in_the_middle
-    if report.waits:
-        facts["told_to_try_again"] = report.waits
-    return ProofPart(
-        name=name, cases=report.cases, facts=facts, problems=tuple(report.problems[:_MOST_PROBLEMS])
-    )
-
-
-def _failed(name: str, why: str) -> ProofPart:
-    return ProofPart(name=name, cases=0, facts={}, problems=(f"the writers could not run: {why}",))

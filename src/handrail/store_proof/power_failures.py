@@ -1,4 +1,4 @@
-"""The crash enumerator: the power fails after every change, and every disk that may be left is opened."""
+"""The crash enumerator: the power fails after every change, and every possible disk state is opened."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 from handrail.ports.store import ProofPart
 from handrail.store_proof.crash_states import is_exhaustive, states_after
 from handrail.store_proof.disks import QuietDisk
-from handrail.store_proof.recording import PowerDisk, recorded_key_files
-from handrail.store_proof.reference import Progress, Reference, reference_of, troubles
-from handrail.store_proof.scratch import empty, write_tree
+from handrail.store_proof.recording import PowerDisk, record_key_files
+from handrail.store_proof.reference import Progress, Reference, find_troubles, run_undisturbed
+from handrail.store_proof.scratch import make_empty, write_tree
 from handrail.store_proof.workload import SCRIPTS, Script, World
 
 MOST_PROBLEMS = 20
@@ -34,12 +34,12 @@ class Count:
         self.states = 0
 
 
-def power_failures(place: str, limit: int, seed: int) -> ProofPart:
-    """Every script; at each moment about `limit` states at most."""
+def check_power_failures(place: str, limit: int, seed: int) -> ProofPart:
+    """Check every script, with about `limit` states per moment at most."""
     count = Count()
     problems: list[str] = []
     for script in SCRIPTS:
-        recording = recorded(script, f"{place}/recorded", seed)
+        recording = record_script(script, f"{place}/recorded", seed)
         problems += check_recording(recording, f"{place}/state", limit, seed, count)
     facts = {"moments": count.moments, "moments_sampled": count.sampled_moments, "most_per_moment": limit}
     return ProofPart(
@@ -47,16 +47,16 @@ def power_failures(place: str, limit: int, seed: int) -> ProofPart:
     )
 
 
-def recorded(
+def record_script(
     script: Script, place: str, seed: int, disk_below: Callable[[str], PowerDisk] = PowerDisk
 ) -> Recording:
-    """Run a script on a real disk and keep the model of it at every moment."""
-    undisturbed = reference_of(script, World(empty(f"{place}-undisturbed"), QuietDisk(), seed))
-    home = empty(place)
+    """Run a script on a real disk and keep its model at every moment."""
+    undisturbed = run_undisturbed(script, World(make_empty(f"{place}-undisturbed"), QuietDisk(), seed))
+    home = make_empty(place)
     disk = disk_below(home)
     progress = Progress(script, World(home, disk, seed))
     disk.tick()
-    with recorded_key_files(disk):
+    with record_key_files(disk):
         for _ in script.steps:
             progress.step()
             disk.acknowledged += 1
@@ -68,7 +68,7 @@ def recorded(
 def check_recording(
     recording: Recording, place: str, limit: int, seed: int, count: Count, enough: int = MOST_PROBLEMS
 ) -> list[str]:
-    """Open each different disk once per number of acknowledged steps; what is wrong with them.
+    """Open each different state once per number of acknowledged steps, and return what is wrong.
 
     Ends at the first moment with `enough` problems.
     """
@@ -85,7 +85,7 @@ def check_recording(
             seen.add(key)
             count.states += 1
             write_tree(place, tree)
-            found = troubles(recording.reference, World(place, QuietDisk(), seed), acknowledged)
+            found = find_troubles(recording.reference, World(place, QuietDisk(), seed), acknowledged)
             where = f"{recording.reference.script.name}, moment {moment}, {acknowledged} acknowledged"
             problems += [f"{where}: {problem}" for problem in found]
         if len(problems) >= enough:

@@ -1,6 +1,6 @@
-"""A real disk that also keeps the model of what is durable, with a copy of it at every moment.
+"""A real disk that also records a model of what is durable, with a copy at every moment.
 
-`PowerDisk` stands below the file log; `recorded_key_files` puts the same model below the key files.
+The file log runs on a `PowerDisk`; `record_key_files` adds the key files to the same model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from handrail.store_proof.disks import Death, OneByOneDisk
 
 
 class PowerDisk(OneByOneDisk):
-    """Everything below `root`, which exists, is recorded; what lies there already counts as durable."""
+    """Records everything below `root`, which exists; what is already there counts as durable."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -28,7 +28,7 @@ class PowerDisk(OneByOneDisk):
         self.dies_at = 0
         """The process ends at this change, counted from 1; never with 0."""
         self.changes = 0
-        """How many were made so far, moments of acknowledgement included."""
+        """How many changes so far, including acknowledgements."""
         self._nodes: dict[int, int] = {}
         self._adopt(self.root, ROOT)
 
@@ -91,10 +91,10 @@ class PowerDisk(OneByOneDisk):
         super().close(descriptor)
         self._nodes.pop(descriptor, None)
 
-    # What was done, by whoever did it
+    # Recording what was done
 
     def follow(self, descriptor: int, path: str) -> None:
-        """A descriptor of something that exists; outside of the root nothing is recorded."""
+        """Follow a descriptor of something that exists; nothing outside of the root is recorded."""
         relative = self._relative(path)
         node = None if relative is None else self.model.find(relative)
         if node is None:
@@ -192,7 +192,7 @@ class PowerDisk(OneByOneDisk):
 
 
 class _KeyFileCalls:
-    """Stands in for `os` below the key files: passes everything on and tells the disk what was done."""
+    """Replaces `os` in the module of the key files: passes everything on and records it on the disk."""
 
     def __init__(self, disk: PowerDisk) -> None:
         self._disk = disk
@@ -242,11 +242,11 @@ class _KeyFileCalls:
 
 
 @contextmanager
-def recorded_key_files(disk: PowerDisk) -> Iterator[None]:
-    """Whatever the key files do in this scope is part of the recording.
+def record_key_files(disk: PowerDisk) -> Iterator[None]:
+    """Record what the key files do in this scope.
 
-    They have no disk of their own to be handed, so the module's `os` is exchanged for the scope. The
-    proof runs in one thread and touches only its scratch directory.
+    They take no disk, so the `os` of their module is replaced for the scope. The proof runs in one thread and
+    touches only its scratch directory.
     """
     original = vars(private_files)["os"]
     vars(private_files)["os"] = _KeyFileCalls(disk)

@@ -1,4 +1,4 @@
-"""What an undisturbed run of a script gives, and what is wrong with a store that was disturbed in one."""
+"""What an undisturbed run of a script gives, and what is wrong with a store after a disturbed one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress:
-    """A script that is being run; `acknowledged` replies were given out."""
+    """A script in progress, with the replies so far."""
 
     def __init__(self, script: Script, world: World) -> None:
         self.script = script
@@ -30,7 +30,7 @@ class Progress:
         self.replies: list[bytes] = []
 
     def run(self) -> None:
-        """Go on to the end. Raises Broken or whatever the disk raises."""
+        """Run to the end. Raises Broken or what the disk raises."""
         while len(self.replies) < len(self.script.steps):
             self.step()
 
@@ -39,7 +39,7 @@ class Progress:
         self.replies.append(self.script.steps[number].act(self.world.at(number), self.replies))
 
 
-def reference_of(script: Script, world: World) -> Reference:
+def run_undisturbed(script: Script, world: World) -> Reference:
     """Run a script without any trouble."""
     progress = Progress(script, world)
     seen: list[dict[SessionId, tuple[Record, ...]]] = []
@@ -59,10 +59,10 @@ def sessions_of(reference: Reference) -> list[SessionId]:
     return sorted({session_id for records in reference.records for session_id in records})
 
 
-def troubles(reference: Reference, world: World, acknowledged: int) -> list[str]:
-    """Everything that is wrong, as sentences, after so many steps were acknowledged and one was begun.
+def find_troubles(reference: Reference, world: World, acknowledged: int) -> list[str]:
+    """Everything that is wrong, as sentences, after so many acknowledged steps and one that was begun.
 
-    Afterwards the script is finished in this world, so the store is used up.
+    This finishes the script in the given world, so the store cannot be used again.
     """
     found = [
         *_lost_or_unreadable(reference, world, acknowledged),
@@ -102,14 +102,16 @@ def _different_replies(reference: Reference, world: World, acknowledged: int) ->
     for number in range(first, len(script.steps)):
         wanted = reference.replies[number]
         is_known = number < acknowledged
-        reply = _again(script.steps[number], world.at(number), reference.replies, wanted, is_known=is_known)
+        reply = _repeat_step(
+            script.steps[number], world.at(number), reference.replies, wanted, is_known=is_known
+        )
         if world.meaning(reply) != reference.meanings[number]:
             what = "was acknowledged and answers differently now" if is_known else "cannot be repeated"
             found.append(f"{script.steps[number].name} {what}")
     return found
 
 
-def _again(step: Step, world: World, replies: Replies, wanted: bytes, *, is_known: bool) -> bytes:
+def _repeat_step(step: Step, world: World, replies: Replies, wanted: bytes, *, is_known: bool) -> bytes:
     if is_known and step.confirm is not None:
         return step.confirm(world, replies)
     return step.act(world, replies) if step.repeat is None else step.repeat(world, replies, wanted)

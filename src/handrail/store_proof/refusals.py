@@ -10,12 +10,12 @@ from typing import Final
 from handrail.contract.outcome import Fault
 from handrail.ports.store import ProofPart
 from handrail.store_proof.disks import CountingDisk, QuietDisk, RefusingDisk
-from handrail.store_proof.reference import Progress, Reference, reference_of, troubles
-from handrail.store_proof.scratch import empty
-from handrail.store_proof.workload import COLLECTION, IMPORT, RUNS, Broken, Script, Untold, World
+from handrail.store_proof.reference import Progress, Reference, find_troubles, run_undisturbed
+from handrail.store_proof.scratch import make_empty
+from handrail.store_proof.workload import COLLECTION, IMPORT, RUNS, AnswerLost, Broken, Script, World
 
 ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
-"""(what the disk says, how many calls it refuses)"""
+"""The error of the disk, and how many calls it refuses."""
 EVERY_WAY: Final = tuple((number, most) for number in (errno.EIO, errno.ENOSPC) for most in (1, sys.maxsize))
 _COMMITTED: Final = "committed"
 NAMED: Final = ("STORE_IO_ERROR", "KEYRING_INVALID", _COMMITTED)
@@ -25,12 +25,12 @@ _DISTURBED: Final = (
     (COLLECTION, len(COLLECTION.steps) - 1),
     (IMPORT, len(IMPORT.steps) - 1),
 )
-"""Scripts, and the step from which on calls are refused: what comes before is in the first script, too."""
+"""Scripts, and the first step with refusals: earlier steps are covered by the first script."""
 _MOST_PROBLEMS: Final = 20
 
 
 class _QuietRefusingDisk(RefusingDisk):
-    """Refuses like the other, but does not wait for a disk that has nothing to prove here."""
+    """Refuses calls, but skips syncs, which prove nothing here."""
 
     def sync(self, descriptor: int) -> None:
         del descriptor
@@ -41,17 +41,17 @@ class _QuietRefusingDisk(RefusingDisk):
         self.before("sync_names")
 
 
-def refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPart:
+def check_refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPart:
     """Refuse the k-th call of each script, for every k and in each of these ways."""
     cases = refused = 0
     problems: list[str] = []
     for script, first_step in _DISTURBED:
-        undisturbed = reference_of(script, World(empty(f"{place}/undisturbed"), QuietDisk(), seed))
+        undisturbed = run_undisturbed(script, World(make_empty(f"{place}/undisturbed"), QuietDisk(), seed))
         before, calls = _calls_of(script, first_step, f"{place}/counted", seed)
         for number, most in ways:
             for call in range(before + 1, calls + 1):
                 disk = _QuietRefusingDisk(number, call, min(call + most - 1, sys.maxsize))
-                found, was_refused = _disturbed(undisturbed, empty(f"{place}/refused"), disk, seed)
+                found, was_refused = _disturbed(undisturbed, make_empty(f"{place}/refused"), disk, seed)
                 where = f"{script.name}, {errno.errorcode[number]} from call {call} on"
                 problems += [f"{where}: {problem}" for problem in found]
                 cases += 1
@@ -63,7 +63,7 @@ def refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPar
 def _calls_of(script: Script, first_step: int, home: str, seed: int) -> tuple[int, int]:
     """How many calls are made before a step, and in all."""
     disk = CountingDisk()
-    progress = Progress(script, World(empty(home), disk, seed))
+    progress = Progress(script, World(make_empty(home), disk, seed))
     for _ in range(first_step):
         progress.step()
     before = disk.calls
@@ -72,14 +72,14 @@ def _calls_of(script: Script, first_step: int, home: str, seed: int) -> tuple[in
 
 
 def _disturbed(undisturbed: Reference, home: str, disk: RefusingDisk, seed: int) -> tuple[list[str], bool]:
-    """What is wrong after a script met a refusal, and whether it was told so."""
+    """What is wrong after a script with a refusal, and whether an answer reported the refusal."""
     progress = Progress(undisturbed.script, World(home, disk, seed))
     code = _run(progress)
     if code and code not in NAMED:
         return [f"the trouble is called {code}"], True
-    # A collection that was refused may have been all but done: what it set aside is its to clear.
+    # A refused collection may have been nearly done; repeating it clears what it set aside.
     acknowledged = len(progress.replies)
-    return troubles(undisturbed, World(home, QuietDisk(), seed), acknowledged), bool(code)
+    return find_troubles(undisturbed, World(home, QuietDisk(), seed), acknowledged), bool(code)
 
 
 def _run(progress: Progress) -> str:
@@ -90,6 +90,6 @@ def _run(progress: Progress) -> str:
         return broken.code
     except Fault as fault:
         return fault.kind.code
-    except Untold:
-        return _COMMITTED  # the step is in the log, and whoever repeats it gets the reply
+    except AnswerLost:
+        return _COMMITTED  # the step is in the log, and a repeat gets the reply
     return ""

@@ -1,4 +1,4 @@
-"""Trees of files in a scratch directory: written, copied, emptied. Private, as the store itself is."""
+"""Trees of files in a scratch directory, private like the store itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from handrail.store_proof.crash_states import Tree
 
 _MEMORY: Final = "/dev/shm"  # noqa: S108 - a private directory is made in it
-"""Where states are only looked at, no disk needs to wait; most systems have files in memory there."""
+"""States that are only read need no disk; most systems keep files in memory here."""
 
 
 def write_tree(root: str, tree: Tree) -> None:
-    """Make `root` hold exactly this. Only what differs is touched: many trees are nearly the same."""
+    """Make `root` hold exactly this tree. Only differences are written: many trees are nearly the same."""
     os.makedirs(root, 0o700, exist_ok=True)
     there = read_tree(root)
     for path in sorted(there, reverse=True):
@@ -39,15 +39,15 @@ def read_tree(root: str) -> Tree:
     return tree
 
 
-def empty(root: str) -> str:
+def make_empty(root: str) -> str:
     """A new, empty directory of this name."""
     shutil.rmtree(root, ignore_errors=True)
     os.makedirs(root, 0o700)
     return root
 
 
-def quiet_place(otherwise: str) -> str:
-    """A directory for states that are only looked at."""
+def find_memory_directory(otherwise: str) -> str:
+    """A directory for states that are only read."""
     return _MEMORY if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK | os.X_OK) else otherwise
 
 

@@ -15,14 +15,14 @@ from handrail.contract.catalogue import E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.ports.store import Effort, ProofOrder, ProofPart
-from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, bit_rot
-from handrail.store_proof.clocks import clocks
-from handrail.store_proof.conformance import conformance
-from handrail.store_proof.kills import NurseryOrder, part_of
-from handrail.store_proof.power_failures import power_failures
-from handrail.store_proof.refusals import EVERY_WAY, ONCE, refusals
-from handrail.store_proof.scratch import quiet_place
-from handrail.store_proof.stretches import stretches
+from handrail.store_proof.bit_rot import ONE_BIT, SEVERAL_BITS, check_bit_rot
+from handrail.store_proof.clocks import check_clocks
+from handrail.store_proof.conformance import check_conformance
+from handrail.store_proof.damages import check_damages
+from handrail.store_proof.kills import WriterOrder, run_order
+from handrail.store_proof.power_failures import check_power_failures
+from handrail.store_proof.refusals import EVERY_WAY, ONCE, check_refusals
+from handrail.store_proof.scratch import find_memory_directory
 
 
 class _Amount(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ _CROWD: Final = 16
 
 
 class ScratchProof:
-    """Proves the store where the user's own store lies, or where an order says."""
+    """Proves the store on the disk of the user's own store, or in the directory of the order."""
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -72,25 +72,25 @@ class ScratchProof:
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
         with ExitStack() as scope:
             place = scope.enter_context(_scratch(order.directory or _existing(self._home)))
-            quiet = scope.enter_context(_scratch(quiet_place(place)))
+            quiet = scope.enter_context(_scratch(find_memory_directory(place)))
             yield from _parts(order, place, quiet)
 
 
 def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:
     amount = _AMOUNTS[order.effort]
     seed = order.seed
-    yield conformance(place, amount.calls, seed)
-    yield power_failures(quiet, amount.states_per_moment, seed)
-    yield bit_rot(quiet, amount.masks, seed)
-    yield stretches(quiet, amount.small_stretches, amount.every_stretch, seed)
-    yield clocks(quiet, seed)
-    yield refusals(quiet, amount.ways, seed)
-    kills = NurseryOrder(what="kills", place=f"{place}/kills", seed=seed, count=order.kills)
-    yield part_of("kills", kills)
-    calls = NurseryOrder(what="calls", place=f"{place}/calls", seed=seed, count=amount.lives)
-    yield part_of("kills_at_every_call", calls)
+    yield check_conformance(place, amount.calls, seed)
+    yield check_power_failures(quiet, amount.states_per_moment, seed)
+    yield check_bit_rot(quiet, amount.masks, seed)
+    yield check_damages(quiet, amount.small_stretches, amount.every_stretch, seed)
+    yield check_clocks(quiet, seed)
+    yield check_refusals(quiet, amount.ways, seed)
+    kills = WriterOrder(what="kills", place=f"{place}/kills", seed=seed, count=order.kills)
+    yield run_order("kills", kills)
+    calls = WriterOrder(what="calls", place=f"{place}/calls", seed=seed, count=amount.lives)
+    yield run_order("kills_at_every_call", calls)
     for name, is_shared in (("crowd_in_one_session", True), ("crowd_in_many_sessions", False)):
-        crowd = NurseryOrder(
+        crowd = WriterOrder(
             what="crowd",
             place=f"{place}/{name}",
             seed=seed,
@@ -98,12 +98,12 @@ def _parts(order: ProofOrder, place: str, quiet: str) -> Iterator[ProofPart]:
             writers=_CROWD,
             is_shared=is_shared,
         )
-        yield part_of(name, crowd)
+        yield run_order(name, crowd)
 
 
 @contextmanager
 def _scratch(directory: str) -> Iterator[str]:
-    """A private directory in this one, gone afterwards."""
+    """A private directory in this one, removed afterwards."""
     if not os.path.isdir(directory):
         raise Fault(
             E_VALIDATION,
@@ -123,7 +123,7 @@ def _scratch(directory: str) -> Iterator[str]:
 
 
 def _existing(path: str) -> str:
-    """The nearest directory that exists: the store may not have been made yet."""
+    """The nearest directory that exists: there may be no store yet."""
     while not os.path.isdir(path):
         path = os.path.dirname(path)
     return path

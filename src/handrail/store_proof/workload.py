@@ -1,7 +1,7 @@
-"""The work that is disturbed: real operations on a scratch store, the same bytes in every repeat.
+"""The work that the proof disturbs: real operations on a scratch store, with the same bytes in every repeat.
 
-Time stands still and chance depends only on the step, so a step that is repeated after a crash must
-give the very reply that it gave without one.
+Time stands still and randomness depends only on the step, so a step that is repeated after a crash must give
+the same reply as without one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 
 LONG_NOTES: Final = "Long notes go to a blob of their own. " * 120
-"""Longer than an event keeps, and than one page of a disk."""
+"""Longer than an event may hold, and than one page of a disk."""
 _TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
 _RULE: Final = {"type": "contains", "value": "measured", "message": "Say what was measured."}
 _WORKFLOW: Final = msgspec.json.encode(
@@ -59,12 +59,12 @@ class Broken(Exception):
         self.code = failure.kind.code
 
 
-class Untold(Exception):
-    """An operation committed, and its answer could not be put together; it says so."""
+class AnswerLost(Exception):
+    """An operation committed, but its answer could not be built."""
 
 
 class StillClock:
-    """Stands where it is set, at first at the beginning of 2026."""
+    """Stays where it is set, at first at the beginning of 2026."""
 
     def __init__(self) -> None:
         self.seconds = 1_767_225_600
@@ -80,7 +80,7 @@ class StillClock:
 
 
 class _StepRandomness:
-    """Chance that depends on the seed, the step and the length, and on nothing that came before."""
+    """Randomness that depends only on the seed, the step and the length."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -92,8 +92,8 @@ class _StepRandomness:
 
 class _OneWorkflow:
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """The user's own: of other people's files a start also records whether their blob was there before,
-        which a start that broke off may have left."""
+        """The user's own file: for the files of others, a start also records whether their blob was there
+        before, and an interrupted start may have left it."""
         del project
         return (WorkflowFile(source_kind="user", source_ref="four_steps.json", content=_WORKFLOW),)
 
@@ -123,7 +123,7 @@ class _NoIncidents:
 
 
 class _UnusedTokens:
-    """That a confirm token works once is proven elsewhere; here a step is repeated with the same chance."""
+    """Other tests show that a confirm token works once; here a step is repeated with the same token."""
 
     def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
         del fingerprint, expires_at, now
@@ -158,21 +158,21 @@ class World:
         )
 
     def at(self, step: int) -> World:
-        """The same world; chance is that of the step."""
+        """Set the step that randomness depends on."""
         self._randomness.step = step
         return self
 
     def call(self, operation: str, params: dict[str, Json]) -> bytes:
-        """The reply. Raises Broken or Untold."""
+        """Perform an operation and return its reply. Raises Broken or AnswerLost."""
         outcome = perform(self.runtime, operation, params)
         if isinstance(outcome, Failure):
             raise Broken(outcome)
         if isinstance(outcome.data, dict) and outcome.data.get("committed") is True:
-            raise Untold
+            raise AnswerLost
         return msgspec.json.encode(outcome.data)
 
     def meaning(self, reply: bytes) -> bytes:
-        """The reply with every token replaced by what it says: a repeat after a rotation signs anew.
+        """The reply with every token replaced by its claims, because a rotation changes signatures.
 
         Raises Fault when a token in it does not verify here.
         """
@@ -198,9 +198,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     act: Callable[[World, Replies], bytes]
     """`(world, replies of the steps before) -> reply`."""
     repeat: Callable[[World, Replies, bytes], bytes] | None = None
-    """For a step that is not simply sent again: it is also given the reply of the undisturbed run."""
+    """For a step that is not just sent again; it also gets the reply of the undisturbed run."""
     confirm: Callable[[World, Replies], bytes] | None = None
-    """For the same step once it was acknowledged: what the store says now."""
+    """For a step that was acknowledged: what the store says now."""
 
 
 class Script(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,15 +209,15 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     steps: tuple[Step, ...]
     no_return: int = 0
-    """The step from which on the earlier ones cannot be repeated, because it removes their session."""
+    """From this step on, earlier ones cannot be repeated, because it removes their session."""
 
 
-def _started(request: str) -> Callable[[World, Replies], bytes]:
+def _start(request: str) -> Callable[[World, Replies], bytes]:
     params = {"workflowId": "proof.four_steps", "requestId": request, "goal": request}
     return lambda world, _: world.call("run.start", params)
 
 
-def _advanced(reply: int, notes: str, field: str = "ackToken") -> Callable[[World, Replies], bytes]:
+def _advance(reply: int, notes: str, field: str = "ackToken") -> Callable[[World, Replies], bytes]:
     def act(world: World, replies: Replies) -> bytes:
         ack = _field(replies[reply], field)
         return world.call("run.continue", {"ackToken": ack, "output": {"notesMarkdown": notes}})
@@ -225,7 +225,7 @@ def _advanced(reply: int, notes: str, field: str = "ackToken") -> Callable[[Worl
     return act
 
 
-def _checkpointed(reply: int) -> Callable[[World, Replies], bytes]:
+def _checkpoint(reply: int) -> Callable[[World, Replies], bytes]:
     def act(world: World, replies: Replies) -> bytes:
         token = _field(replies[reply], "checkpointToken")
         return world.call("run.checkpoint", {"checkpointToken": token, "output": {"notesMarkdown": "Here."}})
@@ -233,7 +233,7 @@ def _checkpointed(reply: int) -> Callable[[World, Replies], bytes]:
     return act
 
 
-def _forked(reply: int) -> Callable[[World, Replies], bytes]:
+def _fork(reply: int) -> Callable[[World, Replies], bytes]:
     def act(world: World, replies: Replies) -> bytes:
         seen = world.call("run.continue", {"stateToken": _field(replies[reply], "stateToken")})
         params = {"ackToken": _field(seen, "ackToken"), "output": {"notesMarkdown": "Another way."}}
@@ -242,39 +242,39 @@ def _forked(reply: int) -> Callable[[World, Replies], bytes]:
     return act
 
 
-def _rotated(world: World, _: Replies) -> bytes:
+def _rotate(world: World, _: Replies) -> bytes:
     world.keyring.rotate()
     return _current_key(world, _)
 
 
-def _rotated_once(world: World, replies: Replies, wanted: bytes) -> bytes:
-    """A rotation that happened is not repeated: it would end the key before."""
-    return wanted if _current_key(world, replies) == wanted else _rotated(world, replies)
+def _rotate_once(world: World, replies: Replies, wanted: bytes) -> bytes:
+    """A rotation that happened is not repeated, because that would drop the previous key."""
+    return wanted if _current_key(world, replies) == wanted else _rotate(world, replies)
 
 
 def _current_key(world: World, _: Replies) -> bytes:
     return hashlib.sha256(world.keyring.signing_key(WORKFLOW)).hexdigest().encode()
 
 
-def _collected(world: World, replies: Replies) -> bytes:
+def _collect(world: World, replies: Replies) -> bytes:
     kept = session_of(replies[2])
     plan = plan_removal(world.log, world.disk.now_ns() + 1, keep=[kept], grace_ns=-1)
     if plan.blocked_by:
         raise Fault(STORE_IO_ERROR, "The plan names a session that it could not read.")
     remove(world.log, world.disk, plan, grace_ns=-1)
-    return _left(world, replies)
+    return _list_left(world, replies)
 
 
-def _imported(world: World, replies: Replies) -> bytes:
+def _import_copy(world: World, replies: Replies) -> bytes:
     exported = world.call("session.export", {"sessionId": session_of(replies[0])})
     text = msgspec.json.encode(msgspec.json.decode(exported)["content"]).decode()
     params: dict[str, Json] = {"bundle": {"source": "proof", "text": text}}  # its own id is taken
     shown = world.call("session.import", params | {"dryRun": True})
     world.call("session.import", params | {"confirm": _field(shown, "confirm_token")})
-    return _left(world, replies)
+    return _list_left(world, replies)
 
 
-def _left(world: World, _: Replies) -> bytes:
+def _list_left(world: World, _: Replies) -> bytes:
     return msgspec.json.encode(sorted(stamp.session_id for stamp in world.log.list_sessions()))
 
 
@@ -289,28 +289,28 @@ def _field(reply: bytes, name: str) -> Any:
 RUNS: Final = Script(
     name="runs",
     steps=(
-        Step(name="start", act=_started("first")),
-        Step(name="advance", act=_advanced(0, "Did the first part.")),
-        Step(name="advance with long notes", act=_advanced(1, LONG_NOTES)),
-        Step(name="checkpoint", act=_checkpointed(2)),
-        Step(name="blocked", act=_advanced(2, "Did the third part.")),
-        Step(name="fork", act=_forked(0)),
-        Step(name="key rotation", act=_rotated, repeat=_rotated_once, confirm=_current_key),
-        Step(name="retry after the rotation", act=_advanced(4, "It was measured.", "retryAckToken")),
-        Step(name="start of a second session", act=_started("second")),
+        Step(name="start", act=_start("first")),
+        Step(name="advance", act=_advance(0, "Did the first part.")),
+        Step(name="advance with long notes", act=_advance(1, LONG_NOTES)),
+        Step(name="checkpoint", act=_checkpoint(2)),
+        Step(name="blocked", act=_advance(2, "Did the third part.")),
+        Step(name="fork", act=_fork(0)),
+        Step(name="key rotation", act=_rotate, repeat=_rotate_once, confirm=_current_key),
+        Step(name="retry after the rotation", act=_advance(4, "It was measured.", "retryAckToken")),
+        Step(name="start of a second session", act=_start("second")),
     ),
 )
 COLLECTION: Final = Script(
     name="collection",
     steps=(
-        Step(name="start", act=_started("old")),
-        Step(name="advance with long notes", act=_advanced(0, LONG_NOTES)),
-        Step(name="start of a second session", act=_started("kept")),
+        Step(name="start", act=_start("old")),
+        Step(name="advance with long notes", act=_advance(0, LONG_NOTES)),
+        Step(name="start of a second session", act=_start("kept")),
         Step(
             name="collection",
-            act=_collected,
-            repeat=lambda world, replies, _: _collected(world, replies),
-            confirm=_left,
+            act=_collect,
+            repeat=lambda world, replies, _: _collect(world, replies),
+            confirm=_list_left,
         ),
     ),
     no_return=3,
@@ -318,10 +318,10 @@ COLLECTION: Final = Script(
 IMPORT: Final = Script(
     name="import",
     steps=(
-        Step(name="start", act=_started("moving")),
-        Step(name="advance with long notes", act=_advanced(0, LONG_NOTES)),
-        Step(name="import", act=_imported, confirm=_left),
+        Step(name="start", act=_start("moving")),
+        Step(name="advance with long notes", act=_advance(0, LONG_NOTES)),
+        Step(name="import", act=_import_copy, confirm=_list_left),
     ),
 )
 SCRIPTS: Final = (RUNS, COLLECTION, IMPORT)
-"""What the power fails under; another operation that writes is one more step of a script, or a script."""
+"""Where the power fails. A new operation that writes becomes a step or a script here."""

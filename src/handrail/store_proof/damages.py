@@ -1,7 +1,7 @@
-"""Damaged stretches: parts of every file are zeroed, written over, set back, cut out or changed in a bit.
+"""Damages: stretches of every file are zeroed, overwritten, reset to older bytes, cut out or bit-flipped.
 
-After each of them a fresh program reads everything, writes once, and the store is verified. What was
-acknowledged is there byte for byte, or it is told; never is it gone from a store that calls itself sound.
+After each damage a fresh program reads everything, writes once, and verifies the store. What was
+acknowledged is there byte for byte, or its loss is reported: a store that calls itself healthy lacks nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from handrail.runtime.hub import perform
 from handrail.store_proof.crash_states import Tree
 from handrail.store_proof.disks import QuietDisk
 from handrail.store_proof.reference import Progress
-from handrail.store_proof.scratch import empty, read_tree, write_tree
+from handrail.store_proof.scratch import make_empty, read_tree, write_tree
 from handrail.store_proof.workload import RUNS, Script, World, session_of
 
 Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
@@ -45,7 +45,7 @@ _LIMITS: Final = SegmentLimits(max_events=12)
 """So that a session has several segments."""
 _MOST_PROBLEMS: Final = 20
 _NO_PROOF: Final = ("lock", "cache", "audit")
-"""Files that can be damaged without any loss; an alarm about them is a false one."""
+"""Files that can be damaged without any loss; an alarm about them is false."""
 _TOKEN: Final = re.compile(rb"\b(?:st1|ak1|ck1)[0-9a-z]{40,60}\b")
 _TOLD: Final = re.compile(
     rb"corrupt_tail|corrupt_head|unknown_version|history_lost|damaged|unreadable|rehydrate_only|SESSION_UNSOUND"
@@ -54,7 +54,7 @@ _TOLD: Final = re.compile(
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True):
-    """One file with other bytes than it had; None when it is gone."""
+    """One file with other bytes; None when it is removed."""
 
     path: str
     what: str
@@ -72,28 +72,28 @@ class _Pristine(msgspec.Struct, frozen=True, kw_only=True):
     acks: dict[SessionId, str]
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one damage."""
+class _Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one damage."""
 
     is_told: bool
     problems: tuple[str, ...]
 
 
-def stretches(place: str, small: int, every: int, seed: int) -> ProofPart:
-    """Every sector, every page and the whole of each file, and `small` small stretches, in every kind.
+def check_damages(place: str, small: int, every: int, seed: int) -> ProofPart:
+    """Damage every sector, every page, the whole and `small` small stretches of each file, in every kind.
 
-    Of all these only one in `every`.
+    Only one in `every` of all these.
     """
     chance = Random(seed)  # noqa: S311 - chance for a test, printed with its report
-    pristine = _pristine(place, seed)
+    pristine = _build_pristine(place, seed)
     facts: dict[str, int] = {}
     problems: list[str] = []
     cases = 0
-    for damage in islice(damages(pristine.tree, pristine.older, small, chance), 0, None, every):
-        found = _found(f"{place}/damaged", pristine, damage, seed)
+    for damage in islice(list_damages(pristine.tree, pristine.older, small, chance), 0, None, every):
+        found = _try_damage(f"{place}/damaged", pristine, damage, seed)
         cases += 1
         verdict = _verdict(damage, found)
-        for fact in (verdict, f"{kind_of(damage.path)} {verdict}"):
+        for fact in (verdict, f"{file_kind_of(damage.path)} {verdict}"):
             facts[fact] = facts.get(fact, 0) + 1
         problems += [f"{damage.what} of {damage.path}: {problem}" for problem in found.problems]
     return ProofPart(
@@ -104,20 +104,20 @@ def stretches(place: str, small: int, every: int, seed: int) -> ProofPart:
     )
 
 
-def damages(tree: Tree, older: Tree, small: int, chance: Random) -> Iterator[Damage]:
-    """Those that change something, file by file."""
+def list_damages(tree: Tree, older: Tree, small: int, chance: Random) -> Iterator[Damage]:
+    """Every damage that changes something, file by file."""
     for path, content in sorted(tree.items()):
         if content is None or path.endswith("keyring.lock"):
             continue
         yield Damage(path=path, what="all", content=None)
         for kind in KINDS:
             for name, start, end in _places(len(content), small, chance):
-                after = _damaged(content, older.get(path) or b"", kind, start, end, chance)
+                after = _damage(content, older.get(path) or b"", kind, start, end, chance)
                 if after != content:
                     yield Damage(path=path, what=f"{kind} {name} at {start}", content=after)
 
 
-def kind_of(path: str) -> str:
+def file_kind_of(path: str) -> str:
     """What a file is for."""
     name = path.rpartition("/")[2]
     if name.startswith("events-"):
@@ -135,12 +135,12 @@ def _places(size: int, small: int, chance: Random) -> Iterator[tuple[str, int, i
             yield f"{unit} bytes", start, min(size, start + unit)
     for number in range(small):
         length = chance.randint(1, min(size, _LARGEST_SMALL)) if size else 0
-        # The end of a file is where the last commit stands: every other small stretch touches it.
+        # The last commit is at the end of a file, so every other small stretch touches it.
         start = size - length if number % 2 else chance.randint(0, size - length)
         yield f"{length} bytes", start, start + length
 
 
-def _damaged(content: bytes, older: bytes, kind: Kind, start: int, end: int, chance: Random) -> bytes:
+def _damage(content: bytes, older: bytes, kind: Kind, start: int, end: int, chance: Random) -> bytes:
     before, stretch, after = content[:start], content[start:end], content[end:]
     match kind:
         case "zero":
@@ -159,8 +159,8 @@ def _damaged(content: bytes, older: bytes, kind: Kind, start: int, end: int, cha
             return before + bytes(flipped) + after
 
 
-def _pristine(place: str, seed: int) -> _Pristine:
-    home = empty(f"{place}/pristine")
+def _build_pristine(place: str, seed: int) -> _Pristine:
+    home = make_empty(f"{place}/pristine")
     progress = Progress(Script(name="stretches", steps=RUNS.steps), _world(home, seed))
     older: Tree = {}
     for number in range(len(RUNS.steps)):
@@ -187,7 +187,7 @@ def _world(home: str, seed: int) -> World:
 
 
 def _remember(world: World, session_id: SessionId) -> None:
-    """Leave a cache, as a writer of a long session does."""
+    """Write a cache, as a writer of a long session does."""
     with world.log.hold(session_id, 0) as hold:
         loaded = hold.load()
         assert loaded is not None, "the session has been worked on"
@@ -206,7 +206,7 @@ _AUDIT_LINE: Final = AuditLine(
 
 
 def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterator[_Read]:
-    """Every command that reads, for each session where it takes one."""
+    """Every operation that reads, for each session if it takes one."""
     yield "session.list", {}
     yield "store.du", {}
     for session_id in sessions:
@@ -224,38 +224,38 @@ def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterato
 
 
 def _answer(world: World, operation: str, params: dict[str, Json]) -> bytes:
-    """What a caller is told; tokens by their place alone, because another key signs them otherwise."""
+    """The answer to a caller, with tokens masked, because another key signs them differently."""
     outcome = perform(world.runtime, operation, params)
     if isinstance(outcome, Failure):
         return b"refused: " + outcome.kind.code.encode()
-    # By what is told, not by its order: times of files say nothing here.
+    # Sorted, because the times of files mean nothing here.
     items = [] if outcome.page is None else sorted(map(msgspec.json.encode, outcome.page.items))
     told = b"".join((msgspec.json.encode(outcome.data), *items, msgspec.json.encode(outcome.notices)))
     return _TOKEN.sub(b"TOKEN", told)
 
 
-def _found(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Found:
+def _try_damage(home: str, pristine: _Pristine, damage: Damage, seed: int) -> _Finding:
     tree = {**pristine.tree, damage.path: damage.content}
     if damage.content is None:
         del tree[damage.path]
     write_tree(home, tree)
     is_told, problems = _read(_world(home, seed), pristine)
     check = check_store(_world(home, seed).log)
-    # Where the keys are gone, a reading that hands out tokens makes new ones.
+    # If the keys are gone, a reading that gives out tokens creates new ones.
     if {path: content for path, content in read_tree(home).items() if "/keys/" not in path} != {
         path: content for path, content in tree.items() if "/keys/" not in path
     }:
         problems.append("reading changed a byte")
-    problems += _lost(_world(home, seed), check, pristine)
-    problems += _disagreeing(home, check, seed)
+    problems += _find_losses(_world(home, seed), check, pristine)
+    problems += _find_disagreements(home, check, seed)
     write_tree(home, tree)
     session_id = next((name for name in pristine.acks if name in damage.path), min(pristine.acks))
-    problems += _written(home, tree, pristine, session_id, seed)
-    return _Found(is_told=is_told or bool(check.problems), problems=tuple(problems))
+    problems += _try_write(home, tree, pristine, session_id, seed)
+    return _Finding(is_told=is_told or bool(check.problems), problems=tuple(problems))
 
 
 def _read(world: World, pristine: _Pristine) -> tuple[bool, list[str]]:
-    """Whether some command told of trouble; and the answers that differ without a word about it."""
+    """Whether some operation reported damage, and the answers that differ without saying so."""
     is_told = False
     wrong = []
     for (operation, params), wanted in zip(pristine.reads, pristine.answers, strict=True):
@@ -271,8 +271,8 @@ def _read(world: World, pristine: _Pristine) -> tuple[bool, list[str]]:
     return is_told, wrong
 
 
-def _lost(world: World, check: StoreCheck, pristine: _Pristine) -> list[str]:
-    """Sessions that are called sound and do not hold what was acknowledged."""
+def _find_losses(world: World, check: StoreCheck, pristine: _Pristine) -> list[str]:
+    """Sessions that are called healthy and lack what was acknowledged."""
     reported = {problem.id for problem in check.problems}
     found = []
     for session_id, records in pristine.records.items():
@@ -288,8 +288,8 @@ def _lost(world: World, check: StoreCheck, pristine: _Pristine) -> list[str]:
     return found
 
 
-def _disagreeing(home: str, check: StoreCheck, seed: int) -> list[str]:
-    """Every way to load a session says the same about its health as the verification."""
+def _find_disagreements(home: str, check: StoreCheck, seed: int) -> list[str]:
+    """Sessions whose health differs between the ways to load them and the verification."""
     found = []
     reported = {problem.id for problem in check.problems}
     for stamp in _world(home, seed).log.list_sessions():
@@ -310,8 +310,8 @@ def _state(loaded: Loaded | None) -> str:
     return "healthy" if loaded is None or loaded.health.state == "healthy" else "corrupt"
 
 
-def _written(home: str, tree: Tree, pristine: _Pristine, session_id: SessionId, seed: int) -> list[str]:
-    """What is wrong after an advance was tried."""
+def _try_write(home: str, tree: Tree, pristine: _Pristine, session_id: SessionId, seed: int) -> list[str]:
+    """What is wrong after an advance."""
     before = _world(home, seed).log.load(session_id)
     params: dict[str, Json] = {
         "ackToken": pristine.acks[session_id],
@@ -329,12 +329,12 @@ def _written(home: str, tree: Tree, pristine: _Pristine, session_id: SessionId, 
             found.append("a session that is not sound was changed")
     elif not isinstance(outcome, Failure) and (after is None or after.head <= (before.head if before else 0)):
         found.append("an acknowledged write is not in the log")
-    return found + _lost(world, check_store(world.log), pristine)
+    return found + _find_losses(world, check_store(world.log), pristine)
 
 
-def _verdict(damage: Damage, found: _Found) -> str:
+def _verdict(damage: Damage, found: _Finding) -> str:
     if found.problems:
         return "wrong"
     if not found.is_told:
         return "harmless"
-    return "false_alarm" if kind_of(damage.path) in _NO_PROOF else "told"
+    return "false_alarm" if file_kind_of(damage.path) in _NO_PROOF else "told"
