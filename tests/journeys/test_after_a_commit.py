@@ -40,6 +40,7 @@ GUARDS = frozenset(
         "_catch_trouble",
         "_audit_outcome",
         "_try_work",
+        "_tried",
         "_record_incident",
         "make_stand_in",
         "_guarded",

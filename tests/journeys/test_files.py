@@ -397,14 +397,14 @@ def test_a_fix_names_what_was_meant_and_never_what_is_there_already(runtime: Run
 @pytest.mark.parametrize(
     ("text", "said", "place", "edit"),
     [
-        ('{\n "a": 1,\n}', "a comma stands before a closing bracket", (2, 8), (1, "")),
+        ('{\n "a": 1,\n}', "there is a comma before a closing bracket", (2, 8), (1, "")),
         ('{\n // why\n "a": 1}', "JSON has no comments", (2, 2), (6, "")),
-        ("{'a': 1}", "keys and texts stand in double quotes", (1, 2), (3, '"a"')),
+        ("{'a': 1}", "keys and texts need double quotes", (1, 2), (3, '"a"')),
         ('{"a": True}', "JSON writes true, false and null", (1, 7), (4, "true")),
         ('{"a": None}', "JSON writes true, false and null", (1, 7), (4, "null")),
-        ("{a: 1}", "a key stands without double quotes", (1, 2), (1, '"a"')),
+        ("{a: 1}", "a key has no double quotes", (1, 2), (1, '"a"')),
         ('{"a": "\\d"}', "an escape that JSON does not have", (1, 8), (0, "\\")),
-        ("id: project.a\n", "this is YAML and not JSON", (1, 1), None),
+        ("id: project.a\n", "this is YAML, not JSON", (1, 1), None),
     ],
 )
 def test_what_is_almost_json_is_told_apart(

@@ -83,7 +83,7 @@ def test_a_repair_claims_no_more_than_one_place_was_wrong(runtime: Runtime) -> N
     read = answer(runtime, "run.continue", stateToken=swapped)
 
     assert read["warnings"][0]["correctedToken"] == token
-    assert "in one place" in read["warnings"][0]["message"]
+    assert "had a typo" in read["warnings"][0]["message"]
     assert "character" not in read["warnings"][0]["message"]
 
 

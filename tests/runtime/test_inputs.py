@@ -23,7 +23,7 @@ def test_a_next_call_sent_as_it_stands_is_answered_with_what_is_inside() -> None
 
     fault = refused({**call, "output": {"notesMarkdown": "Done."}})
 
-    assert "a whole nextCall came" in fault.message
+    assert "this is a whole nextCall" in fault.message
     params = {"ackToken": "ak1x", "output": {"notesMarkdown": "Done."}}
     assert fault.next_call == NextCall(operation="run.continue", params=params)
 

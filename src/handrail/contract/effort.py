@@ -1,6 +1,6 @@
-"""Work that is counted while it is done, and that ends when it is too much. Pure.
+"""A limit on computation: work is counted while it is done, and stops when it is too much. Pure.
 
-Counted, never timed: the same input ends at the same place on every machine, and in every replay.
+Work is counted, never timed, so the same input stops at the same place on every machine and in every replay.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from handrail.contract.outcome import Fault
 
 
 class Effort:
-    """What one computation may spend; the unit is its own: places, values, characters."""
+    """What one computation may spend, in its own unit: places, values or characters."""
 
     __slots__ = ("advice", "left", "limit", "trouble", "where")
 
@@ -21,17 +21,17 @@ class Effort:
         """A sentence that says what is too large; the limit is part of it."""
         self.advice = advice
         self.where = ""
-        """Where the work is now, for the one who has to make something smaller."""
+        """Where the work is now, for whoever has to make something smaller."""
 
     def affords(self, amount: int = 1) -> bool:
-        """Spend it if there is as much; what was refused leaves nothing for later, smaller things."""
+        """Whether that much was left, which is now spent. After a refusal nothing is left, even for less."""
         self.left -= amount
         if self.left < 0:
             self.left = -1
         return self.left >= 0
 
     def spend(self, amount: int = 1) -> None:
-        """Raises Fault WORK_LIMIT_EXCEEDED when there is not as much."""
+        """Spend it. Raises Fault WORK_LIMIT_EXCEEDED when less is left."""
         self.left -= amount
         if self.left < 0:
             raise self.fault()

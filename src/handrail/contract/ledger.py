@@ -138,7 +138,7 @@ def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
 
 
 class _Folding:
-    """A view in the making: an entry costs what it changes, however much is held."""
+    """A view that is being built: an entry costs only what it changes, however much the view holds."""
 
     def __init__(self, view: LedgerView) -> None:
         self._objective, self._state, self._version = view.objective, view.state, view.version

@@ -122,7 +122,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     transport: Literal["cli", "http", "grpc", "sdk"] = "cli"
     session_id: str = ""
     notices: tuple[Notice, ...] = ()
-    """What every answer of this call tells beside its outcome, also a failure."""
+    """Notices for every answer of this call, success or failure."""
 
 
 class Fault(Exception):
@@ -148,7 +148,7 @@ class Fault(Exception):
 
 
 class PartlyDone(Fault):
-    """Trouble in the middle of work in parts; its details say which parts are done and stay so."""
+    """Trouble in the middle of a batch; its details say which parts are done and stay done."""
 
 
 def failure_of(fault: Fault) -> Failure:
@@ -164,7 +164,7 @@ def failure_of(fault: Fault) -> Failure:
 
 
 def failure_of_defect(defect: Exception, incident: str) -> Failure:
-    """The Failure that an exception nobody foresaw stands for; its traceback is kept under the incident."""
+    """The Failure for an unforeseen exception; its traceback is kept under the incident."""
     details: dict[str, Json] = {"incident": incident} if incident else {}
     if _is_out_of_memory(defect):
         return Failure(
@@ -173,13 +173,11 @@ def failure_of_defect(defect: Exception, incident: str) -> Failure:
             details=details,
             hint="Free memory or raise the limit of this process, then send the same call again.",
         )
-    return Failure(
-        kind=INTERNAL_ERROR, message="Handrail met an error that it does not know.", details=details
-    )
+    return Failure(kind=INTERNAL_ERROR, message="Handrail hit an unexpected error.", details=details)
 
 
 def _is_out_of_memory(defect: Exception) -> bool:
-    """Python says it by its own class, the system by a number (ENOMEM), the loader only in words."""
+    """Python raises its own class, the system a number (ENOMEM), the import system only a text."""
     match defect:
         case MemoryError() | OSError(errno=12):
             return True
@@ -192,30 +190,30 @@ def _is_out_of_memory(defect: Exception) -> bool:
 # Answers after a commit
 
 STAND_IN = "reply_not_built"
-"""The notice of an answer that stands for a reply which could not be made."""
-DONE = "The change is made and stored, but its answer could not be put together."
+"""The type of the notice on an answer whose reply could not be built."""
+DONE = "The change is made and stored, but its answer could not be built."
 
 
 class Commits:
-    """The changes of one call, as far as its answer must know of them."""
+    """What one call has changed, as far as its answer depends on it."""
 
     def __init__(self) -> None:
         self.reads_back: NextCall | None = None
-        """The call that tells what is there now; None as long as nothing was changed."""
+        """The call that reads the change; None while nothing has changed."""
 
     @property
     def is_made(self) -> bool:
         return self.reads_back is not None
 
     def note(self, reads_back: NextCall) -> None:
-        """Something is changed; this call reads it."""
+        """Record that something was changed, and the call that reads it."""
         self.reads_back = reads_back
 
 
 def make_stand_in(commits: Commits, *, cause: str = "", incident: str = "") -> Success:
-    """The answer in place of a reply that could not be made: that it is done, and how to read it."""
+    """Make the answer that replaces a reply which could not be built: what to call to read the change."""
     following = commits.reads_back
-    assert following is not None, "only what was changed is told this way"
+    assert following is not None, "only a change that was made is answered this way"
     read: dict[str, Json] = {"operation": following.operation, "params": following.params}
     message = f"{DONE} Do not repeat the call; read what is there with {following.operation}."
     why = {"cause": cause, "incident": incident}
@@ -229,7 +227,7 @@ def is_stand_in(success: Success) -> bool:
 
 
 def spell_reading_call(success: Success, call: str) -> Success:
-    """The same answer with the reading call as one surface writes it."""
+    """The same answer, with the reading call in the spelling of one surface."""
     assert isinstance(success.data, dict), "such an answer is an object"
     message = f"{DONE} Do not repeat the call; read what is there with: {call}"
     told = tuple(

@@ -1,7 +1,7 @@
-"""Secrets kept out of everything that is written: by the name of a field, by shape, and by value. Pure.
+"""Keeping secrets out of everything that is written: by field name, by shape, and by value. Pure.
 
-Names catch what callers send us; shapes catch it in a field that has another name, and what stands in
-addresses; values catch what we read ourselves, however it found its way into a text.
+Names catch what callers send. Shapes catch secrets in fields with other names, and in addresses. Values
+catch the secrets that this process has read, wherever they appear in a text.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact_named_secrets(value: Json, own: frozenset[str] = TOLD) -> Json:
-    """The same value with every text under a telling name replaced; numbers and truth values stay."""
+    """The same value with every text under a secret-looking name replaced; numbers and booleans stay."""
     match value:
         case dict():
             return {name: _field(name, inner, own) for name, inner in value.items()}
@@ -86,24 +86,24 @@ def _hidden(value: Json) -> Json:
 
 
 def redact_credentials(text: str) -> str:
-    """The same text with what every address in it tells of its user replaced: login, password, key."""
+    """The same text with the login, password and keys of every address in it replaced."""
     if "@" in text:
         text = re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text)
     return re.sub(_TELLING_QUERY, rf"\1{REDACTED}", text) if "=" in text and "?" in text else text
 
 
 def cut_minted_tokens(text: str) -> str:
-    """The same text in which every token of ours is cut: who reads it must not be able to act with one."""
+    """The same text with every token of ours cut short, so that a reader cannot act with one."""
     return re.sub(_MINTED, r"\1…", text)
 
 
 def redact_shapes(text: str) -> str:
-    """The same text without anything that looks like a secret, for what is kept and never acted on."""
+    """The same text without anything that looks like a secret, for text that is only kept and read."""
     return cut_minted_tokens(redact_credentials(text))
 
 
 def redact_secrets(value: Json) -> Json:
-    """`redact_named_secrets`, and by shape what stands under other names than those of our tokens."""
+    """Redact by name, and by shape everywhere except in the fields of our own tokens."""
     return _shaped(redact_named_secrets(value), TOLD)
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable
 
 MOST_CELLS = 60_000
-"""Pairs of letters that one search compares: a suggestion is a courtesy, not a duty."""
+"""Pairs of letters that one search compares; a suggestion is optional, so its cost is bounded."""
 _WORDS = r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _PREFIXES = "! no not non never without un in im il ir dis de anti a n x ex re pre post mis min max"
 _TURNING = frozenset(_PREFIXES.split(" "))
-"""What makes another word of the word behind it, most often its opposite."""
+"""Prefixes that turn a word into another one, most often its opposite."""
 _OPPOSED = (
     *("min max", "minimum maximum", "minimal maximal", "while until", "include exclude", "enable disable"),
     *("enabled disabled", "before after", "in out", "on off", "true false", "all any", "and or", "gt lt"),
@@ -25,7 +25,7 @@ _OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSED)
 _LONGEST = 64
 """Characters of a name that are looked at."""
 _LEAST_LETTERS = 5
-"""In a shorter word every letter counts: one slip makes another word of it."""
+"""In a shorter word, one slip makes another word."""
 
 
 def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
@@ -37,16 +37,16 @@ def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def find_only_near(name: str, known: Iterable[str]) -> str:
-    """The known name that is nearer than every other one; nothing where two are as near, or none is.
+    """The known name that is nearer than every other; empty where two are equally near, or none is.
 
-    In a short name every letter counts: more than one slip could make any word of it.
+    A short name may have one slip only: with more, it could be any word.
     """
     scored = _first(name, known) if len(name) > 2 else []
     return scored[0][1] if scored and (scored[0][0] == 1 or len(name) > 4) else ""
 
 
 def find_clearly_nearest(name: str, known: Iterable[str]) -> str:
-    """The same for a question: short names count, too."""
+    """The same for a question to the caller, where short names count too."""
     scored = _first(name, known)
     return scored[0][1] if scored else ""
 
@@ -57,7 +57,7 @@ def _first(name: str, known: Iterable[str]) -> list[tuple[int, str]]:
 
 
 def find_same_word(name: str, known: Iterable[str]) -> str:
-    """The known name that is certainly meant; nothing where that is not certain.
+    """The known name that is certainly meant; empty where that is not certain.
 
     It differs in case or in what joins its words, or by one slip of the keyboard, and no other is as near.
     """

@@ -14,7 +14,7 @@ LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
 
 _LOOKED_AT = 4 * LONGEST_QUOTE
-"""Only so much is cleaned: what could not be shown anyway must not cost time."""
+"""Only this much is cleaned; more would not be shown anyway."""
 
 # Patterns are texts here: `re` compiles one when it is first used, and most calls quote nothing.
 _SPACES = r"[\t-\r\x1c-\x20\x85\u2028\u2029]+"
@@ -28,14 +28,14 @@ _HIDDEN = (
     "\U000e0000-\U000e0fff]+"
 )
 
-# Less than what hides: letters of some scripts join by characters that nobody sees.
+# Fewer than the hidden ones: some scripts need invisible characters to join their letters.
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
 def count_work(items: Sequence[Mapping[str, Any]]) -> str:
-    """How much work a search found: sessions, or runs where one session has several."""
+    """Say how much work a search found: sessions, or runs if one session has several."""
     sessions = len({item.get("sessionId") for item in items})
     if sessions == len(items):
         return format_count(sessions, "session")
@@ -65,7 +65,7 @@ def make_safe_json(value: Any) -> Any:
 
 
 def make_readable_json(value: Any) -> Any:
-    """The same value, which every encoder takes; almost always it is one already."""
+    """The same value in a form that every encoder takes; most values are already."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:

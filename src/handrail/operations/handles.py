@@ -104,7 +104,7 @@ def _read(
     warnings = tuple(
         ReplyWarning(
             code="TOKEN_REPAIRED",
-            message="The token was misspelt in one place and was repaired; use the corrected token.",
+            message="The token had a typo and was repaired; use the corrected token.",
             corrected_token=token.text,
         )
         for token in tokens.values()
@@ -249,7 +249,9 @@ def answer_attempt(
             assert recorded is not None, "a committed answer is in the history"
             return committed, recorded
     raise Fault(
-        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": claims.session_id}
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": claims.session_id},
     )
 
 

@@ -1,4 +1,4 @@
-"""From a token of an earlier step, or of other work, back to the place where the work goes on."""
+"""Where the work stands now, for a caller whose token is older, or was used with other content."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def warn_of_other_input(
     sent: TokenCall,
     input_digest: str,
 ) -> ReplyWarning:
-    """Other content with a used token: nothing was stored, and the call that stores it all the same.
+    """Warn that a used token came with other content: nothing was stored, and which call would store it.
 
-    Only here is told what happened since: a replay with the same content must stay, byte for byte, the
-    reply that was recorded.
+    Only this warning says what happened since: a replay with the same content must stay, byte for byte, the
+    recorded reply.
     """
     is_retry = recorded.blocked is not None and recorded.blocked.retryable
     node = history.nodes[recorded.to_node_id]

@@ -1,4 +1,4 @@
-"""Removing sessions, and the sweep after it that can only warn: what is removed stays removed."""
+"""Removing sessions, and the sweep afterwards, which can only warn: what is removed stays removed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import LOCK_WAIT_MS
 
 _LOOK_MS = 200
-"""How long a call waits for a lock before it looks whether it shall end."""
+"""How long a call waits for a lock before it checks whether it must stop."""
 _LEFTOVERS = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
-"""What removes nothing but blobs that no session names any more."""
+"""A plan that removes only blobs that no session names any more."""
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
-    """Before anything is used up: whoever writes to one of these sessions has finished.
+    """Wait, before a token is used up, until no process writes to any of these sessions.
 
     Raises Fault SESSION_LOCKED.
     """
@@ -66,17 +66,15 @@ def remove_session(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -
 def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
     """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
     if rt.interruptions.stop_reason():
-        return _postponed("the call was to end")
+        return _postponed("the call was ended")
     try:
         removed = keeper.remove(_LEFTOVERS)
     except Fault as fault:
         return _postponed(fault.message.removesuffix("."))
     warnings = explain_safe_mode(removed.blocked_by)
     if removed.busy:
-        busy = (
-            f"somebody writes to {format_count(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
-        )
-        warnings += _postponed(busy).warnings
+        busy = f"{format_count(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
+        warnings += _postponed(f"another process writes to {busy}").warnings
     if removed.blobs:
         rt.commits.note(NextCall(operation="store.du"))
     return Swept(
@@ -101,7 +99,7 @@ def explain_safe_mode(blocked_by: Sequence[str]) -> list[str]:
 
 def _postponed(why: str) -> Swept:
     told = (
-        f"What removed sessions leave, files and blobs of theirs, was not all cleared: {why}. "
+        f"Not all files and blobs of removed sessions were cleared: {why}. "
         "`handrail store gc --dangerous --dry-run` shows what is left."
     )
     return Swept(warnings=(told,))

@@ -25,7 +25,7 @@ from handrail.runtime.sessions import read_session
 from handrail.workflows.compiled import CompiledWorkflow
 
 SUMMARY_VERSION = 2
-"""To be raised when the same history is summed up differently while the fields stay the same."""
+"""Raise it when a history is summarised differently while the fields stay the same."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
 
@@ -87,11 +87,11 @@ class Sessions:
         return known - self._view.with_words(words)
 
     def keep(self) -> None:
-        """Give what was read to the index, with some more that it does not know; trouble is no trouble."""
+        """Add what was read to the index, and some sessions that it does not know yet; errors are ignored."""
         if self._view is None:
             return
         unknown = [held.stamp.session_id for held in self._indexed.values() if held.facts is None]
-        with suppress(Fault):  # the answer is complete; a call that shall end now ends with it
+        with suppress(Fault):  # the answer is complete; a call that must stop now stops with it
             for session_id in unknown[:MOST_NEW]:
                 self._summary(session_id)
         entries = [
@@ -143,7 +143,7 @@ def open_stored_sessions(rt: Runtime, *, with_index: bool = True) -> Iterator[Se
 
 
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
-    """None for what the index must not answer for: damage, a missing workflow, files in an unsure state."""
+    """None for what the index must not answer: damage, a missing workflow, files that may be changing."""
     if held is None or not held.version or summary.subjects is None:
         return None
     return Entry(

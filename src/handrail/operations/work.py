@@ -32,7 +32,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 
 def observe_surroundings(rt: Runtime, project: str | UnsetType) -> dict[ObservationKey, str]:
-    """Branch, head and repository; nothing where the directory is gone: a report must not fail by that."""
+    """Branch, head and repository; empty if the directory is gone: a report must not fail because of that."""
     try:
         return rt.workspace.observations(rt.workspace.project("" if project is UNSET else project))
     except Fault:
@@ -105,7 +105,7 @@ def _mismatch(
 def _within_one_run(
     keys: Keys, ours: _Owner, theirs: _Owner, operation: str, params: dict[str, Json]
 ) -> tuple[NextCall, str]:
-    """An older stateToken beside a current ack is only too much; an ack that was overtaken is too old."""
+    """An older stateToken beside a current ack is only superfluous; an ack that was overtaken is too old."""
     assert ours.history is not None, "a run was found in its session"
     assert ours.node is not None, "a run was found by its node"
     alone = {name: value for name, value in params.items() if name != "stateToken"}
@@ -268,7 +268,7 @@ def _too_large(what: str, size: int) -> Fault:
 
 
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
-    """A frame or an example that came back as it was offered is no report.
+    """Refuse a frame or an example that came back unchanged: it is not a report.
 
     Raises Fault VALIDATION_ERROR that names every place.
     """

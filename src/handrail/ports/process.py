@@ -47,33 +47,33 @@ class Audit(Protocol):
 
 
 class Interruptions(Protocol):
-    """How a call learns that it shall end, where it can end with a true answer."""
+    """How a call learns that it must stop, at points where it can still answer truthfully."""
 
     def defer(self) -> AbstractContextManager[None]:
-        """Inside, nothing ends the call; it looks at `stop_reason` between the parts of its work."""
+        """Inside, nothing stops the call; it checks `stop_reason` between the parts of its work."""
 
     def stop_reason(self) -> Literal["", "signal", "deadline"]:
-        """What asks the call to end; empty while nothing does."""
+        """Why the call must stop; empty while nothing asks it to."""
 
     def end_here(self) -> None:
-        """Raises Fault E_INTERRUPTED or E_TIMEOUT when a call shall end that has changed nothing yet."""
+        """Raises Fault E_INTERRUPTED or E_TIMEOUT if the call must stop; it has changed nothing so far."""
 
     def pause(self, milliseconds: int) -> None:
-        """Let some time pass, less when the call shall end."""
+        """Wait; return early if the call must stop."""
 
 
 class Progress(Protocol):
     """Where a long piece of work says how far it is."""
 
     def tell(self, done: int, total: int, what: str) -> None:
-        """`done` of `total` (0: unknown) are finished. Cheap; most calls say nothing. Never raises."""
+        """`done` of `total` (0: unknown) are finished. Cheap: most calls print nothing. Never raises."""
 
     def say(self, line: str) -> None:
         """Pass on a line of another program, for people. Never raises."""
 
 
 class Clock(Protocol):
-    """Time, only ever informational: nothing is ordered, compared or replayed by it."""
+    """Time, for information only: nothing is ordered, compared or replayed by it."""
 
     def now(self) -> str:
         """UTC as `2026-11-15T09:30:00.123Z`."""

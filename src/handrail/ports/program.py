@@ -280,15 +280,15 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at the index found, as it is remembered."""
+    """What a check of the index found, as it is remembered."""
 
     checked_at: str
     checked_unix: int
     version: str
-    """The version that looked."""
+    """The version that checked."""
     latest: str
     asked: str
-    """A digest of where it looked: another answer is not news from there."""
+    """A digest of the sources it checked: the result is not valid for others."""
     notice: dict[str, Any] | None = None
     """What to tell until the running version is the latest."""
 
@@ -325,7 +325,7 @@ class Installation(Protocol):
         """Sorted by client, then path. A client file that cannot be read has no entries."""
 
     def notices(self) -> Sequence[dict[str, Json]]:
-        """What the last look at the index found, while it is still news."""
+        """What the last check of the index found, while it is still news."""
 
     def handshake(self) -> Handshake:
         """Start the MCP server, greet it and stop it again, within 25 seconds."""
@@ -366,7 +366,7 @@ class ClientFiles(Protocol):
 
 
 class Updates(Protocol):
-    """How the installed program is looked up and replaced. `asked` tells that the call shall end."""
+    """How the installed program is looked up and replaced. `asked` says why a call must stop."""
 
     def facts(self) -> InstallFacts: ...
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
@@ -381,11 +381,11 @@ class Updates(Protocol):
     def sync_skill(self, package: str) -> SkillCopy: ...
     def last_check(self) -> UpdateCheck | None: ...
     def keep_check(self, look: UpdateCheck | None) -> None:
-        """Remember what a look at the index found; None when it does not hold any more. Never raises."""
+        """Remember what a check of the index found; None forgets it. Never raises."""
 
 
 class Provenance(Protocol):
-    """Whether a release is what its makers published. Never raises; `asked` tells that the call shall end."""
+    """Whether a release is what its makers published. Never raises; `asked` says why a call must stop."""
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer: ...
     def difference(self, wheel: bytes) -> str:

@@ -27,7 +27,7 @@ class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at one session found, before its blobs were read."""
+    """What the check of one session found, before its blobs were read."""
 
     session_id: SessionId
     events: int
@@ -36,7 +36,7 @@ class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a look at every byte found; the same store gives the same value."""
+    """Everything that a check of every byte found; the same store gives the same value."""
 
     sessions: int
     events: int
@@ -164,7 +164,7 @@ class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexTrouble(Exception):
-    """The index cannot be used; whoever meets this reads the log."""
+    """The index cannot be used; whoever catches this reads the log instead."""
 
     def __init__(self, said: str, *, is_broken: bool = False) -> None:
         super().__init__(said)
@@ -172,7 +172,7 @@ class IndexTrouble(Exception):
 
 
 class Indexed(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored session, the look of its files, and its facts where the index has them for just that look."""
+    """A stored session, the version of its files, and its facts if the index has them for that version."""
 
     stamp: SessionStamp
     version: str
@@ -191,10 +191,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IndexView(Protocol):
-    """One look into the index. Every method raises IndexTrouble when the file refuses."""
+    """One view of the index. Every method raises IndexTrouble when the file refuses."""
 
     reader: EventReader
-    """What is kept must come from here: it believes nothing that this process read before."""
+    """What is kept must be read with this: it trusts nothing that this process read before."""
 
     def look(self) -> Sequence[Indexed]:
         """Just the sessions of `EventReader.list_sessions`, in its order."""
@@ -213,7 +213,7 @@ class SessionIndex(Protocol):
     """A rebuildable cache beside the log."""
 
     def open_view(self, form: str) -> AbstractContextManager[IndexView]:
-        """A look; entries of another form are dropped first. Raises IndexTrouble."""
+        """Open a view; entries of another form are dropped first. Raises IndexTrouble."""
 
 
 # Keeping and proving a store
@@ -244,7 +244,7 @@ class StoreKeeper(Protocol):
         """Delete what a removal before left under this name; the bytes that this call freed."""
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
-        """Whoever writes to one of these sessions has finished. Raises also Fault SESSION_LOCKED."""
+        """Wait until no process writes to any of these sessions. Raises also Fault SESSION_LOCKED."""
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""

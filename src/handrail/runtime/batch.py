@@ -28,7 +28,7 @@ class ItemError(Answer, frozen=True, kw_only=True):
 
 
 class BatchItem(Answer, frozen=True, kw_only=True):
-    """What came of one target."""
+    """The result for one target."""
 
     target: str
     ok: bool
@@ -78,9 +78,9 @@ def run_batch(
     continue_on_error: bool,
     absent: Container[str] = (),
 ) -> BatchResult:
-    """Do it to each target in turn; `act` raises Fault where it cannot.
+    """Apply `act` to each target in turn; it raises Fault where it fails.
 
-    Targets that the preview showed as `absent` fail and stop nothing: whoever confirms has seen them.
+    Targets that the preview showed as `absent` fail without stopping the batch: the caller has seen them.
 
     Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
@@ -98,7 +98,7 @@ def stream_batch(
     continue_on_error: bool,
     absent: Container[str] = (),
 ) -> Iterator[BatchItem | BatchResult]:
-    """The same with every item as soon as it is done, and the whole last."""
+    """The same, yielding every item as soon as it is done, and the whole result last."""
     items: list[BatchItem] = []
     stopped = ""
     with rt.interruptions.defer():
@@ -124,14 +124,14 @@ def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
         act(target)
     except Fault as fault:
         return BatchItem(target=target, ok=False, error=item_error(fault))
-    except (OSError, MemoryError, RuntimeError) as trouble:  # the other targets keep what came of them
+    except (OSError, MemoryError, RuntimeError) as trouble:  # the other targets keep their results
         lack = Fault(E_IO, f"The system refused what this target needs ({type(trouble).__name__}).")
         return BatchItem(target=target, ok=False, error=item_error(lack))
     return BatchItem(target=target, ok=True)
 
 
 def item_error(fault: Fault) -> ItemError:
-    """The same trouble as it stands in an item."""
+    """The fault in the form that an item carries."""
     kind = fault.kind
     return ItemError(
         code=kind.native,

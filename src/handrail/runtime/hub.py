@@ -93,7 +93,7 @@ def _refusal(called: Operation, problems: list[dict[str, Json]], repaired: dict[
 
 
 def _misfits(called: Operation, params: dict[str, Json]) -> list[dict[str, Json]]:
-    """Values of the right type that are wrong all the same."""
+    """Values that have the right type but break a rule of their field."""
     return [
         {"param": name, "problem": rule.problem, "expected": rule.expected}
         for name, rule in called.value_rules.items()
@@ -109,7 +109,7 @@ def input_problems(
         problems, repaired = input_problems(called, inner)
         whole: dict[str, Json] = {
             "param": "params",
-            "problem": "a whole nextCall came; send what is in its params",
+            "problem": "this is a whole nextCall; send only its params",
         }
         return [whole, *problems], repaired if problems else inner
     fields = {field.encode_name: field for field in msgspec.structs.fields(called.input)}
@@ -224,7 +224,7 @@ def perform_operation(
 
 
 def _add_key(runtime: Runtime, called: Operation, failure: Failure) -> Failure:
-    """The refusal of a creation whose corrected call can be sent as it stands."""
+    """Add a request key to the corrected call of a refused creation, so that it can be sent unchanged."""
     call = failure.next_call
     if call is None or call.operation != called.name:
         return failure
@@ -242,9 +242,10 @@ def perform_chunked(
     caller: Caller = LIBRARY,
     commits: Commits | None = None,
 ) -> Outcome:
-    """The outcome of an operation whose long field goes elsewhere in parts: `keep` says what to tell of it.
+    """The outcome of an operation whose long field is written elsewhere in parts.
 
-    `keep` may raise Fault; it gets nothing before everything that can be refused is.
+    `keep` takes the parts and returns the fields that replace them. It may raise Fault, and it is called only
+    after every possible refusal.
     """
     started_ms = runtime.clock.monotonic_ms()
     own = msgspec.structs.replace(runtime, commits=Commits() if commits is None else commits)
@@ -305,7 +306,7 @@ def audit_call(
     caller: Caller,
     started_ms: int,
 ) -> None:
-    """The audit line of a call, also of one that a signal ended."""
+    """Write the audit line of a call, even of one that a signal ended."""
     effect = effect_of(called, params)
     settings = settings_or_defaults(runtime)
     write_audit_line(runtime, settings, caller, called.name, effect, params, outcome, started_ms)
@@ -319,7 +320,7 @@ def _admit(
     ask: Ask,
     declared: Declared | None,
 ) -> Any:
-    """The input, once it is valid, can be answered as asked, and this caller may ask for it."""
+    """The decoded input, if it is valid, can be answered as asked, and is permitted to this caller."""
     request = decode_input(called, params)
     refusal = refuse_ask(ask, called.shape, declared)
     if refusal is not None:
@@ -342,7 +343,7 @@ def _disclose_success(
     measure: Callable[[Success], int],
     declared: Declared | None,
 ) -> Outcome:
-    """What is shown of it. Nothing that a write answers is held back: too small a budget gets a warning."""
+    """Disclose a success. The answer to a write is never withheld: too small a budget gets a warning."""
     shape = shape_of(called, params)
     is_write = effect_of(called, params) != "read"
 
@@ -366,7 +367,7 @@ def _disclose_success(
 def _catch_trouble(
     runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]
 ) -> _T | Outcome:
-    """What the work gives. Trouble is a failure, unless something was committed before it came."""
+    """The value of the work. Trouble becomes a failure, unless something was committed before."""
     done = _try_work(work, lambda: _record_incident(runtime))
     match done:
         case _Trouble(fault=PartlyDone() as fault):
@@ -391,7 +392,7 @@ def _audit_outcome(
     caller: Caller,
     started_ms: int,
 ) -> Outcome:
-    """The outcome, whose audit line is written; that it could not be is told beside it."""
+    """Write the audit line of the outcome; if that fails, add a notice."""
     done = _try_work(
         lambda: audit_call(runtime, called, params, outcome, caller, started_ms),
         lambda: _record_incident(runtime),
@@ -404,7 +405,7 @@ def _audit_outcome(
 
 
 class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """What kept a piece of work from its end."""
+    """Why a piece of work did not finish."""
 
     fault: Fault | None = None
     defect: Exception | None = None
@@ -429,9 +430,9 @@ def _record_incident(runtime: Runtime) -> str:
 
 
 def _redact_failure(failure: Failure) -> Failure:
-    """Without what a caller sent under a telling name; the next call then says that it was left out.
+    """The failure without secrets that the caller sent; its next call shows where one was left out.
 
-    A hint may hold a token to go on with; a login in an address is never needed.
+    A hint may hold a token to continue with, but never needs the login of an address.
     """
     following = failure.next_call
     if following is not None:
@@ -457,7 +458,7 @@ def _as_success(called: Operation, result: Any) -> Success:
 
 
 def _prompt_json(value: Json) -> Json:
-    """What an agent reads: a path may hold bytes that are no text, and any text may hold escapes."""
+    """A value for an agent: paths may hold bytes that are not text, and any text may hold escapes."""
     return make_safe_json(make_readable_json(value))
 
 

@@ -1,8 +1,7 @@
-"""A genuine token in the wrong argument, or a name just beside the right one: the refusal gets the caller's
-own call, corrected.
+"""A genuine token in the wrong argument, or a misspelt workflow id: the refusal offers the corrected call.
 
-The call is offered, never made: reading and advancing differ, so the agent decides. And no call that
-advances is offered to a caller who asked to read: copied as it stands, it would finish a step without notes.
+The call is offered, never made: reading and advancing differ, so the agent decides. A caller who asked to
+read is never offered a call that advances: copied unchanged, it would finish a step without notes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _AROUND = " \t\r\n\"'`<>[](){}"
 
 
 def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
-    """The failure with a call to copy, where what is wrong with the caller's own can only mean one thing."""
+    """Add the corrected call to a failure where the mistake has only one possible correction."""
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})

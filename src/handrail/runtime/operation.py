@@ -45,7 +45,7 @@ class StreamItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chunked(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer whose long field is handed out in parts: everything else of it, and the bytes."""
+    """An answer whose long field comes in parts: its other fields, and the bytes of that one."""
 
     facts: dict[str, Json]
     chunks: Iterator[bytes]
@@ -88,7 +88,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     value_rules: dict[str, ValueRule] = {}
     """Of input fields, by wire name."""
     foresee: Callable[[Any, Any], object] | None = None
-    """Of a creation: `(runtime, input)`, raises what it would be refused for. Changes nothing."""
+    """Of a creation: `(runtime, input)` raises the Fault that the creation would raise. Changes nothing."""
     errors: tuple[str, ...] = ()
     """Catalogue codes it can answer with, beside those every operation shares."""
 

@@ -71,7 +71,7 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
     """Refuse a creation that could not be repeated safely; the next call carries a key made from it.
 
     A dry run, or the confirm token of one, does as well. What the creation would be refused for comes
-    first: the call that is offered shall work. Raises Fault E_CONFIRMATION_REQUIRED.
+    first, so that the offered call works. Raises Fault E_CONFIRMATION_REQUIRED.
     """
     params: dict[str, Json] = make_readable_json(msgspec.to_builtins(request))
     if _has_key(params):
@@ -126,7 +126,7 @@ def write_audit_line(
     outcome: Outcome,
     started_ms: int,
 ) -> None:
-    """Write the line of one call, unless it is a read that nobody wants to know of. Never fails."""
+    """Write the audit line of one call, unless it is a read and reads are not audited."""
     if effect == "read" and not settings.audit_reads:
         return
     kind = outcome.kind if isinstance(outcome, Failure) else None
@@ -165,7 +165,7 @@ def write_server_start_line(rt: Runtime, caller: Caller) -> None:
 
 
 def settings_or_defaults(rt: Runtime) -> Settings:
-    """For what must go on: broken settings do not turn the audit off."""
+    """The settings, or the defaults if they cannot be read: broken settings do not turn the audit off."""
     try:
         return rt.settings.of()
     except Fault:
@@ -181,7 +181,7 @@ def _workspace(rt: Runtime, params: dict[str, Json]) -> str:
 
 
 def _told(name: str, value: Json) -> Json:
-    """An argument as the log may know it."""
+    """An argument in the form that the audit may hold."""
     if name in _CONTENT:
         return _measured(value)
     if name in ("confirm", "cursor") or is_secret_name(name):
@@ -218,7 +218,7 @@ def _measured(value: Json) -> dict[str, Json]:
 
 
 def _text(value: Any) -> str:
-    """Whatever its field is called: a token in the wrong one is a token all the same."""
+    """A text without secrets, whatever its field is called: a token may be in the wrong one."""
     return redact_shapes(make_readable(str(value)))
 
 

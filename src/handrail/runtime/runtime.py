@@ -72,7 +72,7 @@ def no_installation() -> Installation:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know how it was installed.",
-        hint="Ask the same on the command line.",
+        hint="Run it on the command line.",
     )
 
 
@@ -80,7 +80,7 @@ def no_clients() -> ClientFiles:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know any agent client.",
-        hint="Ask the same on the command line.",
+        hint="Run it on the command line.",
     )
 
 
@@ -88,7 +88,7 @@ def no_updates() -> Updates:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime does not know how it was installed.",
-        hint="Ask the same on the command line.",
+        hint="Run it on the command line.",
     )
 
 
@@ -96,7 +96,7 @@ def no_provenance() -> Provenance:
     raise Fault(
         FEATURE_DISABLED,
         "This runtime cannot verify releases.",
-        hint="Ask the same on the command line.",
+        hint="Run it on the command line.",
     )
 
 
@@ -115,8 +115,8 @@ def no_index() -> SessionIndex | None:
 def _without_files() -> Fault:
     return Fault(
         FEATURE_DISABLED,
-        "This store does not lie on a disk of its own.",
-        hint="Ask the same of a store in files, as the command line uses it.",
+        "This store is not kept in files.",
+        hint="Use a store in files, as the command line does.",
     )
 
 

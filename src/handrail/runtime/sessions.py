@@ -69,7 +69,7 @@ from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 # Reading, holding and appending
 
 LOCK_WAIT_MS = 5_000
-"""How long a call waits for another writer; a commit takes milliseconds, so this is a stuck disk."""
+"""How long a call waits for another writer; a commit takes milliseconds, so a longer wait is a stuck disk."""
 COMMIT_TRIES = 20
 TAG_SALTS = 16
 REMEMBERED_EVENTS = 2_048
@@ -124,7 +124,7 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
-    """The session as this process saw it last. Only good to begin a hold with, which brings it up to date."""
+    """The session as this process saw it last; only for starting a hold, which brings it up to date."""
     known = reader.get_folded(session_id) if isinstance(reader, HotLog) else None
     return None if known is None else Session(history=known)
 
@@ -149,7 +149,7 @@ def empty_session(session_id: SessionId) -> Session:
 def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
     """Hold the session, bring it up to date, and hand out the witness that committing needs.
 
-    One that was seen with events and is gone by now was deleted: nothing of it is made again. Raises Fault
+    A session that was seen with events and is gone now was deleted, and is not made again. Raises Fault
     SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy, and
     TOKEN_UNKNOWN_NODE or SESSION_NOT_FOUND.
     """
@@ -170,7 +170,7 @@ def healthy_session(rt: Runtime, session: Session, *, by_token: bool) -> Iterato
 
 
 def wait_for_writer(rt: Runtime, session_id: SessionId) -> None:
-    """Whoever writes to it right now has finished. Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
+    """Wait until no other process writes to it. Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
     with rt.log.hold_existing(session_id, LOCK_WAIT_MS):
         return
 
@@ -193,13 +193,13 @@ def commit(
     plan_with: Callable[[int], Sequence[PlannedEvent]],
     blobs: Sequence[Blob] = (),
 ) -> Session | None:
-    """Append a plan and fold it in; None when another server was faster, so decide again.
+    """Append a plan and fold it in; None when another process was faster, and the caller decides again.
 
     `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
     """
     drafts = _write_drafts(session.history, plan_with, rt.clock.now())
     reads_back = call_to_resume(session.history.session_id)
-    rt.interruptions.end_here()  # the last moment at which that is true: nothing was changed
+    rt.interruptions.end_here()  # the last point at which nothing has been changed
     match witness.hold.append(session.history.head, drafts, blobs):
         case Committed(records=records):
             rt.commits.note(reads_back)
@@ -249,7 +249,7 @@ def _recall_history(reader: EventReader, session_id: SessionId) -> History | Non
 
 
 def _is_worth_remembering(before: int, after: int) -> bool:
-    """Now and then, the rarer the longer the session is: a cold start folds at most a quarter of it."""
+    """Less often the longer the session is: a cold start folds at most a quarter of it."""
     if after < REMEMBERED_EVENTS:
         return False
     step = (1 << (after.bit_length() - 1)) // 8
@@ -296,7 +296,7 @@ MOST_SESSIONS: Final = 2_048
 MOST_EVENTS: Final = 10_000
 """Over all kept sessions; an event of a folded session takes about one kilobyte."""
 ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: folding one anew in every call would be dear."""
+"""The latest sessions stay, however long they are: folding one anew in every call is expensive."""
 MOST_WORKFLOWS: Final = 64
 LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 
@@ -453,7 +453,7 @@ def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> F
     """The refusal of whatever needs a session that is proven whole."""
     return Fault(
         SESSION_NOT_HEALTHY,
-        f"Session {session_id} is readable up to event {event_count}, not more.",
+        f"Session {session_id} is readable only up to event {event_count}.",
         details={
             "session_id": session_id,
             "health": health.state,

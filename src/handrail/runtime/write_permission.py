@@ -1,4 +1,4 @@
-"""The write gate: a change is shown first, and made only with the token of exactly that preview, once.
+"""Permission to write: a change is previewed first, and made once, with the confirm token of that preview.
 
 Every gated operation goes through `preview_or_write`; nothing else mints or takes confirm tokens.
 """
@@ -37,7 +37,7 @@ from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 
 GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous"})
-"""Input fields, by wire name, that only say how far to go."""
+"""Input fields, by wire name, that only say whether to preview or to write."""
 
 
 class GatedInput(Input, frozen=True, kw_only=True):
@@ -53,10 +53,10 @@ class GatedInput(Input, frozen=True, kw_only=True):
 
 
 class DangerousInput(GatedInput, frozen=True, kw_only=True):
-    """What an operation takes that destroys something: the word that this is meant, at the dry run too."""
+    """The input of an operation that destroys something: it must say so, in the dry run too."""
 
     dangerous: (
-        Annotated[bool, Meta(description="Say that destroying something is meant; needed beside confirm.")]
+        Annotated[bool, Meta(description="Say that you mean to destroy something; needed with confirm.")]
         | UnsetType
     ) = UNSET
 
@@ -74,7 +74,7 @@ class Change(Answer, frozen=True, kw_only=True):
 
 
 def mark_unreached(changes: Sequence[Change], fails: Container[str]) -> tuple[Change, ...]:
-    """The changes of a batch that stops at the first target that fails: none behind it is made."""
+    """Mark the changes after the first target that fails as not made: the batch stops there."""
     stops = next((at for at, change in enumerate(changes) if change.id in fails), len(changes))
     reason = "not reached: a target before it fails; leave that one out, or add --continue-on-error true"
     passed_over = [
@@ -98,7 +98,7 @@ class Preview(Answer, frozen=True, kw_only=True):
 
 
 class DryRun(Answer, frozen=True, kw_only=True):
-    """The preview and the leave to do exactly that."""
+    """The preview, and the confirm token that makes exactly this change."""
 
     preview: Preview
     confirm_token: str
@@ -131,9 +131,9 @@ def preview_or_write(
     write: Callable[[Plan], Answer | Success],
     wait: Callable[[], None] = _at_once,
 ) -> DryRun | Success:
-    """The preview with its token, or the change made. `write` keeps the plan's versions as preconditions.
+    """Show the preview with its token, or make the change. `write` checks the versions of the plan.
 
-    `wait` is for whoever writes to the same things right now, and raises when that takes too long.
+    `wait` waits for other writers of the same things, and raises when that takes too long.
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
     is used up, and after it the token stays used.
     """
@@ -144,7 +144,7 @@ def preview_or_write(
     if request.dry_run is True and request.confirm is not UNSET:
         raise Fault(
             E_USAGE,
-            "A dry run and a confirmation exclude each other.",
+            "Give --dry-run or --confirm, not both.",
             details={"usage": "--dry-run, then --confirm TOKEN"},
         )
     scope = _scope(rt, called, request, workspace)
@@ -168,7 +168,7 @@ def _confirmed(
     write: Callable[[Plan], Answer | Success],
     wait: Callable[[], None],
 ) -> Success:
-    """The order matters: whatever can be refused is, before the token is used up."""
+    """The order matters: every refusal comes before the token is used up."""
     read = _read(rt, token)
     check_arguments(read.claims, scope)
     if not rt.confirmed.is_used(read.fingerprint):
@@ -186,7 +186,7 @@ def _confirmed(
 
 
 def _read(rt: Runtime, token: str) -> ReadConfirm:
-    """Once refused as expired, a token stays refused, also when the clock is set back."""
+    """A token that was once refused as expired stays refused, even if the clock is set back."""
     now = rt.clock.unix_seconds()
     try:
         return read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=now)
@@ -197,7 +197,7 @@ def _read(rt: Runtime, token: str) -> ReadConfirm:
 
 
 def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
-    """The plan, if it still is what the dry run showed. A token that did its work is its own obstacle."""
+    """The plan, if it is still what the dry run showed. If the token was used, that is the reason given."""
     try:
         check_targets(read.claims, list(plan.targets), plan.versions)
         if plan.obstacle is not None:
@@ -210,7 +210,7 @@ def _unchanged_plan(rt: Runtime, read: ReadConfirm, plan: Plan) -> Plan:
 
 
 def _scope(rt: Runtime, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
-    """Parsed arguments, so that spelling and order do not matter, nor a target that is named twice."""
+    """The scope from parsed arguments: spelling, order and repeated targets do not matter."""
     given: dict[str, Any] = msgspec.to_builtins(request)
     return ConfirmScope(
         command_path=tuple(called.name.split(".")),
@@ -262,18 +262,18 @@ def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
 
 
 def _not_meant(called: Operation, request: GatedInput) -> Fault:
-    """Before the token is looked at, so that it stays good."""
+    """Comes before the token is read, so that the token stays usable."""
     return Fault(
         E_CONFIRMATION_REQUIRED,
         "This command destroys something and runs only with --dangerous. Nothing was done.",
         details={"missing": "dangerous", "effect": called.effect},
-        hint="Ask the user whether this is meant, then run next_command and look at its preview.",
+        hint="Ask the user whether to do this, then run next_command and look at its preview.",
         next_call=dry_run_of(called, request),
     )
 
 
 def _safe(change: Change) -> Change:
-    """Values under a telling name are not shown."""
+    """The change without values under secret-looking names."""
     return msgspec.structs.replace(
         change, before=redact_named_secrets(change.before), after=redact_named_secrets(change.after)
     )
@@ -288,8 +288,8 @@ def dry_run_of(called: Operation, request: GatedInput) -> NextCall:
 
 
 def _not_recorded(made: Success, reason: str) -> Success:
-    """The change is made; that its token is used could not be kept."""
-    message = f"The change was made, but that its token is used could not be recorded ({reason})."
+    """The change is made, but the use of its token could not be recorded."""
+    message = f"The change was made, but the use of its token could not be recorded ({reason})."
     warning = {"code": "CONFIRM_NOT_RECORDED", "message": message, "reason": reason}
     notice = Notice(type="confirm_not_recorded", message=message, severity="warning")
     assert isinstance(made.data, dict), "what a gated operation answers is an object"

@@ -25,7 +25,7 @@ from tests.workflows.reading.documents import (
     [
         (b"", "ends too early", (1, 1)),
         (b'{\n  "id": ', "ends too early", (2, 9)),
-        (b'{\n  "id": "a",\n}', "a comma stands before a closing bracket", (2, 12)),
+        (b'{\n  "id": "a",\n}', "there is a comma before a closing bracket", (2, 12)),
         (b"\xef\xbb\xbf{}", "byte order mark", (1, 1)),
         (b'{"id":\n "\xff"}', "not UTF-8", (2, 3)),
         (b'{"id": "a",\n "id": "b"}', 'the key "id" appears twice', (2, 2)),

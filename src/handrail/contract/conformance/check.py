@@ -97,7 +97,7 @@ def assert_conformant(doc: Json, kind: AnyKind = "auto", tier: Tier = "complete"
 
 
 def kind_of(doc: Json) -> DocumentKind:
-    """What a document means to be, by its keys; what nothing else claims is held to be an envelope."""
+    """What a document means to be, by its keys; anything else is checked as an envelope."""
     if not isinstance(doc, dict):
         return "lafs"
     for kind, signs in _SIGNS:

@@ -32,7 +32,7 @@ EXITS: dict[int, Exit] = {
     4: Exit(meaning="Permission, sign-in or configuration.", agent="Do not retry; tell the user."),
     5: Exit(meaning="A confirmation is missing.", agent="Run next_command, then retry with its token."),
     6: Exit(meaning="The state moved on, or a token is invalid.", agent="Read the state, then decide."),
-    7: Exit(meaning="A passing trouble of network or server.", agent="Wait, then retry."),
+    7: Exit(meaning="A temporary network or server problem.", agent="Wait, then retry."),
     8: Exit(meaning="The deadline passed.", agent="Wait, then retry, with more time if the work is large."),
     9: Exit(meaning="A person must act.", agent="Tell the user what to do; run resume afterwards."),
     130: Exit(meaning="A signal ended the call.", agent="Retry; nothing is half applied."),

@@ -83,7 +83,7 @@ def _retryable_frozen(doc: dict[str, Json]) -> str:
 def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
     error = doc.get("error")
     if error is not None and error["code"] not in _CORE:
-        detail = f"{quote(error['code'])} is no core code; the tool must declare it with its exit status."
+        detail = f"{quote(error['code'])} is not a core code; the tool must declare it with its exit status."
         yield Advisory(name="cli_extension_code", detail=detail)
 
 

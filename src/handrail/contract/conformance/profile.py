@@ -41,7 +41,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(doc: Json, profile: Profile, tier: Tier, source: str) -> Report:
-    """Every check of the tier; after a broken shape the others are listed, but cannot be decided."""
+    """Run every check of the tier. If the shape is broken, the other checks are listed without a verdict."""
     errors, advisories, broken = _shape(doc, profile)
     asked = [check for check in profile.checks if TIERS.index(check.tier) <= TIERS.index(tier)]
     if broken:

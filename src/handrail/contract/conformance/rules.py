@@ -38,7 +38,7 @@ _URI = re.compile(
 
 
 def is_uri(text: str) -> bool:
-    """Whether the text is an absolute RFC 3986 address; what stands in `[…]` hosts is not looked into."""
+    """Whether the text is an absolute RFC 3986 address; the content of `[…]` hosts is not checked."""
     return _URI.fullmatch(text) is not None
 
 

@@ -3,7 +3,7 @@
 Order: level, expand, fields, window, budget.
 """
 
-# ruff: noqa: PLC0415 - few calls name fields or a budget, and the estimate is dear to load
+# ruff: noqa: PLC0415 - few calls name fields or a budget, and the estimate is expensive to load
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from handrail.contract.disclosure.fields import (
 from handrail.contract.outcome import UNTRUSTED, Failure, Json, Outcome, Success
 from handrail.contract.wording import quote
 
-if TYPE_CHECKING:  # few calls name fields, and the types of a payload are dear to look through
+if TYPE_CHECKING:  # few calls name fields, and reading the types of a payload is expensive
     from handrail.contract.disclosure.named_fields import Declared
 
 MAX_EXPANSION_DEPTH = 3
 
 
 def refuse_ask(ask: Ask, shape: Shape | None, declared: Declared | None = None) -> Failure | None:
-    """Why nothing can be shown as asked, whatever the answer is; known before anything is done."""
+    """Refuse a request that no answer could satisfy, before anything is done; None if it can be met."""
     refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
     if refusal is not None or declared is None:
         return refusal
@@ -72,7 +72,7 @@ def disclose(
     def fewer(count: int) -> Success:
         assert narrower is not None, "only a page that can be asked for again is narrowed"
         again = _shown(narrower(count), shape, ask, declared)
-        assert isinstance(again, Success), "the same wish was met before"
+        assert isinstance(again, Success), "the same request was met before"
         return again
 
     return fit(shown, shape, ask.budget, measure, None if narrower is None else fewer)
@@ -81,7 +81,7 @@ def disclose(
 def _shown(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
     """The outcome at its level, with its fields, before any budget."""
     expanded = _with_parents(ask.expand)
-    marked = _stamped(outcome, shape)  # whole: what says that a text is ours may be left out of it
+    marked = _stamped(outcome, shape)  # whole: the field that marks a text as ours may be left out later
     plain = _without_relations(_at_level(marked, shape, ask, expanded), shape, expanded)
     shown: Outcome = plain
     if ask.fields is not None:

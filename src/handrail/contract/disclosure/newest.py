@@ -1,4 +1,4 @@
-"""As many of the newest items as fit into a budget of bytes, as they are encoded. Pure."""
+"""The newest or first items that fit into a budget of bytes, measured as they are encoded. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _R = TypeVar("_R")
 
 
 FENCE_BYTES = 64
-"""What marks an item as data of others, beside its own encoding: `_untrusted`, or the fence in a text."""
+"""Room for the mark of untrusted data around an item: `_untrusted`, or the fence in a text."""
 
 
 def take_newest(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
-    """Of items that come newest first, those that fit, oldest first; and the bytes that they take.
+    """Take the items that fit from a list that is newest first; return them oldest first, with their bytes.
 
-    `beside` is what each takes more than its own encoding.
+    `beside` is the number of bytes that each item needs beyond its own encoding.
     """
     kept, used = take_first(items, budget, beside)
     return kept[::-1], used
 
 
 def take_first(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
-    """The first items that fit, in their order, and the bytes that they take."""
+    """Take the first items that fit, in their order; return them with their bytes."""
     kept: list[_T] = []
     used = 0
     for item in items:
@@ -46,5 +46,5 @@ def take_newest_rows(
 
 
 def encoded_size(item: Any) -> int:
-    """How much of an answer an item takes, with the comma behind it."""
+    """The bytes of an item in an answer, with the comma after it."""
     return len(msgspec.json.encode(item)) + 1

@@ -123,7 +123,7 @@ def _configured(source: FormatSource, value: str) -> Format:
         setting = _SETTINGS[source]
         raise Fault(
             E_CONFIG,
-            f"{setting} is none of json, text and raw.",
+            f"{setting} is not json, text or raw.",
             details={"setting": setting, "source": source},
             hint=f"Correct {setting}, or pass --format to overrule it in this call.",
         )

@@ -89,10 +89,10 @@ def _other_language(text: str) -> SyntaxTrouble | None:
     """A whole file in another language: one sentence, not one for its first letter."""
     if _YAML.match(text):
         fix = "Write the same as JSON: braces, double quotes, commas."
-        return SyntaxTrouble("this is YAML and not JSON", 0, fix)
+        return SyntaxTrouble("this is YAML, not JSON", 0, fix)
     if _MARKDOWN.match(text):
-        fix = "Keep only what stands between the lines with the backticks."
-        return SyntaxTrouble("the JSON stands inside a Markdown code block", 0, fix)
+        fix = "Keep only the text between the lines of backticks."
+        return SyntaxTrouble("the JSON is inside a Markdown code block", 0, fix)
     return None
 
 
@@ -104,7 +104,7 @@ def _meant(text: str, position: int, said: str) -> SyntaxTrouble | None:
         sentence = "JSON has no comments"
         return SyntaxTrouble(sentence, position, "Remove the comment.", len(comment[0]), "")
     if here in ("]", "}") and comma >= 0 and not said.startswith("Invalid"):
-        sentence = "a comma stands before a closing bracket"
+        sentence = "there is a comma before a closing bracket"
         return SyntaxTrouble(sentence, comma, "Remove the comma.", 1, "")
     if here in _OTHER_QUOTES and not said.startswith("Invalid"):
         return _other_quotes(text, position)
@@ -126,7 +126,7 @@ def _comma_before(text: str, position: int) -> int:
 
 
 def _other_quotes(text: str, position: int) -> SyntaxTrouble:
-    sentence, fix = "keys and texts stand in double quotes", "Write double quotes around it."
+    sentence, fix = "keys and texts need double quotes", "Write double quotes around it."
     closing = _OTHER_QUOTES[text[position]]
     written: list[str] = []
     place = position + 1
@@ -155,7 +155,7 @@ def _word(text: str, position: int, said: str) -> SyntaxTrouble | None:
         return SyntaxTrouble(sentence, position, f"Write {_LITERALS[word]}.", len(word), _LITERALS[word])
     is_key = text[found.end() :].lstrip()[:1] == ":"
     if said.startswith("Expecting property name") and is_key:
-        sentence = "a key stands without double quotes"
+        sentence = "a key has no double quotes"
         return SyntaxTrouble(sentence, position, "Write double quotes around it.", len(word), f'"{word}"')
     return None
 
@@ -170,7 +170,7 @@ def _missing_comma(text: str, position: int, said: str) -> SyntaxTrouble | None:
         and "\n" in between
     ):
         sentence = "a comma is missing between two values"
-        return SyntaxTrouble(sentence, len(before), "Write a comma behind the first.", 0, ",")
+        return SyntaxTrouble(sentence, len(before), "Write a comma after the first.", 0, ",")
     return None
 
 

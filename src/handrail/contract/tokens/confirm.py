@@ -1,4 +1,4 @@
-"""Confirm tokens (`ct_`): leave to make exactly the change that a dry run showed, once, soon. Pure.
+"""Confirm tokens (`ct_`): permission to make exactly the change that a dry run showed, once and soon. Pure.
 
 Three digests are bound, so that a refusal can say what changed. Single use is kept by the store of
 consumed fingerprints, not here: `already_used` is decided where the fingerprint is claimed.

@@ -82,7 +82,7 @@ def _keep(rt: Runtime, session: Session, output_id: str, work: WorkDone) -> tupl
             return committed, committed.history.session_notes[output_id]
     raise Fault(
         INVARIANT_VIOLATION,
-        "The log kept moving under this call.",
+        "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
     )
 

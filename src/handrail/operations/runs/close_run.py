@@ -95,7 +95,7 @@ def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
             return _told(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
     raise Fault(
         INVARIANT_VIOLATION,
-        "The log kept moving under this call.",
+        "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
     )
 
@@ -186,7 +186,7 @@ def _require_open(history: History, run_id: RunId) -> None:
         return
     raise Fault(
         VALIDATION_ERROR,
-        f"Run {quote(run_id)} is {status}: every step of it was passed, so there is nothing to close.",
+        f"Run {quote(run_id)} is {status}: every step is done, so there is nothing to close.",
         details={"problems": [{"param": "run", "problem": f"is {status}", "expected": "an unfinished run"}]},
         next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
     )

@@ -397,7 +397,9 @@ def _begin(
             assert recorded is not None, "a committed start is in the history"
             return committed, recorded
     raise Fault(
-        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": facts.session_id}
+        INVARIANT_VIOLATION,
+        "The log kept changing during this call.",
+        details={"session_id": facts.session_id},
     )
 
 

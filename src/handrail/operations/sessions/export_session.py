@@ -199,7 +199,7 @@ def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:
     }
     return Fault(
         SESSION_NOT_HEALTHY,
-        f"Session {session_id} is proven up to event {loaded.head}, not more.",
+        f"Session {session_id} is proven only up to event {loaded.head}.",
         details=details,
         hint="A salvage export holds the proven part, to be read, not continued. Make the call offered here.",
         next_call=NextCall(operation="session.export", params={"sessionId": session_id, "salvage": True}),

@@ -174,7 +174,7 @@ def _row(sessions: Sessions, stamp: SessionStamp) -> SessionRow:
     )
 
 
-_TIME_RULE = ValueRule(fits=_is_time, problem="is no UTC time", expected=_TIMES)
+_TIME_RULE = ValueRule(fits=_is_time, problem="is not a UTC time", expected=_TIMES)
 
 OPERATION = Operation(
     name="session.list",

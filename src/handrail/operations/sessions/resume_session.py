@@ -1,4 +1,4 @@
-"""`session.resume`: from a new chat back to the work: candidates with the exact call that goes on.
+"""`session.resume`: find work again from a new chat; each candidate has the exact call that continues it.
 
 The ranking is `projections/resume_candidates.py`; this file bounds what is read for it. A session id reads
 one session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
@@ -100,7 +100,7 @@ class Candidates(Payload, frozen=True, kw_only=True):
 
 
 def resume_session(rt: Runtime, request: ResumeSession) -> Success:
-    """Healthy sessions only, tips only, ranked; what is nowhere to be found gets the latest ones instead."""
+    """Ranked tips of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
     wanted = _wanted(request, project, rt.workspace.observations(project))
     try:
@@ -198,7 +198,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
             yield from self.sessions.subjects(stamp)
 
     def that_may_match(self, wanted: Wanted) -> Iterator[Subject]:
-        """Without those of which it is certain beforehand; the ranking itself decides."""
+        """Leave out sessions that certainly do not match; the ranking decides about the rest."""
         if not wanted.is_asked:
             yield from self.all_of_them()
             return

@@ -87,7 +87,7 @@ def _wanted(request: SetPreferences) -> PreferencesDelta:
     expected = "preset, autonomy or riskPolicy"
     raise Fault(
         E_VALIDATION,
-        "Nothing is asked for: give --preset, or --autonomy, --risk-policy or both.",
+        "Nothing to set: give --preset, or --autonomy, --risk-policy or both.",
         details={"problems": [{"param": "autonomy", "problem": "is missing", "expected": expected}]},
     )
 
@@ -197,7 +197,7 @@ def _recorded(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Pla
         session = current
     raise Fault(
         INVARIANT_VIOLATION,
-        "The log kept moving under this call.",
+        "The log kept changing during this call.",
         details={"session_id": session.history.session_id},
     )
 

@@ -259,7 +259,7 @@ def _patterns(request: ShowLedger) -> tuple[str, ...]:
         return ()
     patterns = tuple(part.strip() for part in request.filter_by_operation.split(","))
     if len(patterns) > MOST_PATTERNS or not all(map(_PATTERN.fullmatch, patterns)):
-        raise _unfitting("filterByOperation", "is no list of operations", "run.start, run.* or !run.*")
+        raise _unfitting("filterByOperation", "is not a list of operations", "run.start, run.* or !run.*")
     return patterns
 
 

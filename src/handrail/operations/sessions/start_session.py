@@ -99,7 +99,7 @@ def _begin(rt: Runtime, session: Session, goal: str, input_digest: str, project:
         if committed is not None:
             return committed
     raise Fault(
-        INVARIANT_VIOLATION, "The log kept moving under this call.", details={"session_id": session_id}
+        INVARIANT_VIOLATION, "The log kept changing during this call.", details={"session_id": session_id}
     )
 
 

@@ -98,7 +98,7 @@ def _planned(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCo
         found = {one.session_id: one for one in rt.keeper().plan_copy(way, known)}
     nameless = [SessionId(one) for one in ids if one not in found]
     unknown = {
-        one: SessionCopy(session_id=one, trouble="SESSION_NOT_FOUND", detail="This is no session id.")
+        one: SessionCopy(session_id=one, trouble="SESSION_NOT_FOUND", detail="This is not a session id.")
         for one in nameless
     }
     return tuple((found | unknown)[one] for one in ids) if ids else tuple(found.values())

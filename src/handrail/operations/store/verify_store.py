@@ -1,4 +1,4 @@
-"""`store.verify`: a look at every byte of the store. A verdict for the person who operates it."""
+"""`store.verify`: check every byte of the store. A verdict for the person who operates it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
 
 
 def _remedy(report: VerifyReport) -> str:
-    """What is only open or only a link is put right in place; restoring would bring old content back."""
+    """What to do. Wrong permissions and links are corrected in place; a restore would bring old content."""
     match sorted({problem.reason for problem in report.problems}):
         case ["too_open"]:
             return (
@@ -132,7 +132,9 @@ def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | Verif
     if is_patient:
         return _whole(rt)
     problem = {"param": "continueOnError", "problem": "goes with ids only", "expected": "ids beside it"}
-    raise Fault(E_VALIDATION, "The whole store is looked at to its end.", details={"problems": [problem]})
+    raise Fault(
+        E_VALIDATION, "A check of the whole store never stops early.", details={"problems": [problem]}
+    )
 
 
 def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:

@@ -228,7 +228,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
 
 
 def _dangling(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
-    """Names that lead nowhere in a file that cannot be read as a whole: told now, not one run later."""
+    """Names that lead nowhere in a file that cannot be read whole: reported now, not after the next fix."""
     try:
         document = decode_json(entry.content, max_bytes=MAX_SOURCE_BYTES, max_depth=MAX_JSON_DEPTH)
     except Fault:

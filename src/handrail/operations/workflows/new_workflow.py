@@ -159,10 +159,10 @@ def _check_id(workflow_id: str) -> None:
         )
     if not _ID.fullmatch(workflow_id):
         expected = "namespace.name in lower case letters, digits, _ and -"
-        problem = {"param": "workflowId", "problem": "is no workflow id", "expected": expected}
+        problem = {"param": "workflowId", "problem": "is not a workflow id", "expected": expected}
         raise Fault(
             VALIDATION_ERROR,
-            f"{quote(workflow_id)} is no workflow id: write {expected}.",
+            f"{quote(workflow_id)} is not a workflow id: write {expected}.",
             details={"problems": [problem]},
         )
 

@@ -251,10 +251,10 @@ def _case(text: str) -> RegressionCase:
     try:
         case = msgspec.convert(document, RegressionCase)
     except msgspec.ValidationError as error:
-        raise _problem("replay", f"is no regression case: {error}") from error
+        raise _problem("replay", f"is not a regression case: {error}") from error
     for report in case.reports:
         if not all(isinstance(held.get("kind"), str) for held in report.artifacts):
-            raise _problem("replay", f"is no regression case: an artifact at {report.step} has no kind")
+            raise _problem("replay", f"is not a regression case: an artifact at {report.step} has no kind")
     return case
 
 
@@ -277,7 +277,7 @@ def _reason(found: Simulation) -> str:
     if found.dead_steps:
         named = ", ".join(one.step_id for one in found.dead_steps[:_MOST_SHOWN])
         return f"no walk reaches {len(found.dead_steps)} of its steps: {named}."
-    return "no walk comes to its end."
+    return "no walk reaches the end."
 
 
 OPERATION = Operation(

@@ -36,7 +36,7 @@ _SHOWN: dict[Severity, tuple[Severity, ...]] = {
 
 
 class ValidateWorkflows(Input, frozen=True, kw_only=True):
-    """What to check, and how much of it to be told."""
+    """What to check, and how much of it to report."""
 
     documents: (
         Annotated[
@@ -50,7 +50,7 @@ class ValidateWorkflows(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     min_severity: (
-        Annotated[Severity, Meta(description="Leave out what weighs less; default hint, so nothing.")]
+        Annotated[Severity, Meta(description="Leave out lesser problems; default hint, so nothing.")]
         | UnsetType
     ) = UNSET
     report_only: (

@@ -94,7 +94,7 @@ def check_version_negotiation(given: Examined) -> Finding:
                 message, fix, version=__version__, min_version=skill.min_version, path=skill.path
             )
         if needed is None and skill.min_version:
-            message = f"The installed skill asks for {quote(skill.min_version)}, which is no version."
+            message = f"The installed skill asks for {quote(skill.min_version)}, which is not a version."
             fix = _setup(given) if given.rt.installation().program().method in _OTHERWISE else _UPDATE
             return report_warning(message, fix, version=__version__, path=skill.path)
     lowest = [skill.min_version for skill in skills]

@@ -54,13 +54,13 @@ ON_REQUEST = frozenset({"mcp_protocol"})
 
 
 def examine(given: Examined, wanted: Sequence[str]) -> list[Check]:
-    """The checks that were asked for, in the order of the table; without a wish, all but the dear ones."""
+    """Run the named checks, in the order of the table; by default, every check except the expensive ones."""
     names = [name for name in CHECKS if (name in wanted if wanted else name not in ON_REQUEST)]
     return [_told(name, _finding(CHECKS[name], given)) for name in names]
 
 
 def _finding(check: Callable[[Examined], Finding], given: Examined) -> Finding:
-    """What cannot even be looked at is a failed check, never a failed call."""
+    """A check that cannot run is a failed check, never a failed call."""
     try:
         return check(given)
     except Fault as fault:
@@ -95,7 +95,7 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     offline: (
-        Annotated[bool, Meta(description="Use nothing but this machine: the last look at the index counts.")]
+        Annotated[bool, Meta(description="Use only this machine: the last check of the index counts.")]
         | UnsetType
     ) = UNSET
     project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET

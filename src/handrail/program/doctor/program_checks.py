@@ -147,7 +147,7 @@ def check_install(given: Examined) -> Finding:
             )
         case "system":
             fix = "uv tool install handrail"
-            return report_warning("Handrail stands in a Python that the system manages.", fix, **facts)
+            return report_warning("Handrail is installed in a Python that the system manages.", fix, **facts)
         case _:
             return report_pass(_METHODS[program.method], **facts)
 
@@ -156,7 +156,7 @@ def check_path(given: Examined) -> Finding:
     program = given.rt.installation().program()
     facts = {"first_on_path": program.on_path or None}
     if not program.on_path:
-        fix = "Add the directory of the handrail command to PATH, or name the command by its whole path."
+        fix = "Add the directory of the handrail command to PATH, or use the full path of the command."
         return report_warning("No handrail command is on PATH.", fix, **facts)
     if not program.is_on_path:
         fix = "Remove the other installation, or put this one first on PATH."
@@ -217,7 +217,7 @@ def check_readiness(given: Examined) -> Finding:
 # Updates: from the last check of the index, or from a new one of at most two seconds
 
 NETWORK_MS = 2_000
-"""How long the index may take in all: a check-up is not kept waiting by somebody else's machine."""
+"""How long the index may take in all, so that another machine does not delay a check-up."""
 CHECK = "handrail update --check"
 _NOT_OURS = {
     "editable": "This copy runs from a checkout; git brings it up to date.",
@@ -265,7 +265,7 @@ def _look(given: Examined, updates: Updates, facts: InstallFacts) -> UpdateCheck
 
 def _told(look: UpdateCheck | None) -> Finding:
     if look is None:
-        message = f"Nobody has looked for a release newer than {__version__} yet."
+        message = f"Nothing has checked for a release newer than {__version__} yet."
         return report_pass(message, version=__version__, latest_version=None, checked_at=None)
     facts: dict[str, Json] = {
         "version": __version__,
@@ -274,12 +274,12 @@ def _told(look: UpdateCheck | None) -> Finding:
     }
     if _is_behind(look):
         facts["notice"] = look.notice
-        return report_warning(f"Handrail {look.latest} is there; this is {__version__}.", UPDATE, **facts)
-    return report_pass(f"There was no release newer than {__version__}.", **facts)
+        return report_warning(f"Handrail {look.latest} is available; this is {__version__}.", UPDATE, **facts)
+    return report_pass(f"There is no release newer than {__version__}.", **facts)
 
 
 def _unanswered(fault: Fault, look: UpdateCheck | None) -> Finding:
-    """What is known of old is told; that the index was silent is told too."""
+    """Report what an earlier check found, and that the index did not answer now."""
     known = _told(look)
     message = f"{fault.message.removesuffix(' Nothing was changed.')} {known.message}"
     return report_warning(message, known.fix or CHECK, **known.details, code=fault.kind.code)

@@ -36,7 +36,7 @@ def write_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> st
         changed = text + gap + "\n".join(lines) + "\n"
     expected = _parsed(text)
     if not isinstance(expected.setdefault(path[0], {}), dict):
-        raise NotEditable(f"{path[0]} is no table in it")
+        raise NotEditable(f"{path[0]} is not a table in it")
     expected[path[0]][path[1]] = content
     return _checked(changed, expected)
 

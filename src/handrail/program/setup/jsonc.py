@@ -111,7 +111,7 @@ def remove_part(text: str, path: tuple[str, ...], place: int) -> str:
 
 def _require(held: Value, kind: type) -> None:
     if not isinstance(held.plain, kind):
-        raise NotEditable("a part of it is not of the kind that belongs there")
+        raise NotEditable("a part of it has the wrong type")
 
 
 def _inserted(text: str, held: Value, depth: int, label: str, content: Json) -> str:
@@ -175,7 +175,7 @@ def _object(text: str, at: int, depth: int) -> Value:
     parts, end = _listed(text, at, "}", depth)
     plain = {part.key: part.value.plain for part in parts}
     if len(plain) != len(parts):
-        raise NotEditable("a key stands twice")
+        raise NotEditable("a key appears twice")
     return Value(start=at, end=end, plain=plain, parts=parts)
 
 

@@ -405,7 +405,7 @@ def _copied(copy: SkillCopy) -> None:
 
 
 def _skill_trouble(path: str, why: str) -> Fault:
-    message = f"The skill in {quote(path)} was not brought up to date: {why}."
+    message = f"The skill in {quote(path)} was not updated: {why}."
     return Fault(E_IO, message, details={"reason": "skill", "path": path})
 
 

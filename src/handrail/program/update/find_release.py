@@ -131,7 +131,7 @@ def index_sources_of(rt: Runtime, facts: InstallFacts) -> tuple[IndexSource, ...
 
 
 def digest_sources(sources: Sequence[IndexSource]) -> str:
-    """A name for where a look was made, which tells nobody an address."""
+    """A name for the sources of a check that reveals no address."""
     return sha256("\n".join(one.url for one in sources).encode()).hexdigest()[:16]
 
 

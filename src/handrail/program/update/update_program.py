@@ -118,7 +118,7 @@ class Updated(Answer, frozen=True, kw_only=True):
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the manager shall do, and what is known of the release."""
+    """What the manager is to do, and what is known about the release."""
 
     found: FoundRelease
     call: ManagerCall
@@ -172,13 +172,13 @@ def install_command(request: UpdateProgram) -> str:
 
 
 def spell_same_call(request: UpdateProgram) -> str:
-    """The same call: a look stays a look."""
+    """The same call again; a check stays a check."""
     looks = ("--check" if request.check is True else "", "--dry-run" if request.dry_run is True else "")
     return " ".join(filter(None, (install_command(request), *looks)))
 
 
 def _require_time(rt: Runtime, stage: str, target: str, again: str) -> None:
-    """The last moment at which a call that shall end has changed nothing."""
+    """Stop here if the call must stop: it is the last point at which nothing has been changed."""
     word = rt.interruptions.stop_reason()
     if word:
         raise make_update_failure(
@@ -196,7 +196,7 @@ def _require_version(request: UpdateProgram) -> None:
     if request.target_version is not UNSET and version_key(request.target_version) is None:
         raise make_update_failure(
             E_VALIDATION,
-            f"--target-version has the value {quote(request.target_version)}, which is no version.",
+            f"--target-version has the value {quote(request.target_version)}, which is not a version.",
             stage="discover",
             more={"param": "--target-version", "expected": "a version such as 1.9 or 2.0rc1"},
         )
@@ -325,7 +325,7 @@ def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram
 
 
 def _kept(updates: Updates, order: _Order) -> Updated:
-    """Nothing newer: the manager is not started, but a skill that lags behind is brought up."""
+    """Nothing newer: the manager is not started, but an older skill is updated."""
     now = updates.installed() or Installed(version=__version__, package="")
     skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
     updates.keep_check(None)
@@ -355,7 +355,7 @@ def _is_reached(current: str, order: _Order) -> bool:
 
 
 def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> None:
-    """Which version runs now is not told: what differs from the verified release is not started to ask it."""
+    """The version that is now installed is not reported: files that were not verified are never started."""
     try:
         require_verified_files(rt, verified)
     except Fault as fault:
@@ -380,7 +380,7 @@ def _finished(
     if skill.status == "failed":
         raise make_update_failure(
             E_IO,
-            f"Handrail is at {current}, but its skill is not: {skill.trouble}. This is half an update.",
+            f"Handrail is at {current}, but its skill is not: {skill.trouble}. The update is half done.",
             stage="skill_sync",
             current=current,
             target=current,
@@ -453,11 +453,11 @@ def _not_replaced(
     if _is_tampered(rt, updates, found):
         hint = "Do not try again. Stop and report that this file is not what the index says it is."
         return failed(
-            E_INTEGRITY, "The release has not the checksum that its index states.", "verify_checksum", hint
+            E_INTEGRITY, "The checksum of the release differs from its index.", "verify_checksum", hint
         )
     if not found.facts.is_writable:
         hint = f"Ask for write access to {found.facts.prefix}, or install Handrail with uv or pipx."
-        return failed(E_FORBIDDEN, "The installation may not be changed by this user.", "replace", hint)
+        return failed(E_FORBIDDEN, "This user may not change the installation.", "replace", hint)
     cause = f"exit {driven.status}" if driven.status else "it changed nothing"
     hint = "Read its output on stderr, or run the command in details by hand."
     return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)

@@ -140,9 +140,9 @@ _STOP = "Do not try again and do not install it by hand. Report that this releas
 _AGAIN = "Run handrail update --verify again; a repeat is safe."
 _SAID = {
     "malformed_bundle": "Its provenance is damaged.",
-    "untrusted_certificate": "Its provenance was signed with a certificate that nobody trusted at that time.",
+    "untrusted_certificate": "Its provenance was signed with a certificate that was not trusted then.",
     "wrong_identity": "Its provenance was signed by somebody else.",
-    "bad_signature": "The signature of its provenance does not hold.",
+    "bad_signature": "The signature of its provenance is not valid.",
 }
 
 
@@ -160,7 +160,7 @@ def verify_release(
     wheel = updates.fetch(offered.url, "*/*", rt.interruptions.stop_reason, page).content
     digest = sha256(wheel).hexdigest()
     if offered.sha256 and digest != offered.sha256.lower():
-        raise _refused("digest_mismatch", "It has not the checksum that its index states.")
+        raise _refused("digest_mismatch", "Its checksum differs from the index.")
     order = ProvenanceOrder(
         bundles=bundles,
         identity=identity_of(offered.version),
@@ -257,7 +257,7 @@ def _without_root(trouble: str) -> Fault:
         )
     return Fault(
         E_NETWORK,
-        "The keys of the public Sigstore could not be brought up to date.",
+        "The keys of the public Sigstore could not be updated.",
         details={"cause": "trusted_root"},
         hint=_AGAIN,
     )

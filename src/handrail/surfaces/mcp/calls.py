@@ -54,7 +54,7 @@ def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
         incident = _try(record, str)
         return Failure(
             kind=DEFECT,
-            message="Handrail met an error that it does not know.",
+            message="Handrail hit an unexpected error.",
             details={"incident": incident} if isinstance(incident, str) and incident else {},
         )
 

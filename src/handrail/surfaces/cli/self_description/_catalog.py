@@ -84,7 +84,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "PATH|ID", "value": "", "choices": (), "is_required": True, "environment": "", "text": "Workflow files, directories of them, or ids; `-` is stdin."},
-            {"name": "--min-severity", "value": "error|hint|warning", "choices": ("error", "hint", "warning"), "is_required": False, "environment": "", "text": "Leave out what weighs less; default hint, so nothing."},
+            {"name": "--min-severity", "value": "error|hint|warning", "choices": ("error", "hint", "warning"), "is_required": False, "environment": "", "text": "Leave out lesser problems; default hint, so nothing."},
             {"name": "--report-only", "value": "", "choices": (), "is_required": False, "environment": "", "text": "A negative verdict is an answer, not a failure."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--continue-on-error", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
@@ -584,7 +584,7 @@ COMMANDS: dict[str, CommandHelp] = {
         "sort": "",
         "params": (
             {"name": "--checks", "value": "python|install|path|settings|workspace|git|store|workflow_library|keyring|confirm_tokens|audit|mcp_registration|mcp_protocol|version_negotiation|skill_sync|update|release_readiness", "choices": ("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring", "confirm_tokens", "audit", "mcp_registration", "mcp_protocol", "version_negotiation", "skill_sync", "update", "release_readiness"), "is_required": False, "environment": "", "text": "Only these checks; mcp_protocol, which starts a server, runs only when named."},
-            {"name": "--offline", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Use nothing but this machine: the last look at the index counts."},
+            {"name": "--offline", "value": "", "choices": (), "is_required": False, "environment": "", "text": "Use only this machine: the last check of the index counts."},
         ),
         "globals": ("--format", "--json", "--human", "--envelope", "--fields", "--field", "--mvi", "--budget", "--compact", "--quiet", "--input", "--timeout", "--project", "--schema-version", "--help", "--version"),
         "examples": ("handrail doctor --compact", "handrail doctor --offline --checks store,keyring --compact"),
