@@ -18,7 +18,7 @@ from handrail.engine.events import (
     PreferencesDelta,
     ValidationPerformed,
 )
-from handrail.engine.facts import Kept, collect_kept, update_kept
+from handrail.engine.facts import KeptWork, collect_kept, update_kept
 from handrail.engine.history import Node, steps_after
 from handrail.engine.judge.artifacts import Place, subject_of
 from handrail.engine.navigate import Running
@@ -39,7 +39,7 @@ def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
     return decide_advance(log.history, log.workflow, node, attempt(77), work(**report))
 
 
-def kept_of(log: WrittenLog, node: Node) -> Kept:
+def kept_of(log: WrittenLog, node: Node) -> KeptWork:
     return collect_kept(log.history, node, partial(subject_of, Place(workflow=log.workflow)))
 
 
@@ -158,7 +158,7 @@ def test_a_checkpoint_keeps_what_the_attempts_before_it_brought() -> None:
     blocked = log.report(log.start(), work(notes="n"))
     saved = log.checkpoint(blocked)
 
-    assert kept_of(log, saved) == Kept(notes="n")
+    assert kept_of(log, saved) == KeptWork(notes="n")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_an_artifact_replaces_one_about_the_same_thing(
 ) -> None:
     subject = partial(subject_of, Place(workflow=workflow_of(step("a"))))
 
-    assert list(update_kept(Kept(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
+    assert list(update_kept(KeptWork(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
 
 
 def test_never_stop_writes_a_critical_gap_and_moves() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from handrail.contract.ids import RunId, SessionId
 from handrail.engine.facts import Place
-from handrail.projections.resume_candidates import MOST_FOUND, Subject, Wanted, rank_subjects, words_of
+from handrail.projections.resume_candidates import MOST_FOUND, ResumeQuery, Subject, rank_subjects, words_of
 
 WORDS = ("parser", "login", "fix-7", "main", "feature/x")
 HEADS = ("a" * 40, "b" * 40)
@@ -44,7 +44,7 @@ def subjects(draw: st.DrawFn) -> list[Subject]:
 
 
 wanted = st.builds(
-    Wanted,
+    ResumeQuery,
     query=st.one_of(texts, st.sampled_from(HEADS)),
     branch=st.sampled_from(("", "main", "fea")),
     head=st.sampled_from(("", *HEADS)),
@@ -56,7 +56,7 @@ wanted = st.builds(
 
 @given(subjects(), wanted, st.integers())
 def test_the_order_of_the_input_changes_nothing(
-    given_subjects: list[Subject], asked: Wanted, seed: int
+    given_subjects: list[Subject], asked: ResumeQuery, seed: int
 ) -> None:
     shuffled = list(given_subjects)
     random.Random(seed).shuffle(shuffled)
@@ -66,7 +66,7 @@ def test_the_order_of_the_input_changes_nothing(
 
 @given(subjects(), wanted, st.integers(1, 10**12), st.integers(0, 10**18))
 def test_only_the_sequence_of_activity_counts_never_its_times(
-    given_subjects: list[Subject], asked: Wanted, factor: int, shift: int
+    given_subjects: list[Subject], asked: ResumeQuery, factor: int, shift: int
 ) -> None:
     later = [replace(subject, order=subject.order * factor + shift) for subject in given_subjects]
 
@@ -78,7 +78,7 @@ def test_only_the_sequence_of_activity_counts_never_its_times(
 
 @given(subjects(), wanted)
 def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_and_five_are_enough(
-    given_subjects: list[Subject], asked: Wanted
+    given_subjects: list[Subject], asked: ResumeQuery
 ) -> None:
     found = rank_subjects(given_subjects, asked)
 
@@ -93,7 +93,7 @@ def test_this_project_comes_first_then_what_is_unfinished_then_the_better_tier_a
 
 @given(subjects(), texts)
 def test_a_match_by_words_has_every_word_of_the_query(given_subjects: list[Subject], query: str) -> None:
-    for found in rank_subjects(given_subjects, Wanted(query=query)) if query else ():
+    for found in rank_subjects(given_subjects, ResumeQuery(query=query)) if query else ():
         subject = found.subject
         everywhere = " ".join(
             (

@@ -62,7 +62,7 @@ MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
 
 
-class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
+class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
     """A step or loop that did not run."""
 
     step_id: str
@@ -70,7 +70,7 @@ class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
     condition_id: str = ""
 
 
-class CutShort(msgspec.Struct, frozen=True, kw_only=True):
+class CutLoop(msgspec.Struct, frozen=True, kw_only=True):
     """A loop that ended at its limit while there was more to do."""
 
     loop_id: str
@@ -81,18 +81,18 @@ class CutShort(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
-) -> tuple[PassedBy, ...]:
+) -> tuple[PassedPart, ...]:
     """Every step and loop that a move did not enter, each once, in the order of the move."""
-    found: dict[str, PassedBy] = {}
+    found: dict[str, PassedPart] = {}
     for entry in trace:
         match entry:
             case SkippedStep(step_id=step_id, condition_id=condition_id):
                 why = _unmet(workflow, workflow.conditions[condition_id], facts)
-                passed = PassedBy(step_id=step_id, why=why, condition_id=condition_id)
+                passed = PassedPart(step_id=step_id, why=why, condition_id=condition_id)
                 found.setdefault(step_id, passed)
             case ExitedLoop(loop_id=loop_id, iterations=0):
                 why = _no_round(workflow, find_loop(workflow, loop_id), facts)
-                found.setdefault(loop_id, PassedBy(step_id=loop_id, why=why))
+                found.setdefault(loop_id, PassedPart(step_id=loop_id, why=why))
             case (
                 ExitedLoop() | EnteredLoop() | EvaluatedCondition() | SelectedStep() | DetectedNonTipAdvance()
             ):
@@ -104,7 +104,7 @@ def list_passed_parts(
 
 def list_cut_loops(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
-) -> tuple[CutShort, ...]:
+) -> tuple[CutLoop, ...]:
     """Every loop that a move left because of its limit, each once."""
     left = {
         entry.loop_id: entry
@@ -112,7 +112,7 @@ def list_cut_loops(
         if isinstance(entry, ExitedLoop) and entry.reason == "limit_reached"
     }
     return tuple(
-        CutShort(
+        CutLoop(
             loop_id=entry.loop_id,
             rounds=entry.iterations,
             left=_left(workflow, find_loop(workflow, entry.loop_id), entry.iterations, facts),

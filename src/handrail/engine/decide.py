@@ -59,7 +59,14 @@ from handrail.engine.facts import (
 )
 from handrail.engine.history import History, Node, attached_to, way_to
 from handrail.engine.judge.artifacts import Place, subject_of
-from handrail.engine.judge.assess import Shown, Verdict, answer_report, assess_progress, find_way, place_of
+from handrail.engine.judge.assess import (
+    ShownState,
+    Verdict,
+    answer_report,
+    assess_progress,
+    find_way,
+    place_of,
+)
 from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Complete, Running, first_move, leaf_at
 from handrail.engine.plans import (
@@ -181,7 +188,7 @@ def decide_advance(
         option=work.option,
         kept=kept,
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
-        shown=Shown(facts=held, blockers=list_blockers(history, node)),
+        shown=ShownState(facts=held, blockers=list_blockers(history, node)),
     )
     work = msgspec.structs.replace(work, context=answer.context)
     if isinstance(answer.outcome, Block):

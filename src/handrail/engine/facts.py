@@ -338,7 +338,7 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     """Of a choice step: the place of the option whose token came."""
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class KeptWork(msgspec.Struct, frozen=True, kw_only=True):
     """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
 
     It is judged again with the report; nothing that was wrong is accepted.
@@ -348,7 +348,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[dict[str, Any], ...] = ()
 
 
-NOTHING_KEPT = Kept()
+NOTHING_KEPT = KeptWork()
 
 Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
 """What an artifact is about."""
@@ -369,7 +369,7 @@ def collect_kept(
     subject_of: Subject,
     whole_notes: str = "",
     asked: frozenset[str] = frozenset(),
-) -> Kept:
+) -> KeptWork:
     """What was brought for the step that is pending at a node, and need not be sent again.
 
     That is: notes and artifacts of the blocked attempts that lead there, and from every checkpoint of the
@@ -412,11 +412,13 @@ def _is_saved(node: Node) -> bool:
     return node.kind == "checkpoint"
 
 
-def update_kept(kept: Kept, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject) -> Kept:
+def update_kept(
+    kept: KeptWork, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject
+) -> KeptWork:
     """Add one more blocked attempt: what it brought replaces earlier artifacts about the same subject."""
     replaced = {subject_of(body) for body in brought}
     before = (body for body in kept.artifacts if subject_of(body) not in replaced)
-    return Kept(notes=notes or kept.notes, artifacts=(*before, *brought))
+    return KeptWork(notes=notes or kept.notes, artifacts=(*before, *brought))
 
 
 def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:

@@ -16,7 +16,7 @@ from handrail.contract.wording import quote, shorten
 from handrail.engine.decide import is_ending_gap
 from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.history import History, Run
-from handrail.engine.judge.artifacts import Misnamed
+from handrail.engine.judge.artifacts import MisnamedKind
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.reasons import Blocker, Issue
@@ -504,7 +504,7 @@ def _how_to_settle(gap: GapRecorded) -> str:
     )
 
 
-def _misnamed_warnings(found: tuple[Misnamed, ...]) -> list[ReplyWarning]:
+def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
     warnings = []
     for held in found[:MOST_MISNAMED_TOLD]:
         meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."

@@ -15,7 +15,7 @@ from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault, Payload
 from handrail.engine.arrival import (
-    PassedBy,
+    PassedPart,
     find_lasting_sections,
     list_passed_parts,
     needs_confirmation,
@@ -31,7 +31,7 @@ from handrail.engine.facts import (
     preferences_at,
 )
 from handrail.engine.history import History, Node, Run, attached_to, path_to
-from handrail.engine.judge.artifacts import Misnamed, NearlyDeclared, find_mistyped_keys, list_misnamings
+from handrail.engine.judge.artifacts import MisnamedKind, MistypedKey, find_mistyped_keys, list_misnamings
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
 from handrail.engine.navigate import (
@@ -442,11 +442,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: tuple[CapabilityObserved, ...] = ()
     passed_over: tuple[GapRecorded, ...] = ()
     """What would have stopped another mode on the way to this node."""
-    nearly_declared: tuple[NearlyDeclared, ...] = ()
+    nearly_declared: tuple[MistypedKey, ...] = ()
     """Context keys, set at this very node, that look like a declared one mistyped."""
-    misnamed: tuple[Misnamed, ...] = ()
+    misnamed: tuple[MisnamedKind, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
-    skipped: tuple[PassedBy, ...] = ()
+    skipped: tuple[PassedPart, ...] = ()
     """What did not run on the way to this node."""
     frame: dict[str, Any] = {}
     """What the report on the pending step brings, to be filled in."""

@@ -53,7 +53,7 @@ class Tier(IntEnum):
     RECENT = 8
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
     """What the caller knows about the work, and what is true where the caller stands."""
 
     query: str = ""
@@ -94,7 +94,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """Everything written down for the run, the newest first, within a budget."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class RankedSubject(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate, why it is one, and the text that shows it."""
 
     subject: Subject
@@ -116,18 +116,22 @@ class _Match(NamedTuple):
 _RECENT = _Match(Tier.RECENT, "recent activity")
 
 
-def rank_subjects(subjects: Iterable[Subject], wanted: Wanted, most: int = MOST_FOUND) -> tuple[Found, ...]:
+def rank_subjects(
+    subjects: Iterable[Subject], wanted: ResumeQuery, most: int = MOST_FOUND
+) -> tuple[RankedSubject, ...]:
     """The best candidates, at most five unless more are asked for. What is nowhere gives none."""
     found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
     return tuple(sorted(found, key=_rank)[:most])
 
 
-def list_latest(subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND) -> tuple[Found, ...]:
+def list_latest(
+    subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND
+) -> tuple[RankedSubject, ...]:
     """The most recent ones, for when nothing that was asked for is found."""
-    return rank_subjects(subjects, Wanted(here=here), most)
+    return rank_subjects(subjects, ResumeQuery(here=here), most)
 
 
-def is_offered(subject: Subject, wanted: Wanted) -> bool:
+def is_offered(subject: Subject, wanted: ResumeQuery) -> bool:
     """Whether it may be found: a closed run only by its own id or that of its session."""
     return subject.status != "closed" or wanted.query in (subject.session_id, subject.run_id)
 
@@ -158,7 +162,7 @@ def words_in(subjects: Iterable[Subject]) -> frozenset[str]:
     return found
 
 
-def may_be_found(facts: SessionFacts, wanted: Wanted) -> bool:
+def may_be_found(facts: SessionFacts, wanted: ResumeQuery) -> bool:
     """Whether a session may hold something that is asked for by other means than words."""
     query = wanted.query
     branches = [branch.casefold() for branch in facts.branches]
@@ -257,7 +261,7 @@ def _within_budget(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _found(subject: Subject, wanted: Wanted) -> Found | None:
+def _found(subject: Subject, wanted: ResumeQuery) -> RankedSubject | None:
     if not is_offered(subject, wanted):
         return None
     is_here = is_same_place(subject.place, wanted.here)
@@ -266,7 +270,7 @@ def _found(subject: Subject, wanted: Wanted) -> Found | None:
     if not matches:
         return None
     best = min(matches, key=lambda match: match.tier)
-    return Found(
+    return RankedSubject(
         subject=subject,
         is_here=is_here,
         tier=best.tier,
@@ -276,7 +280,7 @@ def _found(subject: Subject, wanted: Wanted) -> Found | None:
     )
 
 
-def _local_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
+def _local_matches(subject: Subject, wanted: ResumeQuery) -> list[_Match]:
     """Nothing was asked for: work of this project at this commit or branch first, then the latest."""
     matches = []
     if wanted.here_head and wanted.here_head in subject.heads:
@@ -286,7 +290,7 @@ def _local_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
     return [*matches, _RECENT]
 
 
-def _asked_matches(subject: Subject, wanted: Wanted) -> list[_Match]:
+def _asked_matches(subject: Subject, wanted: ResumeQuery) -> list[_Match]:
     query = wanted.query
     matches = []
     if query and query == subject.session_id:
@@ -336,7 +340,7 @@ def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
     return matches
 
 
-def _rank(found: Found) -> tuple[bool, bool, int, bool, int, str, int, str]:
+def _rank(found: RankedSubject) -> tuple[bool, bool, int, bool, int, str, int, str]:
     subject = found.subject
     return (
         not found.is_here,

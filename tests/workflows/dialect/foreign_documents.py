@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handrail.workflows.dialect.translation import Translated, to_native
+from handrail.workflows.dialect.translation import Translation, to_native
 from handrail.workflows.problem import Problem
 from handrail.workflows.reading.reader import read_workflow
 
@@ -34,14 +34,14 @@ def loop(name: str = "again", body: Any = None, **settings: Any) -> Object:
     return {"id": name, "type": "loop", "title": f"Loop {name}", "loop": settings, "body": inside}
 
 
-def translated(*steps: Any, **keys: Any) -> Translated:
+def translated(*steps: Any, **keys: Any) -> Translation:
     """The translation, after a check that the native reader has nothing against it."""
     found = to_native(foreign(*steps, **keys))
     accept(found)
     return found
 
 
-def accept(found: Translated) -> None:
+def accept(found: Translation) -> None:
     """The native reader finds no error in the document, and the translation made none."""
     assert [problem for problem in found.problems if problem.severity == "error"] == []
     reading = read_workflow(json.dumps(found.document).encode())
@@ -54,12 +54,12 @@ def only_step(**keys: Any) -> Object:
     return part
 
 
-def told(found: Translated, code: str = "changed_meaning") -> list[str]:
+def told(found: Translation, code: str = "changed_meaning") -> list[str]:
     """The pointers of the warnings with this code."""
     return [problem.pointer for problem in found.problems if problem.code == code]
 
 
-def about(found: Translated, pointer: str) -> Problem:
+def about(found: Translation, pointer: str) -> Problem:
     """The one warning at this pointer."""
     (problem,) = [problem for problem in found.problems if problem.pointer == pointer]
     return problem

@@ -15,7 +15,12 @@ from handrail.contract.ids import AttemptId, NodeId, RunId, is_node_id, is_run_i
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault
 from handrail.engine.bundles.limits import MOST_FOLDED
-from handrail.engine.bundles.trouble import malformed, out_of_order, too_large, without_workflow
+from handrail.engine.bundles.trouble import (
+    event_order_fault,
+    malformed_fault,
+    missing_workflow_fault,
+    too_large_fault,
+)
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
     AdvanceRecorded,
@@ -68,7 +73,7 @@ def check_events(
 ) -> None:
     """Raises Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW or BUNDLE_INVALID_FORMAT."""
     if not events or not isinstance(events[0].data, SessionCreated):
-        raise out_of_order("A session begins with session_created.", "session/events")
+        raise event_order_fault("A session begins with session_created.", "session/events")
     check = _Check(workflows)
     for record, event in zip(records, events, strict=True):
         check.take(record, event)
@@ -103,7 +108,7 @@ class _Check:
         if not _TIME.fullmatch(event.at):
             raise self._malformed("has a time that is not UTC")
         if record.index and isinstance(event.data, SessionCreated):
-            raise out_of_order("A session is created once.", self._path)
+            raise event_order_fault("A session is created once.", self._path)
         match event.data:
             case SessionCreated():
                 self._tags.add(node_tag(record.digest))
@@ -128,27 +133,27 @@ class _Check:
         """What can be said only at the end: nothing dangles."""
         self._path = "session/events"
         if set(self._runs) - self._first:
-            raise malformed("A run has no node.", self._path)
+            raise malformed_fault("A run has no node.", self._path)
         if {node_id for node_id, seen in self._nodes.items() if seen.parent} != self._edges:
-            raise malformed("A node is not connected to the node before it.", self._path)
+            raise malformed_fault("A node is not connected to the node before it.", self._path)
         for to_node_id, (from_node_id, is_blocked, path) in self._answers.items():
             seen = self._nodes.get(to_node_id)
             kind = "blocked_attempt" if is_blocked else "step"
             if seen is None or (seen.parent, seen.kind) != (from_node_id, kind):
-                raise malformed("An answer leads to a node that does not follow from it.", path)
+                raise malformed_fault("An answer leads to a node that does not follow from it.", path)
 
     def _start(self, event: EventBody, workflow_hash: str) -> None:
         run_id = event.scope.run_id
         if run_id is None or not is_run_id(run_id) or run_id in self._runs:
             raise self._malformed("starts a run without an id of its own")
         if workflow_hash not in self._workflows:
-            raise without_workflow(workflow_hash)
+            raise missing_workflow_fault(workflow_hash)
         self._runs[run_id] = workflow_hash
 
     def _create(self, event: EventBody, created: NodeCreated, tag: str) -> None:
         run_id, node_id = event.scope.run_id, event.scope.node_id
         if run_id not in self._runs:
-            raise out_of_order("A node stands before its run.", self._path)
+            raise event_order_fault("A node stands before its run.", self._path)
         if node_id is None or not is_node_id(node_id) or node_id in self._nodes or tag in self._tags:
             raise self._malformed("creates a node without an id of its own")
         self._check_parent(run_id, created)
@@ -169,14 +174,14 @@ class _Check:
                 raise self._malformed("is a second beginning of its run")
             self._first.add(run_id)
         elif parent not in self._nodes:  # a parent that comes later, or a circle
-            raise out_of_order("A node stands before the node it follows from.", self._path)
+            raise event_order_fault("A node stands before the node it follows from.", self._path)
         elif self._nodes[parent].run_id != run_id:
             raise self._malformed("follows from a node of another run")
 
     def _connect(self, event: EventBody, edge: EdgeCreated) -> None:
         child = self._nodes.get(edge.to_node_id)
         if child is None or edge.from_node_id not in self._nodes:
-            raise out_of_order("An edge stands before its nodes.", self._path)
+            raise event_order_fault("An edge stands before its nodes.", self._path)
         if child.parent != edge.from_node_id or edge.to_node_id in self._edges:
             raise self._malformed("connects nodes that do not follow from each other")
         if event.scope.run_id != child.run_id:
@@ -186,7 +191,7 @@ class _Check:
     def _close(self, scope: Scope, node_id: NodeId) -> None:
         seen = self._nodes.get(node_id)
         if seen is None:
-            raise out_of_order("A run is closed before it has the node where it stands.", self._path)
+            raise event_order_fault("A run is closed before it has the node where it stands.", self._path)
         if scope.node_id is not None or scope.run_id != seen.run_id:
             raise self._malformed("closes a run at a node of another one")
 
@@ -194,7 +199,7 @@ class _Check:
         node_id = event.scope.node_id
         seen = self._nodes.get(node_id) if node_id is not None else None
         if node_id is None or seen is None:
-            raise out_of_order("A fact about a node stands before the node.", self._path)
+            raise event_order_fault("A fact about a node stands before the node.", self._path)
         if event.scope.run_id != seen.run_id:
             raise self._malformed("is about a node of another run")
         self._count(node_id, event)
@@ -221,7 +226,7 @@ class _Check:
                 self._facts[node_id] = self._facts.get(node_id, 0) + 1
                 self._folded += self._facts[node_id]
         if self._folded > MOST_FOLDED:
-            raise too_large("values that change from step to step", self._folded, MOST_FOLDED)
+            raise too_large_fault("values that change from step to step", self._folded, MOST_FOLDED)
 
     def _keep_session_notes(self, event: EventBody, output: NodeOutputAppended, tag: str) -> None:
         """DESIGN 9: an output without a node belongs to the session itself, and is notes."""
@@ -245,13 +250,13 @@ class _Check:
         if (output.notes is None) == (output.artifact is None) or output.output_id in self._outputs:
             raise self._malformed("is an output without one content and an id of its own")
         if output.supersedes_output_id and output.supersedes_output_id not in self._outputs:
-            raise out_of_order("An output corrects one that does not stand before it.", self._path)
+            raise event_order_fault("An output corrects one that does not stand before it.", self._path)
         if output.artifact is not None and _digest(output.artifact.body) != output.artifact.digest:
             raise self._malformed("has an artifact with another digest")
         self._outputs.add(output.output_id)
 
     def _malformed(self, what: str) -> Fault:
-        return malformed(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
+        return malformed_fault(f"Event {self._path.rpartition('/')[2]} {what}.", self._path)
 
 
 def _is_attempt(attempt_id: AttemptId | None) -> bool:

@@ -27,7 +27,7 @@ from handrail.engine.bundles.document import (
     ManifestRecord,
     integrity_entries,
 )
-from handrail.engine.bundles.trouble import malformed, newer, too_large
+from handrail.engine.bundles.trouble import malformed_fault, newer_version_fault, too_large_fault
 
 # Reading a long JSON text from left to right, item by item, never as one tree
 #
@@ -151,22 +151,22 @@ def walk_bundle(text: str) -> WalkedBundle:
     Raises Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION.
     """
     if len(text) > limits.MOST_BYTES:
-        raise too_large("bytes", len(text), limits.MOST_BYTES)
+        raise too_large_fault("bytes", len(text), limits.MOST_BYTES)
     if (
         limits.estimate_width(text) > limits.MOST_VALUES
         and (width := limits.measure_width(text)) > limits.MOST_VALUES
     ):
-        raise too_large("values", width, limits.MOST_VALUES)
+        raise too_large_fault("values", width, limits.MOST_VALUES)
     walk = _Walk()
     try:
         walk.through(utf8_text(text, limits.MOST_BYTES))
     except Fault as fault:
         if fault.kind is REQUEST_TOO_LARGE:
             what, measured = fault.details["what"], fault.details["measured"]
-            raise too_large(_UNITS[what], measured, fault.details["limit"]) from fault
+            raise too_large_fault(_UNITS[what], measured, fault.details["limit"]) from fault
         if fault.details.get("path"):
             raise
-        raise malformed(f"The file is not a bundle. {fault.message}") from fault
+        raise malformed_fault(f"The file is not a bundle. {fault.message}") from fault
     return walk.finished()
 
 
@@ -203,7 +203,7 @@ class _Walk:
             session[name] = []
             for index in walk.items():
                 if index == limits.MOST_EVENTS:
-                    raise too_large("events", limits.MOST_EVENTS + 1, limits.MOST_EVENTS)
+                    raise too_large_fault("events", limits.MOST_EVENTS + 1, limits.MOST_EVENTS)
                 self._take(name, index, walk.value())
         return session
 
@@ -227,7 +227,7 @@ class _Walk:
     def finished(self) -> WalkedBundle:
         document = self._document
         if not isinstance(document, dict) or "bundleSchemaVersion" not in document:
-            raise malformed(
+            raise malformed_fault(
                 "The file is not a bundle: bundleSchemaVersion is missing.", "bundleSchemaVersion"
             )
         _check_version(document["bundleSchemaVersion"])
@@ -235,7 +235,7 @@ class _Walk:
         if self._trouble is not None:
             raise self._trouble
         if not is_session_id(bundle.session.session_id):
-            raise malformed("The bundle's session id is not valid.", "session/sessionId")
+            raise malformed_fault("The bundle's session id is not valid.", "session/sessionId")
         try:
             entries = integrity_entries(document["session"], self._digests)
         except Fault as fault:
@@ -250,16 +250,18 @@ def _event(item: Json, path: str) -> WalkedEvent:
     try:
         body = msgspec.json.encode(event.body)
     except (UnicodeEncodeError, OverflowError) as error:
-        raise malformed("An event holds a value that cannot be stored.", path) from error
+        raise malformed_fault("An event holds a value that cannot be stored.", path) from error
     return WalkedEvent(event_index=event.event_index, dedupe_key=event.dedupe_key, body=body)
 
 
 def _check_version(version: Json) -> None:
     if type(version) is not int or version < 1:
-        raise malformed("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
+        raise malformed_fault("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
     if version > BUNDLE_VERSION:
         message = f"The bundle has version {version}; this version of handrail reads {BUNDLE_VERSION}."
-        raise newer(message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION)
+        raise newer_version_fault(
+            message, "bundleSchemaVersion", found=str(version), supported=BUNDLE_VERSION
+        )
 
 
 def _converted(value: Json, shape: type[_T], path: str) -> _T:
@@ -269,8 +271,8 @@ def _converted(value: Json, shape: type[_T], path: str) -> _T:
         # msgspec ends its sentences with: at `$.path`.
         _, _, place = str(error).rpartition(" - at `$.")
         where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
-        raise malformed(f"The bundle has another shape: {quote(str(error))}.", where) from error
+        raise malformed_fault(f"The bundle has another shape: {quote(str(error))}.", where) from error
 
 
 def _without_form(fault: Fault) -> Fault:
-    return malformed(f"The bundle holds a value without a canonical form. {fault.message}", "session")
+    return malformed_fault(f"The bundle holds a value without a canonical form. {fault.message}", "session")

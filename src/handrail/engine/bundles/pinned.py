@@ -12,7 +12,7 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.engine.bundles.limits import MOST_CONTRACT_PLACES
-from handrail.engine.bundles.trouble import malformed, newer, too_large
+from handrail.engine.bundles.trouble import malformed_fault, newer_version_fault, too_large_fault
 from handrail.workflows import limits
 from handrail.workflows.compiled import (
     COMPILED_VERSION,
@@ -49,7 +49,7 @@ def check_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
         workflow = _decoded(workflow_hash, pinned[workflow_hash])
         places += count_contract_places(workflow)
         if places > MOST_CONTRACT_PLACES:
-            raise too_large("places in the schemas of its contracts", places, MOST_CONTRACT_PLACES)
+            raise too_large_fault("places in the schemas of its contracts", places, MOST_CONTRACT_PLACES)
         _check(workflow_hash, workflow)
         checked[workflow_hash] = workflow
     return checked
@@ -59,18 +59,18 @@ def _decoded(workflow_hash: str, plain: Json) -> CompiledWorkflow:
     path = f"session/pinnedWorkflows/{workflow_hash}"
     if plain.get("v") != COMPILED_VERSION:
         message = "A pinned workflow was compiled by a version that is not known here."
-        raise newer(message, path, found=str(plain.get("v")), supported=COMPILED_VERSION)
+        raise newer_version_fault(message, path, found=str(plain.get("v")), supported=COMPILED_VERSION)
     try:
         return msgspec.convert(plain, CompiledWorkflow)
     except msgspec.ValidationError as error:
-        raise malformed(f"A pinned workflow has another shape: {error}"[:512], path) from error
+        raise malformed_fault(f"A pinned workflow has another shape: {error}"[:512], path) from error
 
 
 def _check(workflow_hash: str, workflow: CompiledWorkflow) -> None:
     problem = next(_problems(workflow), "")
     if problem:
         path = f"session/pinnedWorkflows/{workflow_hash}"
-        raise malformed(f"A pinned workflow cannot be executed: {problem}"[:512], path)
+        raise malformed_fault(f"A pinned workflow cannot be executed: {problem}"[:512], path)
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:

@@ -18,13 +18,13 @@ from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.parts import WalkedBundle, walk_bundle
 from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.trouble import (
-    altered,
-    malformed,
-    manifest_out_of_order,
-    newer,
-    out_of_order,
-    without_snapshot,
-    without_workflow,
+    altered_fault,
+    event_order_fault,
+    malformed_fault,
+    manifest_order_fault,
+    missing_snapshot_fault,
+    missing_workflow_fault,
+    newer_version_fault,
 )
 from handrail.engine.bundles.writing import pins_of
 from handrail.engine.events import EVENT_VERSION, EventBody, NodeOutputAppended, NotesStored, decode_event
@@ -88,21 +88,25 @@ def _check_integrity(walked: WalkedBundle) -> None:
     listed = {entry.path: entry for entry in bundle.integrity.entries}
     parts = {entry.path: entry for entry in found}
     if len(listed) != len(bundle.integrity.entries):
-        raise malformed("A path is listed twice in the bundle's integrity entries.", "integrity/entries")
+        raise malformed_fault(
+            "A path is listed twice in the bundle's integrity entries.", "integrity/entries"
+        )
     for path in sorted(listed.keys() | parts.keys()):
         if path not in parts:
             raise _lacking(path)
         if listed.get(path) != parts[path]:
-            raise altered(f"{quote(path)} is not what the bundle's integrity entries say.", path)
+            raise altered_fault(f"{quote(path)} is not what the bundle's integrity entries say.", path)
     if tuple(listed.values()) != found or bundle.bundle_id != name_of(found):
-        raise altered("The bundle's id or the order of its entries does not fit its content.", "bundleId")
+        raise altered_fault(
+            "The bundle's id or the order of its entries does not fit its content.", "bundleId"
+        )
 
 
 def _lacking(path: str) -> Fault:
     prefix = "session/pinnedWorkflows/"
     if path.startswith(prefix):
-        return without_workflow(path.removeprefix(prefix))
-    return altered(f"The bundle lists {quote(path)} and does not hold it.", path)
+        return missing_workflow_fault(path.removeprefix(prefix))
+    return altered_fault(f"The bundle lists {quote(path)} and does not hold it.", path)
 
 
 def _check_continuable(session: BundleSession) -> None:
@@ -120,23 +124,23 @@ def _check_continuable(session: BundleSession) -> None:
 def _chained(walked: WalkedBundle) -> tuple[ReadRecord, ...]:
     """The events in order, each proven by the manifest record beside it."""
     if len(walked.manifest) != len(walked.events):
-        raise manifest_out_of_order("The manifest does not have one record per event.", "session/manifest")
+        raise manifest_order_fault("The manifest does not have one record per event.", "session/manifest")
     digest = genesis(walked.bundle.session.session_id)
     records = []
     keys: set[str] = set()
     for index, (event, proof) in enumerate(zip(walked.events, walked.manifest, strict=True)):
         path = f"session/events/{index}"
         if event.event_index != index:
-            raise out_of_order(f"Event {event.event_index} stands at place {index}.", path)
+            raise event_order_fault(f"Event {event.event_index} stands at place {index}.", path)
         if proof.event_index != index:
             message = f"The manifest record of event {proof.event_index} stands at place {index}."
-            raise manifest_out_of_order(message, f"session/manifest/{index}")
+            raise manifest_order_fault(message, f"session/manifest/{index}")
         if event.dedupe_key in keys:
-            raise out_of_order(f"Event {index} repeats a fact that stands before it.", path)
+            raise event_order_fault(f"Event {index} repeats a fact that stands before it.", path)
         keys.add(event.dedupe_key)
         digest = chain_digest(digest, event.dedupe_key, event.body)
         if proof.digest != digest:
-            raise altered(f"Event {index} is not what the manifest says.", path)
+            raise altered_fault(f"Event {index} is not what the manifest says.", path)
         records.append(ReadRecord(index=index, dedupe_key=event.dedupe_key, body=event.body, digest=digest))
     return tuple(records)
 
@@ -148,7 +152,7 @@ def _event(record: ReadRecord) -> EventBody:
         path = f"session/events/{record.index}"
         message = f"Event {record.index} is of a kind or version that this version does not know."
         found = str(fault.details["found"])
-        raise newer(message, path, found=found, supported=EVENT_VERSION) from fault
+        raise newer_version_fault(message, path, found=found, supported=EVENT_VERSION) from fault
 
 
 def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
@@ -158,7 +162,9 @@ def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
     contents = {}
     for name, content in held.items():
         if name.partition("/")[2] != blob_ref(content):
-            raise altered(f"{quote(name)} does not have the content that its name says.", f"session/{name}")
+            raise altered_fault(
+                f"{quote(name)} does not have the content that its name says.", f"session/{name}"
+            )
         contents[blob_ref(content)] = content
     return contents
 
@@ -171,7 +177,7 @@ def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[Bl
     for index, event in enumerate(events):
         pins = pins_of(event, hashes)
         if pins != walked.manifest[index].pins:
-            raise altered(
+            raise altered_fault(
                 f"The manifest names other contents for event {index}.", f"session/manifest/{index}"
             )
         for pin in pins:
@@ -179,7 +185,7 @@ def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[Bl
         used.update(pins)
     unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts} - used)
     if unused:
-        raise malformed(f"Nothing in the bundle refers to {quote(unused[0])}.", "session")
+        raise malformed_fault(f"Nothing in the bundle refers to {quote(unused[0])}.", "session")
 
 
 def _check_target(session: BundleSession, event: EventBody, pin: str, contents: dict[BlobRef, bytes]) -> None:
@@ -187,17 +193,17 @@ def _check_target(session: BundleSession, event: EventBody, pin: str, contents: 
         case NodeOutputAppended(notes=NotesStored(excerpt=excerpt, size_bytes=size_bytes)):
             whole = contents.get(BlobRef(pin))
             if whole is None:
-                raise altered("The bundle lacks the whole of long notes.", f"session/artifacts/{pin}")
+                raise altered_fault("The bundle lacks the whole of long notes.", f"session/artifacts/{pin}")
             if size_bytes != len(whole) or not whole.startswith(excerpt.encode()):
-                raise altered("Long notes and their excerpt differ.", f"session/artifacts/{pin}")
+                raise altered_fault("Long notes and their excerpt differ.", f"session/artifacts/{pin}")
         case _ if pin in session.pinned_workflows:
             pass
         case _ if pin not in session.snapshots:
-            raise without_snapshot(pin)
+            raise missing_snapshot_fault(pin)
         case _:
             _check_snapshot(session, pin)
 
 
 def _check_snapshot(session: BundleSession, ref: str) -> None:
     if blob_ref(canonical_bytes(session.snapshots[ref])) != ref:
-        raise altered("A snapshot is not the position that its name says.", "session/snapshots")
+        raise altered_fault("A snapshot is not the position that its name says.", "session/snapshots")

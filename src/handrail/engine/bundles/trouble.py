@@ -18,11 +18,11 @@ from handrail.contract.wording import quote
 _OTHER_WAYS = "Use --as markdown or --as html for a report, or copy the whole store: `handrail store copy`."
 
 
-def malformed(message: str, path: str = "") -> Fault:
+def malformed_fault(message: str, path: str = "") -> Fault:
     return Fault(BUNDLE_INVALID_FORMAT, message, details=_at(path))
 
 
-def too_large(what: str, measured: int, limit: int) -> Fault:
+def too_large_fault(what: str, measured: int, limit: int) -> Fault:
     return Fault(
         BUNDLE_TOO_LARGE,
         f"The bundle has {measured} {what}; the limit is {limit}.",
@@ -31,7 +31,7 @@ def too_large(what: str, measured: int, limit: int) -> Fault:
     )
 
 
-def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
+def export_too_large_fault(what: str, measured: int, limit: int) -> Fault:
     """The same trouble before the bundle is written."""
     return Fault(
         BUNDLE_TOO_LARGE,
@@ -42,7 +42,7 @@ def too_large_to_leave(what: str, measured: int, limit: int) -> Fault:
     )
 
 
-def not_taken(fault: Fault) -> Fault:
+def import_refused_fault(fault: Fault) -> Fault:
     """What an import would say to this bundle, before it is written."""
     return Fault(
         BUNDLE_INVALID_FORMAT,
@@ -52,29 +52,29 @@ def not_taken(fault: Fault) -> Fault:
     )
 
 
-def newer(message: str, path: str, *, found: str, supported: int) -> Fault:
+def newer_version_fault(message: str, path: str, *, found: str, supported: int) -> Fault:
     details = {"path": path, "found": found[:200], "supported": supported}
     return Fault(BUNDLE_UNSUPPORTED_VERSION, message, details=details)
 
 
-def altered(message: str, path: str) -> Fault:
+def altered_fault(message: str, path: str) -> Fault:
     return Fault(BUNDLE_INTEGRITY_FAILED, message, details=_at(path))
 
 
-def out_of_order(message: str, path: str) -> Fault:
+def event_order_fault(message: str, path: str) -> Fault:
     return Fault(BUNDLE_EVENT_ORDER_INVALID, message, details=_at(path))
 
 
-def manifest_out_of_order(message: str, path: str) -> Fault:
+def manifest_order_fault(message: str, path: str) -> Fault:
     return Fault(BUNDLE_MANIFEST_ORDER_INVALID, message, details=_at(path))
 
 
-def without_snapshot(ref: str) -> Fault:
+def missing_snapshot_fault(ref: str) -> Fault:
     message = f"The bundle lacks the snapshot {quote(ref)}, which a node stands at."
     return Fault(BUNDLE_MISSING_SNAPSHOT, message, details=_at("session/snapshots"))
 
 
-def without_workflow(workflow_hash: str) -> Fault:
+def missing_workflow_fault(workflow_hash: str) -> Fault:
     message = f"The bundle lacks the pinned workflow {quote(workflow_hash)}, which a run needs."
     return Fault(BUNDLE_MISSING_PINNED_WORKFLOW, message, details=_at("session/pinnedWorkflows"))
 

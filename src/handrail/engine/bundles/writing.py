@@ -32,7 +32,7 @@ from handrail.engine.bundles.document import (
 )
 from handrail.engine.bundles.lineage import check_events
 from handrail.engine.bundles.pinned import check_workflows
-from handrail.engine.bundles.trouble import malformed, not_taken, too_large_to_leave
+from handrail.engine.bundles.trouble import export_too_large_fault, import_refused_fault, malformed_fault
 from handrail.engine.events import (
     EventBody,
     NodeCreated,
@@ -86,7 +86,7 @@ def write_bundle(
     Raises Fault with a BUNDLE_ code where an import would refuse it.
     """
     if salvage is None and len(records) > limits.MOST_EVENTS:
-        raise too_large_to_leave("events", len(records), limits.MOST_EVENTS)
+        raise export_too_large_fault("events", len(records), limits.MOST_EVENTS)
     gathered = _Gathered(session_id, contents, salvage)
     events = [gathered.take(record) for record in records]
     if salvage is None:
@@ -226,13 +226,15 @@ def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, .
 def _check_taken(records: Sequence[ProvenRecord], events: Sequence[EventBody], gathered: _Gathered) -> None:
     """The judgement of an import, as far as the store's own proofs do not give it."""
     if gathered.is_too_deep:
-        raise too_large_to_leave("nested levels", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
+        raise export_too_large_fault("nested levels", limits.MOST_DEPTH + 1, limits.MOST_DEPTH)
     if gathered.restated:
-        raise not_taken(malformed("An event is stored in a form that we do not write.", gathered.restated))
+        raise import_refused_fault(
+            malformed_fault("An event is stored in a form that we do not write.", gathered.restated)
+        )
     try:
         check_events(records, events, check_workflows(gathered.workflows))
     except Fault as fault:
-        raise not_taken(fault) from fault
+        raise import_refused_fault(fault) from fault
 
 
 def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
@@ -241,12 +243,12 @@ def _check_size(chunks: Callable[[], Iterator[bytes]]) -> None:
         size += len(chunk)
         widest += limits.estimate_width(chunk)
     if size > limits.MOST_BYTES:
-        raise too_large_to_leave("bytes", size, limits.MOST_BYTES)
+        raise export_too_large_fault("bytes", size, limits.MOST_BYTES)
     if widest <= limits.MOST_VALUES:
         return
     width = sum(limits.measure_width(chunk.decode()) for chunk in chunks())
     if width > limits.MOST_VALUES:
-        raise too_large_to_leave("values", width, limits.MOST_VALUES)
+        raise export_too_large_fault("values", width, limits.MOST_VALUES)
 
 
 def _event(record: ProvenRecord) -> bytes:

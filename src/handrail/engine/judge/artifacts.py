@@ -90,16 +90,14 @@ def _blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[
     ]
 
 
-class NearlyDeclared(msgspec.Struct, frozen=True, kw_only=True):
+class MistypedKey(msgspec.Struct, frozen=True, kw_only=True):
     """A context key that nobody declared, beside the declared one it is nearly spelt like."""
 
     key: str
     declared: str
 
 
-def find_mistyped_keys(
-    inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
-) -> tuple[NearlyDeclared, ...]:
+def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> tuple[MistypedKey, ...]:
     """Keys that look mistyped. A key that comes together with the declared one means something else."""
     found = []
     for key, value in delta.items():
@@ -107,7 +105,7 @@ def find_mistyped_keys(
             continue
         near = [name for name in sorted(inputs) if name not in delta and _is_nearly(key, name)]
         if near:
-            found.append(NearlyDeclared(key=key, declared=near[0]))
+            found.append(MistypedKey(key=key, declared=near[0]))
     return tuple(found)
 
 
@@ -230,7 +228,7 @@ class KindContract(msgspec.Struct, frozen=True, kw_only=True):
     is_embedded: bool = True
 
 
-class Misnamed(msgspec.Struct, frozen=True, kw_only=True):
+class MisnamedKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind that is nearly a known one; `suggestion` is what was probably meant."""
 
     kind: str
@@ -253,16 +251,16 @@ def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -
     return _builtin(kind) if kind.startswith(OURS) else None
 
 
-def find_misnaming(workflow: CompiledWorkflow, kind: str) -> Misnamed | None:
+def find_misnaming(workflow: CompiledWorkflow, kind: str) -> MisnamedKind | None:
     """Find what a misspelt kind was meant to be; None if the kind is known or a name of its own."""
     if find_kind_contract(workflow, full_kind(kind)) is not None:
         return None
     known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
     meant = guess_kind(kind, known)
-    return Misnamed(kind=kind, suggestion=meant) if meant or kind.lower().startswith(OURS) else None
+    return MisnamedKind(kind=kind, suggestion=meant) if meant or kind.lower().startswith(OURS) else None
 
 
-def list_misnamings(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[Misnamed, ...]:
+def list_misnamings(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[MisnamedKind, ...]:
     """The misspelt kinds of recorded artifacts, each once; what was found valid has the right one."""
     kinds = {artifact.kind for artifact in artifacts if not artifact.contract_ref}
     found = [find_misnaming(workflow, kind) for kind in sorted(kinds)]
@@ -341,7 +339,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The gaps that were recorded on this branch; None where nobody knows them (a simulation)."""
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """An artifact with the contract of its kind, what it is about, and every fault in it."""
 
     artifact: Artifact
@@ -349,7 +347,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     ref: str = ""
     about: str = ""
     issues: tuple[Issue, ...] = ()
-    misnamed: Misnamed | None = None
+    misnamed: MisnamedKind | None = None
     is_brought: bool = True
     """False if an earlier, blocked attempt brought it."""
 
@@ -360,7 +358,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_report(
     place: Place, brought: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]] = ()
-) -> list[Judged]:
+) -> list[JudgedArtifact]:
     """Judge the artifacts of a report, each once, ordered by digest.
 
     What earlier attempts brought (`kept`) is included where it is good now and the report itself says
@@ -385,15 +383,15 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
     return kind, named
 
 
-def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[Judged]:
+def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
     """Artifacts of a checkpoint, which are kept and not checked yet."""
     return [
-        Judged(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
+        JudgedArtifact(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
         for name, body in _unique(bodies)
     ]
 
 
-def _judge_all(place: Place, bodies: Iterable[dict[str, Any]]) -> list[Judged]:
+def _judge_all(place: Place, bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
     return [_judge(place, name, body) for name, body in _unique(bodies)]
 
 
@@ -403,13 +401,13 @@ def _unique(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]
     return sorted({digest(body): body for body in named}.items())
 
 
-def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
+def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
     kind = str(body["kind"])
     asked = place.step.contract if place.step is not None else ""
     held = find_kind_contract(place.workflow, kind, asked)
     if held is None:
         artifact = Artifact(kind=kind, digest=name, body=body)
-        return Judged(artifact=artifact, misnamed=find_misnaming(place.workflow, kind))
+        return JudgedArtifact(artifact=artifact, misnamed=find_misnaming(place.workflow, kind))
     issues = _violations(held.ref, held.contract.schema, body)
     is_whole = not issues
     if issues and kind in SHAPES and held.ref != asked:
@@ -418,7 +416,7 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> Judged:
         issues = _violations(held.ref, schema, body)
     issues = issues or _unfitting(place, held.ref, kind, body)
     accepted = held.ref if is_whole and not issues else ""
-    return Judged(
+    return JudgedArtifact(
         artifact=Artifact(kind=kind, digest=name, body=body, contract_ref=accepted),
         ref=held.ref,
         about=subject_of(place, body)[1],
@@ -485,7 +483,7 @@ def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
     return [("/resolvesGapId", f"no such gap was recorded on this branch; recorded here: {known}")]
 
 
-def _with_contradictions(found: list[Judged]) -> list[Judged]:
+def _with_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
     """Mark good artifacts about one subject that differ in their verdict: all of them are at fault."""
     told: dict[tuple[str, str], list[Any]] = {}
     for held in found:
@@ -496,7 +494,7 @@ def _with_contradictions(found: list[Judged]) -> list[Judged]:
     return [_contradicted(held) if (held.artifact.kind, held.about) in torn else held for held in found]
 
 
-def _contradicted(held: Judged) -> Judged:
+def _contradicted(held: JudgedArtifact) -> JudgedArtifact:
     if not held.is_good:
         return held
     member = VERDICTS[held.artifact.kind]

@@ -50,8 +50,8 @@ from handrail.engine.events import (
     DivergenceRecorded,
     GapRecorded,
 )
-from handrail.engine.facts import NOTHING_KEPT, Kept, add_loop_values, apply_report
-from handrail.engine.judge.artifacts import Judged, Place, full_kind, judge_report, keep_unchecked
+from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report
+from handrail.engine.judge.artifacts import JudgedArtifact, Place, full_kind, judge_report, keep_unchecked
 from handrail.engine.judge.requirements import (
     INVALID,
     MISSING,
@@ -143,7 +143,7 @@ def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
     return msgspec.structs.replace(told, checks=find_reasons(unasked, Facts(), counted).checks)
 
 
-def _read_facts(place: Place, judged: list[Judged]) -> Verdict:
+def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
     """What a report says about the run itself, whatever the step asks for. Only good artifacts count."""
     good = tuple(found.artifact for found in judged if found.is_good)
     observed = _observed(place.step, good)
@@ -165,7 +165,7 @@ def _read_facts(place: Place, judged: list[Judged]) -> Verdict:
     )
 
 
-def _recorded(found: Judged) -> Artifact:
+def _recorded(found: JudgedArtifact) -> Artifact:
     """The artifact as the log keeps it: one that does not fit is marked as refused."""
     return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
@@ -256,7 +256,7 @@ def _all_of(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list
 # From a verdict to an answer
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ShownState(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent knew when it did a step: the facts, and why the attempts before it were blocked."""
 
     facts: Facts
@@ -284,9 +284,9 @@ def answer_report(
     artifacts: Sequence[dict[str, Any]],
     context: dict[str, Any],
     option: int | None,
-    kept: Kept = NOTHING_KEPT,
+    kept: KeptWork = NOTHING_KEPT,
     gaps: tuple[str, ...] | None = None,
-    shown: Shown | None = None,
+    shown: ShownState | None = None,
 ) -> Answer:
     """Judge a report. `facts` hold with the report's own context applied.
 
@@ -320,7 +320,7 @@ def answer_report(
 
 
 def _unasked(
-    workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: Shown, after: Facts
+    workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: ShownState, after: Facts
 ) -> list[Reason]:
     """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))

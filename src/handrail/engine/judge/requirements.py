@@ -25,7 +25,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
     read_as,
 )
-from handrail.engine.judge.artifacts import Judged, Place, find_kind_contract, is_blank_answer
+from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_contract, is_blank_answer
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
@@ -261,7 +261,7 @@ def _contract_due(place: Place, step: Step) -> Due:
     return ContractDue(ref=ref, contract=contract)
 
 
-def is_answered_by(due: Due, found: Judged) -> bool:
+def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
     """The table: whether this artifact is the requirement's own object."""
     if not found.is_good:
         return False
@@ -280,7 +280,7 @@ def is_answered_by(due: Due, found: Judged) -> bool:
             assert_never(never)
 
 
-def find_reasons(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
+def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Findings:
     """Every requirement against the report, then what else came, each checked and recorded once."""
     reasons: list[Reason] = []
     checks: list[Check] = []
@@ -294,7 +294,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
         is_undecided = is_undecided or (isinstance(due, DecisionDue) and not is_answered)
-    beside: dict[str, list[Judged]] = {}
+    beside: dict[str, list[JudgedArtifact]] = {}
     for found in judged:
         if found.ref and found.artifact.digest not in seen:
             beside.setdefault(found.ref, []).append(found)
@@ -309,7 +309,12 @@ def find_reasons(place: Place, facts: Facts, judged: list[Judged]) -> Findings:
 
 
 def _verdict(
-    place: Place, facts: Facts, due: Due, aimed: list[Judged], judged: list[Judged], is_answered: bool
+    place: Place,
+    facts: Facts,
+    due: Due,
+    aimed: list[JudgedArtifact],
+    judged: list[JudgedArtifact],
+    is_answered: bool,
 ) -> tuple[Reason | None, Check | None]:
     issues = _issues(aimed)
     match due:
@@ -338,7 +343,7 @@ def _verdict(
             assert_never(never)
 
 
-def _is_aimed(due: Due, found: Judged) -> bool:
+def _is_aimed(due: Due, found: JudgedArtifact) -> bool:
     """Whether an artifact was meant for a requirement, well made or not."""
     match due:
         case ContractDue(ref=ref) | DecisionDue(ref=ref) | ObservationDue(ref=ref):
@@ -351,16 +356,16 @@ def _is_aimed(due: Due, found: Judged) -> bool:
             assert_never(never)
 
 
-def _is_for(gate: Gate, found: Judged) -> bool:
+def _is_for(gate: Gate, found: JudgedArtifact) -> bool:
     return found.artifact.kind == ASSESSMENT and found.about == gate.assessment_id
 
 
-def _demand(gate: Gate, found: Judged) -> tuple[str, str] | None:
+def _demand(gate: Gate, found: JudgedArtifact) -> tuple[str, str] | None:
     judgement = read_as(Judgement, found.artifact.body)
     return None if judgement is None else find_demand(gate, judgement)
 
 
-def _issues(group: Iterable[Judged]) -> tuple[Issue, ...]:
+def _issues(group: Iterable[JudgedArtifact]) -> tuple[Issue, ...]:
     return tuple(issue for found in group for issue in found.issues)
 
 
@@ -369,7 +374,7 @@ def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> Check:
     return Check(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
 
 
-def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[Judged]) -> Reason:
+def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[JudgedArtifact]) -> Reason:
     kind = contract.artifact_kind
     what = f"This step must deliver an artifact of kind {kind}{_about(due)}; none came."
     return Reason(
@@ -392,7 +397,7 @@ def _about(due: Due) -> str:
             return ""
 
 
-def _came_instead(kind: str, judged: list[Judged]) -> str:
+def _came_instead(kind: str, judged: list[JudgedArtifact]) -> str:
     """What was probably meant for the requirement and does not count for it."""
     for found in judged:
         if found.misnamed is not None and found.misnamed.suggestion == kind:
@@ -403,7 +408,9 @@ def _came_instead(kind: str, judged: list[Judged]) -> str:
     return f" What came is about {shorten_message(', '.join(others), 120)}." if others else ""
 
 
-def _invalid(place: Place, came: Judged, contract: Contract | None, issues: tuple[Issue, ...]) -> Reason:
+def _invalid(
+    place: Place, came: JudgedArtifact, contract: Contract | None, issues: tuple[Issue, ...]
+) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
     ref = came.ref
     before = f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and was not kept: "
@@ -454,7 +461,7 @@ def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
 
 
 def _gate_verdict(
-    ref: str, gate: Gate, aimed: list[Judged], issues: tuple[Issue, ...], instead: str
+    ref: str, gate: Gate, aimed: list[JudgedArtifact], issues: tuple[Issue, ...], instead: str
 ) -> tuple[Reason | None, Check]:
     named = gate.assessment_id
     if not aimed:

@@ -12,7 +12,7 @@ from handrail.contract.json.canonical import digest
 from handrail.engine.events import Preferences
 from handrail.engine.facts import (
     NOTHING_KEPT,
-    Kept,
+    KeptWork,
     apply_report,
     carry_facts,
     first_facts,
@@ -21,7 +21,7 @@ from handrail.engine.facts import (
 )
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
 from handrail.engine.judge.artifacts import subject_of
-from handrail.engine.judge.assess import Shown, answer_report, find_way, place_of
+from handrail.engine.judge.assess import ShownState, answer_report, find_way, place_of
 from handrail.engine.navigate import Move, Running, State, first_move, leaf_at, step_key
 from handrail.engine.reasons import Block, Blocker, blocker_of
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Leaf, Step
@@ -108,7 +108,7 @@ def _walk(case: RegressionCase, workflow: CompiledWorkflow) -> list[str]:
         leaf = _judged_leaf(leaf_at(workflow, state), report)
         if isinstance(leaf, Choice) and _option(leaf, report) is None:
             return [*places, f"{step_key(state)} (no option {report.option_id})"]
-        shown = Shown(facts=facts, blockers=told)
+        shown = ShownState(facts=facts, blockers=told)
         move, facts, blockers = _answered(case, workflow, state, leaf, shown, report, kept)
         places.append(_said(step_key(state), move is None))
         if move is None:
@@ -127,9 +127,9 @@ def _answered(
     workflow: CompiledWorkflow,
     state: Running,
     leaf: Leaf,
-    shown: Shown,
+    shown: ShownState,
     report: RecordedReport,
-    kept: Kept,
+    kept: KeptWork,
 ) -> tuple[Move | None, Facts, tuple[Blocker, ...]]:
     """Where the report leads, or None when it is blocked, what holds afterwards, and what blocked it."""
     facts = shown.facts

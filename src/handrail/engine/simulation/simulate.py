@@ -38,7 +38,7 @@ from handrail.workflows.conditions import And, Compare, Condition, LoopControl, 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached
 
 
-class Walked(msgspec.Struct, frozen=True, kw_only=True):
+class WalkSummary(msgspec.Struct, frozen=True, kw_only=True):
     """What all the walks saw."""
 
     reached: frozenset[str]
@@ -52,14 +52,14 @@ class Walked(msgspec.Struct, frozen=True, kw_only=True):
     """How often a loop ran at most."""
 
 
-class Unreached(msgspec.Struct, frozen=True, kw_only=True):
+class UnreachedSteps(msgspec.Struct, frozen=True, kw_only=True):
     """The two kinds, which must not be confused: a dead step is a mistake, an untried one is not."""
 
     dead: tuple[DeadStep, ...]
     untried: tuple[DeadStep, ...]
 
 
-def list_unreached(workflow: CompiledWorkflow, walked: Walked) -> Unreached:
+def list_unreached(workflow: CompiledWorkflow, walked: WalkSummary) -> UnreachedSteps:
     """Every step, choice and action that no walk reached, with the reason."""
     judge = _Judge(workflow, walked)
     dead: list[DeadStep] = []
@@ -72,7 +72,7 @@ def list_unreached(workflow: CompiledWorkflow, walked: Walked) -> Unreached:
             dead.append(DeadStep(step_id=part.id, reason=reason))
         else:
             untried.append(DeadStep(step_id=part.id, reason=f"the limits of the simulation: {reason}"))
-    return Unreached(dead=tuple(dead), untried=tuple(untried))
+    return UnreachedSteps(dead=tuple(dead), untried=tuple(untried))
 
 
 def list_leaves(
@@ -89,7 +89,7 @@ def list_leaves(
 class _Judge:
     """What is known about one workflow."""
 
-    def __init__(self, workflow: CompiledWorkflow, walked: Walked) -> None:
+    def __init__(self, workflow: CompiledWorkflow, walked: WalkSummary) -> None:
         self._workflow = workflow
         self._walked = walked
         self._domains = Domains(workflow)
@@ -214,7 +214,7 @@ def _report(workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], tried: _Tr
     is_truncated = any(taken.truncated for taken in walks.values())
     missed = list_unreached(
         workflow,
-        Walked(
+        WalkSummary(
             reached=frozenset(reached),
             held=frozenset(name for taken in walks.values() for name in taken.held),
             entered=frozenset(name for taken in walks.values() for name in taken.entered),

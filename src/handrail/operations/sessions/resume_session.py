@@ -31,9 +31,9 @@ from handrail.projections.overview import SessionFacts, imported_from
 from handrail.projections.position import title_at
 from handrail.projections.resume_candidates import (
     MOST_FOUND,
-    Found,
+    RankedSubject,
+    ResumeQuery,
     Subject,
-    Wanted,
     list_latest,
     may_be_found,
     rank_subjects,
@@ -109,7 +109,7 @@ def resume_session(rt: Runtime, request: ResumeSession) -> Success:
         return _resumed(rt, project, wanted, with_index=False)
 
 
-def _resumed(rt: Runtime, project: str, wanted: Wanted, *, with_index: bool) -> Success:
+def _resumed(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
     with _looking(rt, wanted, with_index=with_index) as looked:
         found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
         scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
@@ -143,7 +143,7 @@ def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
 
 
 def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) -> WorkHere:
-    with _looking(rt, Wanted(here=here), with_index=with_index) as looked:
+    with _looking(rt, ResumeQuery(here=here), with_index=with_index) as looked:
         mine = [
             subject
             for subject in looked.all_of_them()
@@ -167,8 +167,8 @@ def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
     return any(is_same_place(run_place(run), here) for run in runs)
 
 
-def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> Wanted:
-    return Wanted(
+def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> ResumeQuery:
+    return ResumeQuery(
         here=place_of(project, seen),
         query="" if request.query is UNSET else request.query.strip(),
         branch="" if request.branch is UNSET else request.branch.strip(),
@@ -197,7 +197,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
         for stamp, _ in self.chosen:
             yield from self.sessions.subjects(stamp)
 
-    def that_may_match(self, wanted: Wanted) -> Iterator[Subject]:
+    def that_may_match(self, wanted: ResumeQuery) -> Iterator[Subject]:
         """Leave out sessions that certainly do not match; the ranking decides about the rest."""
         if not wanted.is_asked:
             yield from self.all_of_them()
@@ -210,7 +210,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def _looking(rt: Runtime, wanted: Wanted, *, with_index: bool) -> Iterator[_Looked]:
+def _looking(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Looked]:
     """The latest sessions, as many as the question is worth."""
     if is_session_id(wanted.query):
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
@@ -220,7 +220,7 @@ def _looking(rt: Runtime, wanted: Wanted, *, with_index: bool) -> Iterator[_Look
         yield _chosen(sessions, wanted)
 
 
-def _chosen(sessions: Sessions, wanted: Wanted) -> _Looked:
+def _chosen(sessions: Sessions, wanted: ResumeQuery) -> _Looked:
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: list[SessionId] = []
@@ -259,7 +259,7 @@ def _left_out(unsound: Sequence[SessionId]) -> str:
 
 
 def _candidates(
-    rt: Runtime, found: Sequence[Found], project: str, *, with_index: bool
+    rt: Runtime, found: Sequence[RankedSubject], project: str, *, with_index: bool
 ) -> Iterator[Candidate]:
     """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
     for held in found:
@@ -272,7 +272,7 @@ def _candidates(
                 raise  # it is the same with every other one, and nothing found would not be true
 
 
-def _candidate(rt: Runtime, found: Found, project: str) -> Candidate:
+def _candidate(rt: Runtime, found: RankedSubject, project: str) -> Candidate:
     """Read from the log in any case: a token is only made for what is there."""
     subject = found.subject
     session = find_session(rt, subject.session_id)

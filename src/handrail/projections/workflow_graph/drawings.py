@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from handrail.projections.workflow_graph.graph import (
-    Boxed,
     GraphEdge,
     GraphNode,
-    Guarded,
+    GuardedItem,
     Item,
+    LoopItem,
     NodeKind,
     WorkflowGraph,
 )
@@ -36,10 +36,10 @@ def _lines(items: Sequence[Item], options: Mapping[str, str], rail: str) -> Iter
         match item:
             case GraphNode():
                 yield from (rail + line for line in _node(item, options))
-            case Guarded():
+            case GuardedItem():
                 yield f"{rail}? if {_line(item.condition.title)}"
                 yield from _lines(item.items, options, rail + _RAIL)
-            case Boxed(box=box):
+            case LoopItem(box=box):
                 yield f"{rail}@ {_line(box.label)}{_notes(box.notes)}"
                 yield from _lines(item.items, options, rail + _RAIL)
             case never:
@@ -110,10 +110,10 @@ def _items(items: Sequence[Item], names: dict[str, str], indent: str) -> Iterato
         match item:
             case GraphNode():
                 yield f"{indent}{names[item.id]}{_shaped(item)}"
-            case Guarded():
+            case GuardedItem():
                 yield f"{indent}{names[item.condition.id]}{_shaped(item.condition)}"
                 yield from _items(item.items, names, indent)
-            case Boxed(box=box):
+            case LoopItem(box=box):
                 label = _escaped("\n".join((box.label, *box.notes)))
                 yield f'{indent}subgraph {names[box.last]}box["{label}"]'
                 yield from _items(item.items, names, indent + "  ")

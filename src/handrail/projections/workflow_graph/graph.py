@@ -66,21 +66,21 @@ class GraphLoop(msgspec.Struct, frozen=True, kw_only=True):
     loop: str = ""
 
 
-class Guarded(msgspec.Struct, frozen=True, kw_only=True):
+class GuardedItem(msgspec.Struct, frozen=True, kw_only=True):
     """A condition node and what it leads into or past."""
 
     condition: GraphNode
     items: tuple[Item, ...]
 
 
-class Boxed(msgspec.Struct, frozen=True, kw_only=True):
+class LoopItem(msgspec.Struct, frozen=True, kw_only=True):
     """A loop and what is inside it; its repeat node is the last item."""
 
     box: GraphLoop
     items: tuple[Item, ...]
 
 
-Item: TypeAlias = GraphNode | Guarded | Boxed
+Item: TypeAlias = GraphNode | GuardedItem | LoopItem
 
 
 class WorkflowGraph(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,7 +163,7 @@ class _Builder:
         self.leaf(guard, exits)
         drawn = self._part(part, (_Exit(source=guard.id, kind="enter", label=f"if {words}"),), loop)
         past = _Exit(source=guard.id, kind="skip", label="otherwise")
-        return _Drawn(items=(Guarded(condition=guard, items=drawn.items),), exits=(*drawn.exits, past))
+        return _Drawn(items=(GuardedItem(condition=guard, items=drawn.items),), exits=(*drawn.exits, past))
 
     def _part(self, part: Part, exits: Sequence[_Exit], loop: str) -> _Drawn:
         match part:
@@ -201,7 +201,7 @@ class _Builder:
         self.loops.insert(place, box)  # an outer loop stands before the loops inside it
         self._join((_Exit(source=repeat.id, kind="again", label="again"),), box.first)
         return _Drawn(
-            items=(Boxed(box=box, items=(*body.items, *closed.items)),),
+            items=(LoopItem(box=box, items=(*body.items, *closed.items)),),
             exits=(_Exit(source=repeat.id, kind="leave", label="done"),),
         )
 

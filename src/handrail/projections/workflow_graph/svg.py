@@ -11,7 +11,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.projections.workflow_graph.graph import Boxed, GraphNode, Guarded, Item, WorkflowGraph
+from handrail.projections.workflow_graph.graph import GraphNode, GuardedItem, Item, LoopItem, WorkflowGraph
 
 # Text inside an SVG: cut into lines that fit, escaped, never measured
 
@@ -139,10 +139,10 @@ def _extent(item: Item) -> tuple[int, int]:
     match item:
         case GraphNode():
             return _HALF, _HALF
-        case Guarded():
+        case GuardedItem():
             left, right = _extents(item.items)
             return left, right + _LANE
-        case Boxed():
+        case LoopItem():
             left, right = _extents(item.items)
             return left + _LANE + _PADDING, right + _PADDING
         case never:
@@ -169,9 +169,9 @@ class _Drawing:
             match item:
                 case GraphNode():
                     self._node(item)
-                case Guarded():
+                case GuardedItem():
                     self._guarded(item)
-                case Boxed():
+                case LoopItem():
                     self._boxed(item)
                 case never:
                     assert_never(never)
@@ -196,7 +196,7 @@ class _Drawing:
             case never:
                 assert_never(never)
 
-    def _guarded(self, item: Guarded) -> None:
+    def _guarded(self, item: GuardedItem) -> None:
         self._node(item.condition)
         from_y = self.y - _DOT
         self._label = f"if {item.condition.title}"
@@ -204,7 +204,7 @@ class _Drawing:
         _, right = _extents(item.items)
         self._arrivals.append((self.middle + right + _LANE // 2, from_y))
 
-    def _boxed(self, item: Boxed) -> None:
+    def _boxed(self, item: LoopItem) -> None:
         left, right = _extents(item.items)
         x, width = self.middle - left - _LANE - _PADDING, left + right + _LANE + 2 * _PADDING
         self._enter()

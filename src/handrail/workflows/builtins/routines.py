@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, assert_never
 from msgspec.structs import replace
 
 from handrail.workflows.builtins.placement import fill_names, parse_placeholder, phrase_value, place_parts
-from handrail.workflows.builtins.specs import Brings, TemplateContext, TemplateSpec
+from handrail.workflows.builtins.specs import TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import InputSpec, UserOnly
 from handrail.workflows.conditions import (
     AlwaysFalse,
@@ -220,7 +220,7 @@ def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
         },
         takes_inputs=True,
         names_inputs=tuple(sorted(set(_looped_inputs(routine.steps)) & set(routine.inputs))),
-        brings=Brings(
+        brings=TemplateNeeds(
             assessments=routine.assessments,
             references=routine.references,
             features=routine.features,

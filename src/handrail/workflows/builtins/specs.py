@@ -34,7 +34,7 @@ class TemplateContext(msgspec.Struct, frozen=True, kw_only=True):
 Expand: TypeAlias = Callable[[dict[str, Any], TemplateContext], tuple[SourcePart, ...]]
 
 
-class Brings(msgspec.Struct, frozen=True, kw_only=True):
+class TemplateNeeds(msgspec.Struct, frozen=True, kw_only=True):
     """What the expanded steps rely on beside themselves; it joins what the calling workflow declares."""
 
     assessments: tuple[SourceAssessment, ...] = ()
@@ -56,7 +56,7 @@ class TemplateSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `{{name}}` may stand for a value of any type."""
     names_inputs: tuple[str, ...] = ()
     """Arguments that must be `{{name}}`: they name an input of the calling workflow."""
-    brings: Brings = Brings()
+    brings: TemplateNeeds = TemplateNeeds()
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):

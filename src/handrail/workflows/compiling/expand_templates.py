@@ -12,11 +12,11 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.workflows.builtins.placement import default_prefix
 from handrail.workflows.builtins.registry import all_templates, find_template
 from handrail.workflows.builtins.routines import make_foreign_template, make_routine_template
-from handrail.workflows.builtins.specs import Brings, CapabilityUse, TemplateContext, TemplateSpec
+from handrail.workflows.builtins.specs import CapabilityUse, TemplateContext, TemplateNeeds, TemplateSpec
 from handrail.workflows.compiled import Provenance
 from handrail.workflows.compiling.assemble import CAPABILITY_OBSERVATION
 from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, Surroundings
-from handrail.workflows.compiling.feature_texts import Taken, check_values
+from handrail.workflows.compiling.feature_texts import Signature, check_values
 from handrail.workflows.compiling.trail import Trail
 from handrail.workflows.limits import MAX_ID_CHARACTERS, MAX_LOOP_DEPTH, MAX_PARTS
 from handrail.workflows.model import (
@@ -37,7 +37,7 @@ _STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required"
 
 
 def join_template_needs(
-    source: SourceWorkflow, brought: Iterable[tuple[Brings, str]], trail: Trail
+    source: SourceWorkflow, brought: Iterable[tuple[TemplateNeeds, str]], trail: Trail
 ) -> SourceWorkflow:
     """The workflow with everything its templates rely on; each comes with the place of its call."""
     assessments = {one.id: one for one in source.assessments}
@@ -78,7 +78,7 @@ def _stronger(
 CAPABILITY_PROBE = "wr.templates.capability_probe"
 
 
-class Expanded(msgspec.Struct, frozen=True, kw_only=True):
+class ExpandedWorkflow(msgspec.Struct, frozen=True, kw_only=True):
     """The parts without any call, and the workflow with what the templates brought along."""
 
     parts: tuple[Placed, ...]
@@ -96,11 +96,11 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     capability: str = ""
 
 
-def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail) -> Expanded:
+def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail) -> ExpandedWorkflow:
     """Every call replaced; what goes wrong is reported at the author's call."""
     expander = _Expander(source, around, trail)
     parts = expander.place(source.steps, _Place())
-    return Expanded(parts=parts, source=join_template_needs(source, expander.brought, trail))
+    return ExpandedWorkflow(parts=parts, source=join_template_needs(source, expander.brought, trail))
 
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
@@ -124,7 +124,7 @@ class _Expander:
         self._routines = {spec.id: spec for spec in reversed([*native, *foreign])}
         self._taken = set(_ids(source.steps))
         self._left = MAX_PARTS
-        self.brought: list[tuple[Brings, str]] = []
+        self.brought: list[tuple[TemplateNeeds, str]] = []
 
     def place(self, parts: tuple[SourcePart, ...], where: _Place) -> tuple[Placed, ...]:
         return tuple(placed for part in parts for placed in self._placed(part, where))
@@ -155,7 +155,7 @@ class _Expander:
         spec = self._find(call.template_id)
         if spec is None:
             return self._stand_in(call, where)
-        taken = Taken(
+        taken = Signature(
             owner=spec.id, specs=spec.args, takes_inputs=spec.takes_inputs, names_inputs=spec.names_inputs
         )
         args = check_values(taken, call.args, join_pointer(call.pointer, "args"), self._trail)

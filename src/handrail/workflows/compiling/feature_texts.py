@@ -25,7 +25,7 @@ from handrail.workflows.reading.value_fit import INPUT_FITS, is_same_value
 # Arguments of templates and settings of features: checked, with defaults
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """What something takes, and under which rules."""
 
     owner: str
@@ -37,7 +37,9 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
     """Which values must be `{{name}}`."""
 
 
-def check_values(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail) -> dict[str, Any] | None:
+def check_values(
+    taken: Signature, given: dict[str, Any], pointer: str, trail: Trail
+) -> dict[str, Any] | None:
     """The values with defaults; None when one cannot be used, which has been reported."""
     is_sound = True
     for name in sorted(set(given) - set(taken.specs)):
@@ -58,7 +60,7 @@ def check_values(taken: Taken, given: dict[str, Any], pointer: str, trail: Trail
     return values if is_sound else None
 
 
-def _spare(taken: Taken, name: str, pointer: str, trail: Trail) -> bool:
+def _spare(taken: Signature, name: str, pointer: str, trail: Trail) -> bool:
     """Report a name that is not taken; whether it may be ignored, as in a file from elsewhere."""
     sure = guess_surely(name, taken.specs)
     near = [sure] if sure else find_nearest(name, taken.specs)
@@ -72,7 +74,7 @@ def _spare(taken: Taken, name: str, pointer: str, trail: Trail) -> bool:
     return severity != "error"
 
 
-def _trouble(taken: Taken, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
+def _trouble(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
     """What is wrong with a value, and its fix."""
     if parse_placeholder(value) and (taken.takes_inputs or name in taken.names_inputs):
         return None
@@ -133,7 +135,7 @@ def collect_feature_texts(source: SourceWorkflow, trail: Trail) -> FeatureTexts:
             _check_repeat(feature, seen[feature.id], trail)
         else:
             seen[feature.id] = feature
-            taken = Taken(owner=feature.id, specs=spec.config)
+            taken = Signature(owner=feature.id, specs=spec.config)
             config = check_values(taken, feature.config, join_pointer(feature.pointer, "config"), trail)
             if config is not None:
                 applied[feature.id] = _Applied(spec=spec, config=config)

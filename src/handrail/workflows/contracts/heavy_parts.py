@@ -45,7 +45,7 @@ from handrail.workflows.limits import (
 )
 
 
-class Heavy(msgspec.Struct, frozen=True, kw_only=True):
+class HeavyPart(msgspec.Struct, frozen=True, kw_only=True):
     """Something that has to be smaller. `part_id` is empty for a condition."""
 
     part_id: str = ""
@@ -56,7 +56,7 @@ class Heavy(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
-def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
     """Everything of a workflow that could keep a call busy, by its own counts."""
     yield from find_heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
@@ -69,17 +69,17 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
     count = sum(1 for rule in held if isinstance(rule, PatternRule | SchemaRule))
     if count > MAX_RULES:
         message = f"The rules of all steps have {count} patterns and schemas; the limit is {MAX_RULES}."
-        yield Heavy(message=message, fix="Use contains rules, or a contract that says the same once.")
+        yield HeavyPart(message=message, fix="Use contains rules, or a contract that says the same once.")
         return
     for step in steps:
         yield from _heavy_rules(step)
 
 
-def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[Heavy]:
+def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
     """The sum of what each contract may have on its own; asked before any of them is tried."""
     if count_contract_places(workflow) > MAX_CONTRACT_PLACES:
         message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
-        yield Heavy(message=message, fix="Name fewer contracts, or split the workflow.")
+        yield HeavyPart(message=message, fix="Name fewer contracts, or split the workflow.")
 
 
 def count_contract_places(workflow: CompiledWorkflow) -> int:
@@ -95,18 +95,20 @@ def count_contract_places(workflow: CompiledWorkflow) -> int:
     return places
 
 
-def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Iterator[Heavy]:
+def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Iterator[HeavyPart]:
     for name, size in sizes.items():
         if size > MAX_COMPARISONS:
             message = f"The condition {name} has {size} comparisons; the limit is {MAX_COMPARISONS}."
-            yield Heavy(condition_id=name, message=message, fix="Compare with a list (in), or split it.")
+            yield HeavyPart(condition_id=name, message=message, fix="Compare with a list (in), or split it.")
     read = sum(sizes.get(name, 0) for name in _conditions_read(workflow.steps))
     if read > MAX_READ_COMPARISONS:
         message = (
             f"The conditions of all parts have {read} comparisons together; "
             f"the limit is {MAX_READ_COMPARISONS}."
         )
-        yield Heavy(message=message, fix="Put parts with one condition into one loop, or split the workflow.")
+        yield HeavyPart(
+            message=message, fix="Put parts with one condition into one loop, or split the workflow."
+        )
 
 
 def _conditions_read(parts: tuple[Part, ...]) -> Iterator[str]:
@@ -148,7 +150,7 @@ class _Measure:
     def __init__(self, conditions: dict[str, Condition], sizes: dict[str, int]) -> None:
         self._conditions = conditions
         self._sizes = sizes
-        self.heavy: list[Heavy] = []
+        self.heavy: list[HeavyPart] = []
 
     def passed(self, parts: tuple[Part, ...]) -> _Passed:
         places, stops = 0, False
@@ -172,7 +174,7 @@ class _Measure:
             )
             fix = "Lower the counts of its loops, or let a step in them run in every round."
             if not any(one.key == "loop" for one in self.heavy):
-                self.heavy.append(Heavy(part_id=loop.id, key="loop", message=message, fix=fix))
+                self.heavy.append(HeavyPart(part_id=loop.id, key="loop", message=message, fix=fix))
         return _Passed(places, stops=False)
 
     def _rounds(self, loop: Loop) -> tuple[int, bool, int]:
@@ -192,7 +194,7 @@ class _Measure:
                 assert_never(never)
 
 
-def _heavy_rules(step: Step) -> Iterator[Heavy]:
+def _heavy_rules(step: Step) -> Iterator[HeavyPart]:
     """Patterns and schemas of its rules: they are handed to libraries that nothing interrupts."""
     patterns = [rule.pattern for rule in _rules(step.rules) if isinstance(rule, PatternRule)]
     if patterns:
@@ -202,14 +204,14 @@ def _heavy_rules(step: Step) -> Iterator[Heavy]:
             if work > MAX_MATCH_WORK:
                 message = f"The patterns of {step.id} take too long together on long notes."
                 fix = "Use fewer patterns, shorter ones, or a contains rule."
-                yield Heavy(part_id=step.id, key="validation", message=message, fix=fix)
+                yield HeavyPart(part_id=step.id, key="validation", message=message, fix=fix)
                 break
     for rule in _rules(step.rules):
         if isinstance(rule, SchemaRule):
             trouble = check_rule_schema(rule.schema)
             if trouble is not None:
                 message = f"A schema of {step.id} cannot be used. {trouble.message}"
-                yield Heavy(part_id=step.id, key="validation", message=message, fix=trouble.fix)
+                yield HeavyPart(part_id=step.id, key="validation", message=message, fix=trouble.fix)
 
 
 def _rules(rules: tuple[Rule, ...]) -> Iterator[Rule]:

@@ -73,7 +73,7 @@ _PREFERENCES = {
 }
 
 
-class Translated(msgspec.Struct, frozen=True, kw_only=True):
+class Translation(msgspec.Struct, frozen=True, kw_only=True):
     """The native document, what the author should know, and where each part of it came from."""
 
     document: Object
@@ -82,7 +82,7 @@ class Translated(msgspec.Struct, frozen=True, kw_only=True):
     """Native pointer to the original one, for every part and for what is called otherwise."""
 
 
-def to_native(document: Object) -> Translated:
+def to_native(document: Object) -> Translation:
     """Translate a document. Total: what cannot be understood is passed on for the reader to report."""
     crossing = Crossing()
     prepared = _prepared(crossing, document)
@@ -94,7 +94,7 @@ def to_native(document: Object) -> Translated:
     _add_steps(crossing, prepared, native)
     _keep_the_rest(crossing, prepared, native)
     _add_inputs(crossing, prepared, native)
-    return Translated(document=native, problems=crossing.problems(), pointers=crossing.pointers)
+    return Translation(document=native, problems=crossing.problems(), pointers=crossing.pointers)
 
 
 def _prepared(crossing: Crossing, document: Object) -> Object:

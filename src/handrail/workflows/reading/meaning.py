@@ -38,7 +38,7 @@ from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, conv
 # Parts of a document that may still be broken: no shape is trusted
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+class WrittenPart(msgspec.Struct, frozen=True, kw_only=True):
     """A part as it stands in the document; `depth` counts the loops around it."""
 
     value: dict[str, Json]
@@ -80,7 +80,7 @@ def named_ids(document: dict[str, Json]) -> list[tuple[str, str]]:
     return ids
 
 
-def _parts(document: dict[str, Json]) -> Iterator[Written]:
+def _parts(document: dict[str, Json]) -> Iterator[WrittenPart]:
     """Every part, in the order of the file; inside loops that are nested too deep nothing is looked at."""
     waiting = [_written(document.get("steps"), "/steps", 0)]
     while waiting:
@@ -93,10 +93,10 @@ def _parts(document: dict[str, Json]) -> Iterator[Written]:
             waiting.append(_written(part.value["body"], join_pointer(part.pointer, "body"), part.depth + 1))
 
 
-def _written(parts: Json, pointer: str, depth: int) -> Iterator[Written]:
+def _written(parts: Json, pointer: str, depth: int) -> Iterator[WrittenPart]:
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         if isinstance(part, dict):
-            yield Written(value=part, pointer=join_pointer(pointer, index), depth=depth)
+            yield WrittenPart(value=part, pointer=join_pointer(pointer, index), depth=depth)
 
 
 # Checks by kind of record
