@@ -86,7 +86,7 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
 def plan_observed_changes(
     history: History, node: Node, scope: Scope, seen: Mapping[ObservationKey, str]
 ) -> list[PlannedEvent]:
-    """Branch and head at the new node, where they are not what they were at the one before it.
+    """Branch and head at the new node, if they differ from the node before it.
 
     Only within one repository: a caller that works elsewhere says nothing about this run.
     """
@@ -109,7 +109,7 @@ def output_name(node_id: NodeId, what: str) -> str:
 
 
 def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
-    """The decisions that led to a node; of a long trace the middle is left out and counted.
+    """The decisions that led to a node. The middle of a long trace is left out and counted.
 
     What was passed by and how loops ended is kept before the conditions that were looked at.
     """

@@ -1,7 +1,7 @@
 """The JSON Schema (2020-12) of workflow files for editors, from the tables that the reader uses. Pure.
 
-It knows the shapes and the builtin ids. What needs more than one place, such as ids that must differ, is
-left to the reader: the schema refuses nothing that the reader takes and the compiler finds.
+It knows the shapes and the builtin ids. Rules about several places, such as ids that must differ, are left to
+the reader: the schema refuses nothing that the reader accepts.
 """
 
 from __future__ import annotations

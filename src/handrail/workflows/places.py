@@ -1,7 +1,7 @@
 """Where in a JSON text a pointer leads: line and column, both from 1, the column in characters. Pure.
 
-Nothing here runs unless a problem is to be shown. The text is scanned once, from the front, and the
-answer is as good as the text: what is missing or broken has the place of what is nearest around it.
+Nothing here runs unless a problem is shown. The text is scanned once, from the front. What is missing or
+broken gets the place of the nearest value around it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Place: TypeAlias = tuple[int, int]
 """Line and column."""
 
 _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
-"""What is wrong with a key itself, so the key's place is shown and not that of its value."""
+"""Problems with a key itself: the place of the key is shown, not that of its value."""
 
 _OPENING = ("{", "[")
 _CLOSING = ("}", "]")
 
-# An unclosed string matches too, up to the end: a failing match would be tried again at every quote.
+# An unclosed string matches up to the end; otherwise a failing match would be tried again at every quote.
 _PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
 
 
@@ -69,7 +69,7 @@ def locate_depth(text: str, limit: int) -> Place:
 
 
 def suggest_repair(content: bytes) -> tuple[str, Edit]:
-    """How to make a text JSON that is none, in words and, where it is certain, as an edit."""
+    """How to turn a broken text into JSON: in words, and as an edit if it is certain."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -121,7 +121,7 @@ class _Open:
 
 
 def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
-    """The text once, from the front; pointers are a tree, so that long ones are never built again."""
+    """One scan of the text from the front. Pointers are a tree, so long ones are not built again."""
     root = _tree(pointers)
     around: list[_Open] = []
     for match in _PART.finditer(text):

@@ -1,6 +1,6 @@
-"""Sections of a compiled prompt that are told apart again when a step is shown. Pure.
+"""Sections of a compiled prompt that are recognised again when a step is shown. Pure.
 
-The compiler writes them and the engine reads them, so their words have this one home.
+The compiler writes them and the engine reads them, so their words are kept in one place.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
 
 
 def make_section(heading: str, body: str) -> str:
-    """A section as prompts hold it; nothing where it says nothing."""
+    """A section with its heading; empty if the body is."""
     return f"## {heading}\n{body}" if body else ""
 
 
@@ -32,7 +32,7 @@ def heading_of(text: str) -> str:
 
 
 def show_example(example: dict[str, Json]) -> str:
-    """An example as prompts show it; nothing where there is none."""
+    """An example as prompts show it; empty if there is none."""
     if not example:
         return ""
     return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
@@ -52,14 +52,14 @@ def make_user_section(need: UserOnly) -> str:
 
 
 def name_loop(prompt: str, loop_id: str) -> str:
-    """The prompt of a loop decision where several loops are open: its loop id must be given there."""
+    """Say in the prompt of a loop decision which loop is meant, because several are open."""
     optional = f"- loopId: {MAY_BE_LEFT_OUT}"
     before, found, after = prompt.rpartition(optional)
     return f"{before}- loopId: {loop_id}, because several loops are open{after}" if found else prompt
 
 
 def drop_example(prompt: str, example: dict[str, Json]) -> str:
-    """A prompt beside which the same example stands: it is told once."""
+    """Remove the example from a prompt that is shown beside the same example."""
     kept: list[str] = []
     for part in prompt.split("\n\n"):
         if not _is_example(part, example):

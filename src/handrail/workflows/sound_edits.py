@@ -1,8 +1,8 @@
 """Edits that a program may apply one after the other: each is tried before it is offered. Pure.
 
-An edit says what was meant where it stands; what the rest of the file makes of it shows when the edited file
-is judged. One that brings a new error is not offered, and neither is one that meets another on its way: the
-sentence of the fix stays, and the next check of the file offers what is left.
+An edit is right for its own place; only a check of the edited file shows what it means for the rest. An edit
+that causes a new error is not offered, nor is one that overlaps another. The sentence of the fix stays, and
+the next check of the file offers what is left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Judge = Callable[[bytes], Iterable[Problem]]
 def keep_sound_edits(content: bytes, problems: Iterable[Problem], judge: Judge) -> tuple[Problem, ...]:
     """The problems of a file, with those edits that can all be applied in this order.
 
-    `judge` tells what is wrong with a file; it must not come back here.
+    `judge` says what is wrong with a file; it must not call this function.
     """
     told = _apart(tuple(problems))
     edited = [one for one in told if _is_patch(one.edit)]

@@ -1,4 +1,4 @@
-"""New workflow files to begin from: small, complete, and without anything the linter would say. Pure."""
+"""New workflow files to start from: small, complete, and free of linter findings. Pure."""
 
 from __future__ import annotations
 

@@ -15,17 +15,17 @@ MOST_CONTRACT_PLACES = 500_000
 MOST_FOLDED = 20_000_000
 """What folding copies: the facts that a node has when it gets one more, the keys of a changed context."""
 
-# An unclosed text matches too, up to the end: a failing match would be tried again at every quote.
+# An unclosed text matches up to the end; otherwise a failing match would be tried again at every quote.
 _TEXTS = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
 
 
 def estimate_width(text: str | bytes) -> int:
-    """What the width cannot exceed, at little cost: characters inside of texts are counted as well."""
+    """A cheap upper bound of the width: characters inside texts count too."""
     if isinstance(text, bytes):
         return text.count(b",") + text.count(b"[") + text.count(b"{")
     return text.count(",") + text.count("[") + text.count("{")
 
 
 def measure_width(text: str) -> int:
-    """The width itself; notes may hold any number of commas."""
+    """The width itself. Commas inside texts do not count."""
     return estimate_width(re.sub(_TEXTS, "", text, flags=re.DOTALL))

@@ -1,4 +1,4 @@
-"""What the events of a bundle say about each other: every link has two ends, and time runs forward. Pure.
+"""Whether the events of a bundle agree: every link has two ends, and time runs forward. Pure.
 
 A log that we wrote keeps these rules by construction, and the fold relies on them.
 """
@@ -130,7 +130,7 @@ class _Check:
                 self._about_node(event)
 
     def finish(self) -> None:
-        """What can be said only at the end: nothing dangles."""
+        """Check what can be known only at the end: nothing dangles."""
         self._path = "session/events"
         if set(self._runs) - self._first:
             raise malformed_fault("A run has no node.", self._path)
@@ -214,7 +214,7 @@ class _Check:
                 pass
 
     def _count(self, node_id: NodeId, event: EventBody) -> None:
-        """What folding this event copies, counted before anything is folded."""
+        """Count what folding this event copies, before anything is folded."""
         match event.data:
             case ContextSet(context=delta):
                 keys = self._context_keys[node_id] + len(delta)

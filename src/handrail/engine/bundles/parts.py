@@ -1,6 +1,6 @@
 """A bundle's text → its parts: bounded before it is parsed, walked event by event, digested on the way. Pure.
 
-Nothing here says that the parts belong together; `reading.py` does.
+`reading.py` checks that the parts belong together.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class JsonWalk:
         self._skip()
 
     def is_at(self, opening: str) -> bool:
-        """Whether this bracket stands here."""
+        """Whether this bracket comes next."""
         return self._text.startswith(opening, self._at)
 
     def value(self) -> Json:
-        """What stands here, whole."""
+        """The whole value at this place."""
         value, self._at = decode_json_at(
             self._text,
             self._at,
@@ -174,7 +174,7 @@ _UNITS = {"bytes": "bytes", "depth": "nested levels"}
 
 
 class _Walk:
-    """One walk over the text. Trouble with the shape waits: another version may have another one."""
+    """One walk over the text. A wrong shape is reported last: another version may have another one."""
 
     def __init__(self) -> None:
         self._document: Json = None

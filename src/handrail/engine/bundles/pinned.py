@@ -74,7 +74,7 @@ def _check(workflow_hash: str, workflow: CompiledWorkflow) -> None:
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
-    """Each question is asked only while those before it had no answer: the first one ends the check."""
+    """The first problem ends the check."""
     for heavy in find_heavy_contracts(workflow):
         yield heavy.message
     yield from _broken_contracts(workflow)
@@ -115,7 +115,7 @@ def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
 
 
 def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
-    """Names that lead nowhere."""
+    """Check that every name leads somewhere."""
     conditions = {part.when}
     match part:
         case Step():

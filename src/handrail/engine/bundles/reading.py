@@ -1,7 +1,7 @@
 """A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
 
 Order: size and width before parsing, depth while parsing, then shape (all in `parts.py`), digests, chain,
-and what the events mean. Nothing is given out before everything holds.
+and what the events mean. Nothing is returned before everything holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the trouble with a bundle is told: one place for its words and details. Pure."""
+"""The faults of bundles: one place for their words and details. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def too_large_fault(what: str, measured: int, limit: int) -> Fault:
 
 
 def export_too_large_fault(what: str, measured: int, limit: int) -> Fault:
-    """The same trouble before the bundle is written."""
+    """The same, before the bundle is written."""
     return Fault(
         BUNDLE_TOO_LARGE,
         f"The bundle of this session would have {measured} {what}; an import accepts {limit}. "
@@ -43,7 +43,7 @@ def export_too_large_fault(what: str, measured: int, limit: int) -> Fault:
 
 
 def import_refused_fault(fault: Fault) -> Fault:
-    """What an import would say to this bundle, before it is written."""
+    """What an import would say about this bundle, before it is written."""
     return Fault(
         BUNDLE_INVALID_FORMAT,
         f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",

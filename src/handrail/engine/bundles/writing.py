@@ -1,8 +1,8 @@
 """A session's records → the bytes of its bundle, in chunks: the same session gives the same bytes. Pure.
 
-Only the time of export differs. First everything is looked at once: what the events rely on, the digests,
-and whether an import would take it. Then comes the first byte, and the rest needs no more memory than a
-chunk.
+Only the time of export differs. The first pass collects what the events rely on and the digests, and checks
+that an import would accept the bundle. Only then is the first byte written, and writing needs no more memory
+than a chunk.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _SAMPLES: dict[InputType, Any] = {
 
 
 def simulation_effort() -> Effort:
-    """What one simulation may spend, on finding values and on walking."""
+    """The budget of one simulation, for finding values and for walking."""
     trouble = f"The simulation takes more than {MAX_SIMULATION_WORK} places and values to try."
     return Effort(MAX_SIMULATION_WORK, trouble, "Use fewer loops over one list and shorter lists of values.")
 
@@ -93,7 +93,7 @@ def list_starts(
 ) -> tuple[list[dict[str, Any]], int]:
     """The contexts to begin with, and how many combinations there are.
 
-    Where all are too many: one of each value, and for each condition one where it holds and one where not.
+    If there are too many: one of each value, and for each condition one that meets it and one that does not.
     Raises Fault WORK_LIMIT_EXCEEDED.
     """
     effort = simulation_effort() if effort is None else effort
@@ -140,7 +140,7 @@ def build_context(assignment: Mapping[str, Any]) -> dict[str, Any]:
 def flip_condition(
     condition: Condition, paths: Paths, facts: Facts, effort: Effort | None = None
 ) -> dict[str, Any] | None:
-    """A change of context that turns a condition around, or None when no tried value does."""
+    """Find a change of context that flips a condition; None if no tried value does."""
     now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):
         changed = build_context(assignment)

@@ -1,4 +1,4 @@
-"""Reports an agent could send for a step: every kind that must be accepted, and many that must not. Pure."""
+"""Reports that an agent could send for a step: all kinds that must be accepted, many that must not. Pure."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, note
 
 
 def notes_for(rules: tuple[Rule, ...]) -> str | None:
-    """Notes that keep every rule, or None when none could be made up."""
+    """Make up notes that keep every rule; None if that fails."""
     if not rules:
         return "Done, with the evidence in the report."
     notes = " ".join(piece for rule in rules for piece in _pieces(rule))

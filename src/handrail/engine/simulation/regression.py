@@ -65,7 +65,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     expected: tuple[str, ...]
     actual: tuple[str, ...]
     difference: str = ""
-    """The first place where they part; empty when they do not."""
+    """The first place where they differ; empty if they do not."""
 
 
 def record(history: History, node_id: NodeId) -> RegressionCase:
@@ -179,7 +179,7 @@ def _answer_of(history: History, node: Node) -> Recorded:
 
 
 def _judged_leaf(leaf: Leaf, report: RecordedReport) -> Leaf:
-    """Notes of which only the beginning was kept cannot be held against the rules again."""
+    """Notes of which only the beginning was kept cannot be checked against the rules again."""
     if isinstance(leaf, Step) and report.is_excerpt:
         return msgspec.structs.replace(leaf, rules=())
     return leaf

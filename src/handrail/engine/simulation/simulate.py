@@ -1,4 +1,4 @@
-"""A workflow without an agent and without cost: all branches within bounds, in every mode. Pure."""
+"""Simulates a workflow without an agent: all branches within bounds, in every mode. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WalkSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreachedSteps(msgspec.Struct, frozen=True, kw_only=True):
-    """The two kinds, which must not be confused: a dead step is a mistake, an untried one is not."""
+    """A dead step is a mistake; an untried one is not."""
 
     dead: tuple[DeadStep, ...]
     untried: tuple[DeadStep, ...]
@@ -96,7 +96,7 @@ class _Judge:
         self._changing = frozenset(_changing(workflow.steps))
 
     def is_dead(self, part: Part, around: tuple[Loop, ...]) -> bool:
-        """Certain: no values open the way; or every way was walked, and nothing on it was left out."""
+        """Whether it is certain: no values lead there, or every way was walked and nothing was left out."""
         on_the_way = list(self._conditions(part, around))
         if on_the_way and never_holds(And(of=tuple(on_the_way)), self._domains, can_decide=False):
             return True
@@ -123,7 +123,7 @@ class _Judge:
                     yield condition
 
     def _is_open(self, condition: Condition) -> bool:
-        """Whether it looks at something of which not every value was tried."""
+        """Whether it reads something of which not every value was tried."""
         return any(
             isinstance(one, Compare) and (bool(one.artifact) or one.input.partition(".")[0] in self._changing)
             for one in parts_of(condition)
@@ -164,7 +164,7 @@ def simulate(
 ) -> Report:
     """Walk the workflow and report what was reached, what was not, and what would go wrong.
 
-    Raises Fault WORK_LIMIT_EXCEEDED when already the values to begin with are too many.
+    Raises Fault WORK_LIMIT_EXCEEDED when the values to start with are already too many.
     """
     *_, report = simulate_modes(workflow, limits, modes)
     assert isinstance(report, Report), "the report comes last"

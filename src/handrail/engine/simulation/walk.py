@@ -1,4 +1,4 @@
-"""The walks of one mode: from every start along every branch, each position looked at once. Pure."""
+"""The walks of one mode: from every start along every branch, each position once. Pure."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Walks:
             self._visit(state, facts, waiting)
 
     def _counted(self, step_id: str, go: Callable[[Effort], _T]) -> _T | None:
-        """One move; what it takes is taken from the simulation, and one that takes too much is a problem."""
+        """One move. It spends the budget of the simulation; a move that takes too much is a problem."""
         effort = move_effort()
         try:
             return go(effort)
@@ -174,7 +174,7 @@ class Walks:
     def _check_invalid(
         self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
     ) -> None:
-        """Once per step: what must not pass blocks, or is disclosed where nothing may stop the run."""
+        """Once per step: a report that must not pass blocks, or is disclosed if nothing may stop the run."""
         if step.id in self._checked:
             return
         self._checked.add(step.id)
@@ -234,7 +234,7 @@ class Walks:
         return self._made[key]
 
     def _turned_loop(self, step: Step, state: Running, facts: Facts) -> dict[str, Any] | None:
-        """At the end of an iteration: the change of context that turns the loop's own condition around."""
+        """At the end of an iteration: the change of context that flips the condition of the loop."""
         if not state.loops:
             return None
         loop = self._loops[state.loops[-1].loop_id]
@@ -249,7 +249,7 @@ class Walks:
             return None
 
     def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
-        """The engine's own answer. Equal reports at one step get equal ones, so each is asked for once."""
+        """The engine's own answer. Equal reports at one step get equal answers, so each is computed once."""
         given = apply_report(self._workflow, facts, state, report.context, ())
         needed = leaf.user_only.input if isinstance(leaf, Step) and leaf.user_only else ""
         around = tuple(frame.loop_id for frame in state.loops)
@@ -293,7 +293,7 @@ class _Steering:
 
 
 def clip_loops(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
-    """The same workflow with loops that end soon: one iteration more than asked stands for their limit."""
+    """The same workflow with shorter loops: one iteration more than asked stands for their limit."""
     return msgspec.structs.replace(
         workflow, steps=tuple(_clipped(part, iterations + 1) for part in workflow.steps)
     )

@@ -1,7 +1,7 @@
-"""Names that lead nowhere in a document whose shape is wrong: told at once with the rest. Pure.
+"""Names that lead nowhere in a document whose shape is wrong, reported together with the rest. Pure.
 
-A document that can be read is compiled, and the compiler tells them; one that cannot is looked at here as it
-stands. Whatever has not the expected shape was reported by the reader and is passed by.
+The compiler reports such names in a document that can be read. One that cannot be read is checked here as it
+is; parts without the expected shape are skipped, because the reader has reported them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _conditions(step: dict[str, Any], pointer: str) -> Iterator[_Name]:
 
 def _condition(when: Json, pointer: str) -> Iterator[_Name]:
     if isinstance(when, str):
-        if re.fullmatch(CONDITION_ID.pattern, when):  # anything else is no name, and has been reported
+        if re.fullmatch(CONDITION_ID.pattern, when):  # anything else is not a name and has been reported
             yield "condition", when, pointer
     elif isinstance(when, dict) and isinstance(when.get("conditionId"), str):
         yield "condition", when["conditionId"], f"{pointer}/conditionId"

@@ -1,6 +1,6 @@
-"""What stops a workflow that compiles: values read before they can be there, gates that nothing passes. Pure.
+"""What stops a workflow that compiles: values read too early, and gates that nothing passes. Pure.
 
-In a native file each is an error. A file from elsewhere runs as it is, and its author is told.
+In a native file each is an error. A file of the other dialect runs as it is, and its author gets a warning.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observ
 
 
 class FlowFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check is given besides the workflow."""
+    """What the check knows besides the workflow."""
 
     pointers: Mapping[str, str]
     """Id of a part to its place in the file."""
     operations: frozenset[str] = frozenset()
-    """What an action may name; nothing is checked where none is known."""
+    """What an action may name; if empty, nothing is checked."""
     parameters: Callable[[str], frozenset[str]] | None = None
     """What one of the operations takes."""
     is_foreign: bool = False
 
 
 def check_flow(source: SourceWorkflow, workflow: CompiledWorkflow, given: FlowFacts) -> tuple[Problem, ...]:
-    """Everything that would only show in a run."""
+    """Find everything that would otherwise show only in a run."""
     walk = _Flow(source, workflow, given)
     walk.parts(workflow.steps, frozenset(), frozenset())
     if not given.is_foreign:  # there a run asks for whatever a text names

@@ -1,6 +1,6 @@
 """What is wrong with a workflow that reads and compiles: warnings and hints, all at once. Pure.
 
-Errors are the reader's and the compiler's: what they accept can be started.
+Errors come from the reader and the compiler: what they accept can be started.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _FLOOR = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
-"""What is quoted is spoken about, not asked for."""
+"""A quotation is talked about, not asked for."""
 
 
 def find_soft_phrase(text: str) -> str:
@@ -133,7 +133,7 @@ def check_titles(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Tr
 
 
 def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Trail) -> None:
-    """Nothing before the first step asks for a value: what is read until then must come at the start."""
+    """No step before the first one can ask for a value, so what is read until then must come at the start."""
     told: set[str] = set()
     for where, condition_id, variables in _read_at_first(workflow, pointers, workflow.steps, frozenset()):
         read = list(comparisons(workflow.conditions[condition_id]))
@@ -239,7 +239,7 @@ def _asks_user(part: Leaf) -> bool:
 
 
 def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ...]:
-    """Everything the author should look at; nothing when it did not compile, because that comes first."""
+    """Everything the author should look at; nothing if it did not compile, because that comes first."""
     if compilation.pinned is None:
         return ()
     workflow, pointers = compilation.pinned.workflow, compilation.pointers

@@ -69,9 +69,9 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
     """Every placeholder, and everything that was meant to be one.
 
-    In code between backticks a dollar or a word of another template language stands for itself, unless it
-    names a value that is known here. What is loose is told only where it names such a value; a tag of a
-    template language is told outside of code in any case.
+    Between backticks, a dollar or a word of another template language means itself unless it names a known
+    value. A loose form is reported only if it names such a value; a tag of a template language is always
+    reported outside code.
     """
     if not any(sign in text for sign in _SIGNS):
         return
@@ -213,7 +213,7 @@ class _Names:
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:
-        """Names that somebody relies on and something gives: what a misspelt one may have been meant as."""
+        """Names that are both used and given: what a misspelt name may have meant."""
         given = self._given
         return frozenset(name for name in given.names if name in given.inputs or name in self._read)
 
@@ -290,7 +290,7 @@ class _Names:
                     self._found.report("bad_value", place, message, "Remove one of them, or rename it.")
 
     def _repeats(self, part: Object, place: str) -> None:
-        """What a loop calls its item, its index and its list must be told apart, and its end must be one."""
+        """A loop needs different names for its item, its index and its list, and one end."""
         count, most = part.get("count"), part["maxIterations"]
         times = count.get("times") if isinstance(count, dict) else count
         if isinstance(times, int) and times > most:
@@ -375,7 +375,7 @@ class _Names:
         self._undeclared(head, pointer, near, spec, edit)
 
     def _member(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        """A member is read of something that can have one; a list has items, and none of them is read."""
+        """Only an object has members; items of a list cannot be read by name."""
         head, _, rest = path.partition(".")
         if not rest:
             return
@@ -457,7 +457,7 @@ class _Names:
             self._undeclared(slot.name, pointer, path, {"type": "string"}, edit if is_sure else NO_EDIT)
 
     def _loose(self, slot: Slot | None, text: str, pointer: str) -> None:
-        """What another language would fill, once for each text: it may also mean itself."""
+        """Report what another language would fill, once per text; it may also mean itself."""
         if slot is not None:
             written = quote_name(text[slot.start : slot.end])
             message = f"Nothing fills {written}: a placeholder is a name in double braces."
@@ -466,7 +466,7 @@ class _Names:
             self._found.warn("bad_placeholder", pointer, message, fix)
 
     def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
-        """Texts that are shown as they stand."""
+        """Texts that are shown as they are."""
         for key in keys:
             text = holder.get(key)
             if isinstance(text, str) and any(slot.kind == "name" for slot in slots_in(text, ())):

@@ -1,4 +1,4 @@
-"""Patterns that are written as another language writes them: between slashes, with flags behind. Pure."""
+"""Patterns written as in another language: between slashes, with flags at the end. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OUR_FLAGS = "ims"
 
 
 def split_delimiters(pattern: str) -> tuple[str, str] | None:
-    """What stands between slashes, and the flags behind them; None where the slashes may mean themselves."""
+    """Split a pattern into what is between slashes and its flags; None if they may mean themselves."""
     whole = _BETWEEN.fullmatch(pattern)
     if whole is None or not (whole["flags"] or _ONLY_IN_PATTERNS.search(whole["inner"])):
         return None
@@ -23,13 +23,13 @@ def split_delimiters(pattern: str) -> tuple[str, str] | None:
 
 
 def never_matches(pattern: str) -> bool:
-    """Whether no text matches with the slashes: a beginning behind one, or an end before one."""
+    """Whether no text can match with the slashes: `^` after one, or `$` before one."""
     inner, _ = split_delimiters(pattern) or ("", "")
     return inner.startswith(("^", r"\A")) or (inner.endswith("$") and not inner.endswith(r"\$"))
 
 
 def find_delimited(schema: Json, pointer: str = "") -> Iterator[tuple[str, str]]:
-    """Places and patterns of a schema that stand between slashes."""
+    """Find the patterns of a schema that are between slashes, with their places."""
     if isinstance(schema, dict):
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and split_delimiters(pattern):
@@ -64,7 +64,7 @@ def explain_slashes(pattern: str) -> str:
 
 
 def drop_delimiters(pattern: str) -> str:
-    """What to write into a schema, where flags stand in front of the pattern."""
+    """What to write in a schema, where flags come before the pattern."""
     inner, flags = split_delimiters(pattern) or (pattern, "")
     ours = "".join(flag for flag in OUR_FLAGS if flag in flags)
     return f"Write {quote(f'(?{ours}){inner}' if ours else inner)}."

@@ -1,6 +1,6 @@
 """Placeholders in prompts as a run renders them: what contracts, features and templates bring along. Pure.
 
-What the author wrote has been looked at where it stands. Here is the rest of what an agent reads.
+What the author wrote is checked in its own place. This file checks the rest of what an agent reads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Names that an option or an action sets and that nothing reads, where another is nearly the same. Pure.
 
-A value may be set for the record alone, so a name that nobody reads is no trouble by itself.
+A value may be set only for the record, so a name that nobody reads is not a problem by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SetName(msgspec.Struct, frozen=True, kw_only=True):
 def check_set_names(
     found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
 ) -> None:
-    """Report each that nothing relies on and that is nearly one that something does rely on."""
+    """Report each name that nothing uses and that is nearly the same as one in use."""
     for one in names:
         if one.name in relied_on:
             continue

@@ -17,13 +17,13 @@ _ORDERINGS = ("gt", "gte", "lt", "lte")
 
 
 def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) -> None:
-    """What an option sets must be a value that the input may have."""
+    """An option must set a value that the input may have."""
     if value is not None:  # null takes a value back
         _check_value(found, spec, value, pointer, "sets", is_lenient=False)
 
 
 def check_comparison(found: Findings, spec: Object, condition: Object, pointer: str) -> None:
-    """What a condition compares with must be a value that the input may have: else it never decides."""
+    """A condition must compare with a value that the input may have, or it never decides."""
     operator, value, place = condition["op"], condition.get("value"), join_pointer(pointer, "value")
     is_lenient = condition.get("lenient") is True
     if "value" not in condition or operator == "exists" or (value is None and operator != "in"):

@@ -1,6 +1,6 @@
-"""One file as those see it who list, validate and start it: read, and every name in it accounted for. Pure.
+"""One file as listing, validating and starting see it: read, and every name in it checked. Pure.
 
-The reader alone accepts more: what was pinned under an older rule is still read.
+The reader alone accepts more, so that what was pinned under an older rule can still be read.
 """
 
 from __future__ import annotations
