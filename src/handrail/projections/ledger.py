@@ -149,7 +149,7 @@ class _Walk:
         )
 
     def observe(self, event: EventBody) -> None:
-        """A fact about the session; what was known when the run began counts."""
+        """A fact about the session; what was known when the run started counts."""
         if isinstance(event.data, ObservationRecorded):
             self._seen[event.data.key] = event.data.value
 
@@ -208,7 +208,7 @@ class _Walk:
             self._tip = node_id  # the newest node has the highest index: the preferred tip
 
     def _is_aside(self, node_id: NodeId) -> bool:
-        """A checkpoint at a step that the run has left is no place where it goes on."""
+        """A run does not continue at a checkpoint of a step that it has left."""
         point = self._points[node_id]
         return point.kind == "checkpoint" and point.instance in self._left
 

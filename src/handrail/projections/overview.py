@@ -14,7 +14,7 @@ from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_g
 # Status, goal, and where each run stands
 
 SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
-"""The first two: no run was started; `notes_only` where something was written down all the same."""
+"""The first two: no run was started; `notes_only` if there are notes anyway."""
 
 
 UNDER_WAY: Final[tuple[RunStatus, ...]] = ("in_progress", "blocked")
@@ -68,9 +68,9 @@ def _last_indexes(history: History) -> dict[RunId, int]:
 
 
 def choose_run(history: History) -> RunId | None:
-    """The run that a session is about: the latest that is not over, and only without one the latest of all.
+    """Choose the run that a session is about: the latest unfinished one, otherwise the latest of all.
 
-    A finished run that was begun inside another one does not hide that one.
+    A finished run that was started inside another one does not hide it.
     """
     return _at_hand(history, run_graphs(history))
 
@@ -177,7 +177,7 @@ def session_project(history: History) -> str:
 
 
 def list_seen(history: History, run_id: RunId, tip: NodeId) -> dict[str, tuple[str, ...]]:
-    """Every value that was observed at the start of a run and on the way to a node, by its key."""
+    """List the values observed at the start of a run and on the way to a node, by key."""
     found: dict[str, dict[str, None]] = {}
     for seen in (
         history.runs[run_id].seen,

@@ -32,7 +32,7 @@ class NewerPosition(msgspec.Struct, frozen=True, kw_only=True):
 def find_newer_position(
     history: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> NewerPosition | None:
-    """Where the run stands, if the step that is pending at a node was finished since; None if it was not."""
+    """Find where the run stands if the step pending at a node was finished since; None if it was not."""
     if not steps_after(history, node_id):
         return None
     graph = run_graph(history, history.nodes[node_id].run_id)

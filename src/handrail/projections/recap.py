@@ -39,7 +39,7 @@ def known_inputs(
 ) -> tuple[list[RecapInput], int]:
     """By name, as far as their budget goes, and how many were left out.
 
-    Context that no input names is not told again: what an agent keeps there is its own.
+    Context that no input names is left out: what an agent keeps there is its own.
     """
     values = facts_at(history, workflow, node_id).values
     names = [name for name in workflow.inputs if name in values]
@@ -64,7 +64,7 @@ def _fitting(value: Any) -> Any:
 RECAP_BUDGET_BYTES = 12_288
 """Of entries, children and downstream together, as they are sent, structured or as text."""
 NOTES_BUDGET_BYTES = RECAP_BUDGET_BYTES - 512
-"""The same without the frame around them: headings, and what says that something was left out."""
+"""The same without headings and the words about what was left out."""
 CHILDREN_BUDGET_BYTES = NOTES_BUDGET_BYTES // 3
 """The part of it that the branches below a node may take; of the rest, downstream takes at most half."""
 ARTIFACT_BUDGET_BYTES = 4_096
@@ -76,11 +76,11 @@ AFTER_THE_END = "After the end"
 """The title of notes that were kept when the run was finished."""
 
 _LONGEST_ESCAPE = 6
-"""Bytes that JSON may need for one of text, so that no cut takes more than it must."""
+"""Bytes that JSON may need for one byte of text."""
 
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    """The recap of a rehydrate: the way to the node, and what lies below its step if it was left already."""
+    """The recap of a rehydrate: the way to the node, and what follows if the run has left its step."""
     way = way_to(history, node_id)
     artifacts, artifacts_omitted = _artifacts(history, node_id)
     skipped, skipped_omitted = _skipped(history, node_id)
@@ -113,7 +113,7 @@ def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -
 def _with_notes(
     recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId, way: Sequence[Node]
 ) -> Recap:
-    """The recap with what was written down on the way, and below, in one budget."""
+    """The recap with the notes on the way and below, in one budget."""
     told = _told(history, way)
     ends = _ends_below(history, node_id)
     if not ends:
@@ -156,7 +156,7 @@ def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[
 def _ends_below(history: History, node_id: NodeId) -> list[Node]:
     """The steps that followed the instance of a node, and the attempts at it that were blocked and left so.
 
-    Its checkpoints are told among the notes: they are no other way to go.
+    Its checkpoints are among the notes, because they are not a branch.
     """
     steps = steps_after(history, node_id)
     behind = {node.node_id for node in path_to(history, node_id)}
@@ -186,7 +186,7 @@ def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
 
 
 def _downstream(history: History, graph: RunGraph, instance: Node, way: Sequence[Node]) -> list[Node]:
-    """What followed a step on the preferred branch below it; what the way told is left out."""
+    """What followed a step on the preferred branch, without what the way already contains."""
     if not steps_after(history, instance.node_id):
         return []
     known = {node.node_id for node in way}
@@ -222,7 +222,7 @@ def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
 
 
 def _told(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
-    """Every node with notes to tell. From the end, so that a long way is walked once."""
+    """Every node with notes for the recap, from the end, so that a long way is walked once."""
     told = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
     for node in reversed(way):

@@ -37,11 +37,11 @@ MOST_RUNS = 20
 
 _WORD = re.compile(r"[a-z0-9_-]+")
 _COMMIT = "[0-9a-fA-F]{7,64}"
-"""Seven digits are what git itself shows of one at least."""
+"""Git shows at least seven digits."""
 
 
 class Tier(IntEnum):
-    """What was matched, from certain to a mere guess (execution.md, resume)."""
+    """What matched, from certain to a guess (execution.md, resume)."""
 
     ID = 1
     HEAD = 2
@@ -54,7 +54,7 @@ class Tier(IntEnum):
 
 
 class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller knows about the work, and what is true where the caller stands."""
+    """What the caller knows about the work, and where the caller is."""
 
     query: str = ""
     branch: str = ""
@@ -65,7 +65,7 @@ class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_asked(self) -> bool:
-        """Whether anything was named; only without it the place of the caller counts."""
+        """Whether the caller named anything; if not, the place of the caller counts."""
         return bool(self.query or self.branch or self.head)
 
 
@@ -102,7 +102,7 @@ class RankedSubject(msgspec.Struct, frozen=True, kw_only=True):
     """It belongs to the project where the caller stands."""
     tier: Tier
     is_of_branch: bool = False
-    """Among others that match as well, by a commit say: it was also done on the branch in question."""
+    """It was also done on the branch in question; this decides between equal matches."""
     why: tuple[str, ...]
     snippet: str
 
@@ -119,7 +119,7 @@ _RECENT = _Match(Tier.RECENT, "recent activity")
 def rank_subjects(
     subjects: Iterable[Subject], wanted: ResumeQuery, most: int = MOST_FOUND
 ) -> tuple[RankedSubject, ...]:
-    """The best candidates, at most five unless more are asked for. What is nowhere gives none."""
+    """Rank the candidates: the best five unless more are asked for; none if nothing matches."""
     found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
     return tuple(sorted(found, key=_rank)[:most])
 
@@ -127,7 +127,7 @@ def rank_subjects(
 def list_latest(
     subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND
 ) -> tuple[RankedSubject, ...]:
-    """The most recent ones, for when nothing that was asked for is found."""
+    """The most recent ones, for a query that matches nothing."""
     return rank_subjects(subjects, ResumeQuery(here=here), most)
 
 
@@ -163,7 +163,7 @@ def words_in(subjects: Iterable[Subject]) -> frozenset[str]:
 
 
 def may_be_found(facts: SessionFacts, wanted: ResumeQuery) -> bool:
-    """Whether a session may hold something that is asked for by other means than words."""
+    """Whether a session may match a query by other means than words."""
     query = wanted.query
     branches = [branch.casefold() for branch in facts.branches]
     return (

@@ -33,8 +33,8 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
     """One per kind, the most recently delivered last.
 
-    What does not fit its contract is not among them, nor what a blocked attempt brought, but for
-    observations: they count at once.
+    Artifacts that do not fit their contract are left out, and so is what a blocked attempt brought, except
+    observations, which count at once.
     """
     newest: dict[str, CurrentArtifact] = {}
     for node in way_to(history, node_id):
@@ -69,7 +69,7 @@ def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Gaps that nothing later settled; one that settles another, or only informs, is no open one."""
+    """Gaps that nothing settled later. A gap that settles another, or only informs, is not open."""
     told = gaps_at(history, node_id)
     settled = {gap.resolves_gap_id for gap in told if gap.resolves_gap_id}
     return tuple(
@@ -96,7 +96,7 @@ def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorde
 
 
 def skipped_at(history: History, node_id: NodeId) -> tuple[SkippedStep, ...]:
-    """The steps and loops that the run passed by, in the order it did."""
+    """The steps and loops that the run skipped, in order."""
     return tuple(
         entry
         for node in path_to(history, node_id)
@@ -191,7 +191,7 @@ def closing_at(history: History, graph: RunGraph) -> Closing | None:
 def _is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
     """Closed until it goes on, whatever stands at its tip: `closing_of`, from the nodes of the run alone.
 
-    Only an ack goes on, and it makes a node that is no checkpoint.
+    Only an ack continues a run, and it creates a node that is not a checkpoint.
     """
     closings = history.closings.get(run_id, ())
     return bool(closings) and not any(
@@ -247,7 +247,7 @@ def _followers(nodes: tuple[Node, ...], instances: dict[NodeId, NodeId]) -> dict
 def _tips(
     nodes: tuple[Node, ...], instances: dict[NodeId, NodeId], followers: dict[NodeId, list[NodeId]]
 ) -> tuple[NodeId, ...]:
-    """The leaves, as if no checkpoint stood at a step instance that the run has left."""
+    """The leaves, without checkpoints of step instances that the run has left."""
     has_more_below: set[NodeId] = set()
     tips: list[NodeId] = []
     for node in reversed(nodes):
@@ -277,7 +277,7 @@ def _ancestors(history: History, node_id: NodeId) -> list[NodeId]:
 # The drawing: the preferred path straight down, forks beside it
 
 MOST_RAILS = 24
-"""Lines beside each other; every node repeats those it stands beside."""
+"""Lines beside each other; every node repeats those beside it."""
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 

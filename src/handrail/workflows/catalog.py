@@ -21,7 +21,7 @@ _SUFFIX_DIGITS = 6
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a listing needs of one file. It depends on the content alone, so it may be remembered."""
+    """What a listing needs to know about one file. It depends only on the content, so it can be cached."""
 
     id: str = ""
     """Empty when the file cannot be read as a workflow."""
@@ -44,11 +44,11 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     content: bytes
     tags: tuple[str, ...] = ()
-    """Words that the author wants it found by."""
+    """Words by which the author wants it to be found."""
     inputs: dict[str, InputSpec] = {}
     problems: tuple[Problem, ...] = ()
     is_usable: bool
-    """Whether it can be started, as far as reading it and its name tell."""
+    """Whether it can be started, judging by its content and its name."""
     suggested_id: str = ""
     """Of a legacy id: the one it should get."""
 
@@ -79,7 +79,7 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundFile(Protocol):
-    """A file of the library before it is read; the library's own type fits."""
+    """A file of the library before it is read."""
 
     @property
     def source_kind(self) -> SourceKind: ...
@@ -144,7 +144,7 @@ def encode_summary(summary: Summary) -> bytes:
 def suggest_id(
     workflow_id: str, source_kind: SourceKind, source_ref: str = "", taken: Collection[str] = ()
 ) -> str:
-    """The namespaced id that a legacy one should get, from its source; a suffix keeps it from being taken."""
+    """Suggest a namespaced id for a legacy one, from its source, with a suffix if it is taken."""
     namespace = {"user": "user", "project": "project"}.get(source_kind, "repo")
     wanted = f"{namespace}.{workflow_id.replace('-', '_')}"
     if wanted not in taken:
@@ -183,7 +183,7 @@ def _entry(file: FoundFile) -> CatalogEntry:
 
 
 def _remembered(file: FoundFile) -> Summary | None:
-    """What was remembered, unless it is damaged: then the file is read again."""
+    """The cached summary, unless it is damaged: then the file is read again."""
     if not file.summary:
         return None
     try:
@@ -198,7 +198,7 @@ def _trouble(file: FoundFile) -> Summary:
 
 
 def _named(entry: CatalogEntry, taken: dict[str, str]) -> CatalogEntry:
-    """The entry, unusable when its name is not its to have."""
+    """The entry; unusable if it may not have its name."""
     problem = _name_problem(entry, taken) if entry.is_usable else None
     if problem is None:
         return entry
@@ -229,7 +229,7 @@ def _is_legacy(entry: CatalogEntry) -> bool:
 
 
 def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset[str]) -> CatalogEntry:
-    """Of ids that would become the same one, that one is for the id that has its spelling already."""
+    """If several ids would become the same one, the id that is already spelled like it gets it."""
     if not _is_legacy(entry):
         return entry
     is_spelled_so = entry.id == entry.id.replace("-", "_")
@@ -268,7 +268,7 @@ def _contracts(
 
 
 def _read_contract(file: FoundFile) -> ReadContract:
-    """The contract; what was remembered about the same bytes under the same name is not found out again."""
+    """The contract. A cached summary of the same bytes under the same name is used again."""
     if file.trouble:
         name = file.source_ref.rsplit("/", 1)[-1].removesuffix(".json")
         return ReadContract(id=name, problems=_trouble(file).problems)

@@ -43,7 +43,7 @@ class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
     op: Operator
     value: Any = None
     lenient: bool = False
-    """`equals`, `not_equals`, `in` and `contains` look past case, outer spaces and how a value is spelled."""
+    """`equals`, `not_equals`, `in` and `contains` ignore case, outer spaces and how a value is spelled."""
 
 
 class And(ConditionShape, frozen=True, kw_only=True, tag="and"):
@@ -140,7 +140,7 @@ def _compare(condition: Compare, facts: Facts, effort: Effort | None) -> bool:
 
 
 def _weight(value: Any) -> int:
-    """How much longer than a plain value it takes to compare this one."""
+    """How much longer it takes to compare this value than a plain one."""
     if isinstance(value, str):
         return len(value) >> 8
     if not isinstance(value, list | tuple | Mapping):
@@ -299,11 +299,11 @@ _OPERATOR_WORDS: dict[Operator, str] = {
 
 
 GENERATED_PREFIX = "inline-"
-"""How the id of a condition begins that the compiler named by its digest; it means nothing to a reader."""
+"""The prefix of a condition id that the compiler made from a digest; it means nothing to a reader."""
 
 
 def label_condition(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
-    """What a reader sees of a condition: the author's id, or what it says where it has none."""
+    """How a reader sees a condition: by the author's id, or by what it says if it has none."""
     if name.startswith(GENERATED_PREFIX) and name in conditions:
         return describe_condition(conditions[name])
     return name
@@ -339,7 +339,7 @@ def _compare_in_words(condition: Compare) -> str:
 
 
 def _grouped(condition: Condition) -> str:
-    """In brackets where the words would otherwise run into their neighbours."""
+    """Put words in brackets if they would run into their neighbours."""
     words = describe_condition(condition)
     return f"({words})" if isinstance(condition, And | Or) else words
 

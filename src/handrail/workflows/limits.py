@@ -49,7 +49,7 @@ MAX_PATTERN_COUNT = 1_000
 MAX_PATTERN_SIZE = 1_048_576
 """Bytes of a compiled pattern; the time of a match grows with it."""
 MAX_PATTERN_WAYS = 1_000
-"""Of the repetitions of a pattern that is matched by trying."""
+"""In which the repetitions of a pattern can match if it is matched by trying."""
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""
 
@@ -66,12 +66,12 @@ MAX_SCHEMA_PLACES = 5_000
 MAX_CONTRACT_PLACES = 200_000
 """The same of all contracts of one workflow together: each is made ready and tried on its own."""
 MAX_CHECK_WORK = 20_000_000
-"""Places of a schema times values of the document that is held against it."""
+"""Places of a schema times values of the document that is checked against it."""
 MAX_LISTED_WORK = 4_000_000
-"""The same, where every violation is told; above it only the first one is."""
+"""The same, if every violation is reported; above it only the first one is."""
 MAX_EXAMPLE_VALUES = 2_000
 MAX_EXAMPLE_BYTES = 32_768
-"""Of a document that is made up from a schema; it stands in a prompt."""
+"""Of a document that is made up from a schema and shown in a prompt."""
 MAX_MATCH_WORK = 200_000_000
 """Of the patterns of one step: what each may try, times the characters of the notes."""
 MAX_RULES = 1_000
@@ -98,9 +98,9 @@ _SETTINGS = (".handrail", "config.json")
 def file_kind(path: str) -> FileKind:
     """A workflow, a contract, something that is meant to be one, or nothing of ours.
 
-    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract. One with
-    the ending of JSON in capitals, of its relatives or of YAML is told apart, because its author would look
-    for it in vain. The project's settings are neither.
+    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract. A file
+    with an ending such as .JSON, .jsonc or .yaml is reported as misnamed, because its author would miss it.
+    The project's settings are neither.
     """
     *folders, name = path.replace("\\", "/").split("/")
     if explain_misnaming(name) is not None:
@@ -112,7 +112,7 @@ def file_kind(path: str) -> FileKind:
 
 
 def explain_misnaming(path: str) -> tuple[str, str] | None:
-    """Why a file is not found under its name, and what to do; None where the name is not the trouble."""
+    """Explain why a file is not found under its name, and what to do; None if the name is fine."""
     name = path.replace("\\", "/").rpartition("/")[2]
     stem, dot, ending = name.rpartition(".")
     folded = f"{dot}{ending}".lower()
@@ -131,12 +131,12 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
 
 
 def kind_if_renamed(path: str) -> FileKind:
-    """What a file would be under a name that is looked for."""
+    """What a file would be if its name were right."""
     return file_kind(f"{path.rpartition('.')[0]}{_ENDING}" if explain_misnaming(path) else path)
 
 
 def is_looked_into(folder: str) -> bool:
-    """Whether a folder below is read; what a version control system keeps there is not for us."""
+    """Whether a subfolder is read; those of version control systems are not."""
     return folder not in (".git", ".hg", ".svn")
 
 
@@ -147,5 +147,5 @@ IdStatus: TypeAlias = Literal["namespaced", "legacy"]
 
 
 def id_status(workflow_id: str) -> IdStatus:
-    """An id without a dot is from before namespaces; it runs, with a warning."""
+    """An id without a dot predates namespaces; it runs, with a warning."""
     return "namespaced" if "." in workflow_id else "legacy"

@@ -26,7 +26,7 @@ class ConditionRef(Authored, frozen=True, kw_only=True):
 
 
 class InlineCondition(Authored, frozen=True, kw_only=True):
-    """A condition written in place (files from elsewhere do that)."""
+    """A condition written in place, as files of the other dialect do."""
 
     condition: Condition
     pointer: str
@@ -56,7 +56,7 @@ class PromptBlocks(Authored, frozen=True, kw_only=True):
 
 
 class SourceFragment(Authored, frozen=True, kw_only=True):
-    """Text added where its condition holds."""
+    """Text that is added if its condition holds."""
 
     id: str = ""
     when: When | None = None
@@ -92,7 +92,7 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     user_only: UserOnly | None = None
     notes_optional: bool = False
     notes_required: bool = False
-    """Said in so many words; a prompt block that requires notes says it too."""
+    """Set by the key; a prompt block that requires notes sets it too."""
     pointer: str
 
 
@@ -218,4 +218,4 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     extra: dict[str, Any] = {}
-    """Keys from elsewhere that have no meaning here: kept and reported, never fatal, not in the hash."""
+    """Keys of the other dialect that mean nothing here: kept and reported, never fatal, not in the hash."""

@@ -16,7 +16,7 @@ from handrail.contract.outcome import Json
 
 
 class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"source": "from"}):
-    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, where a file is no JSON yet.
+    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, if a file is not JSON yet.
 
     `rewrite` puts `text` in the place of `length` characters at a line and column.
     """
@@ -123,4 +123,4 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """1-based; 0 while the place is not known."""
     column: int = 0
     edit: tuple[EditOperation, ...] = NO_EDIT
-    """The fix for a program; empty where an author has to choose."""
+    """The fix for a program; empty if the author has to choose."""

@@ -63,7 +63,7 @@ def status_of(story: Story) -> str:
 
 
 def describe_empty_session(story: Story) -> str:
-    """What stands where the runs would stand."""
+    """The sentence in place of the runs."""
     if status_of(story) == "unreadable":
         return "Nothing in this session can be proven, so there is nothing to report."
     return "No run was started in this session." if story.notes else "Nothing was started in this session."
@@ -88,7 +88,7 @@ def describe_run(run: RunStory) -> str:
 
 
 def describe_closing(run: RunStory) -> str:
-    """That nobody goes on with a run, and why."""
+    """That a run was closed, and why."""
     if run.closing is None:
         return "Closed."
     note = f" {run.closing.note}" if run.closing.note else ""
@@ -172,7 +172,7 @@ def _scalar(value: Any) -> str:
 
 
 def describe_outputs(*, is_validated: bool) -> str:
-    """A shape says nothing about truth."""
+    """What is known about an output: its shape, never its truth."""
     return "fits its contract" if is_validated else "no contract asks for it"
 
 

@@ -1,6 +1,6 @@
 """What a report tells of a session: runs, the way each took, what was left beside it. Pure.
 
-The read model of both reports; neither looks anything up by itself.
+Both reports read this model and look up nothing themselves.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class RunStory(msgspec.Struct, frozen=True, kw_only=True):
     graph: RunGraph
     labels: dict[NodeId, str]
     is_workflow_lost: bool = False
-    """The store lost it: ids stand in place of names."""
+    """The store lost it, so ids replace names."""
 
 
 class SessionNote(msgspec.Struct, frozen=True, kw_only=True):

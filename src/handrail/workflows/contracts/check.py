@@ -1,7 +1,7 @@
 """Artifacts against the schemas of their contracts, and contracts against common sense. Pure.
 
-Every violation is found, in one order for one document, and worded here: the words of a library change with
-its releases, and they repeat whole documents.
+Every violation is found, always in the same order, and its message is made here: the messages of a library
+change with its releases, and they repeat whole documents.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # The work of a check, estimated before a library starts that cannot be stopped: schema times document
 
 _MOVING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
-"""Keywords that give references another meaning: where they lead cannot be told from the text."""
+"""Keywords that give references another meaning, so the text alone does not say where they lead."""
 _CHARACTERS = 32
 """Characters that weigh as much as one more value."""
 
@@ -80,7 +80,7 @@ def count_schema_places(schema: Json) -> int:
 
 
 def is_light(places: int, document: Json, work: int = MAX_CHECK_WORK) -> bool:
-    """Whether holding a document against a schema of so many places stays below so much work."""
+    """Whether checking a document against a schema with this many places stays within the work limit."""
     try:
         size = len(msgspec.json.encode(document))
     except (msgspec.ValidationError, TypeError, ValueError, RecursionError):
@@ -121,7 +121,7 @@ def _led_to(reference: str, root: Json, effort: Effort) -> Json:
 
 
 def find_schema_fault(schema: Json) -> Fault | None:
-    """Why a schema is too much to check anything against; None when it is not."""
+    """Find why a schema is too large to check anything against; None if it is not."""
     try:
         count_schema_places(schema)
     except Fault as fault:
@@ -194,7 +194,7 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
 
 
 def _errors(schema: Schema, document: Json) -> list[ValidationError]:
-    """What the library finds, as far as it can be told.
+    """What the library finds, within the limits.
 
     Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
     """
@@ -281,16 +281,16 @@ def check_rule_schema(schema: Schema) -> Trouble | None:
 
 
 def explain_unsatisfiable(schema: Schema) -> str | None:
-    """Why no document can fit, as a sentence; None when nothing speaks against one."""
+    """Explain in a sentence why no document can fit; None if one may."""
     if find_schema_fault(schema) is not None:
         return None
     return _impossible(schema, schema, "the artifact", 0)
 
 
 def make_example(contract: HasExample) -> dict[str, Any]:
-    """A document that fits: the contract's own example, or one made up; empty where none could be made.
+    """A document that fits: the contract's own example, or one made up; empty if that fails.
 
-    What is shown is copied, so what does not fit is not shown.
+    Agents copy what is shown, so nothing is shown that does not fit.
     """
     if contract.example and not find_violations(contract.schema, contract.example):
         return dict(msgspec.to_builtins(contract.example))

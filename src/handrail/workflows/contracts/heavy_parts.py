@@ -1,4 +1,4 @@
-"""What would take too long in a run, found before there is one: loops, conditions, rules, contracts. Pure.
+"""Finds what would take too long in a run: loops, conditions, rules, contracts. Pure.
 
 The same questions for a file and for a compiled workflow that came from elsewhere.
 """
@@ -57,7 +57,7 @@ class HeavyPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """Everything of a workflow that could keep a call busy, by its own counts."""
+    """Everything in a workflow that could keep a call busy."""
     yield from find_heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
     yield from _long_conditions(workflow, sizes)
@@ -76,7 +76,7 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
 
 
 def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """The sum of what each contract may have on its own; asked before any of them is tried."""
+    """The contracts of a workflow, if together they are too large; checked before any of them is tried."""
     if count_contract_places(workflow) > MAX_CONTRACT_PLACES:
         message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
         yield HeavyPart(message=message, fix="Name fewer contracts, or split the workflow.")

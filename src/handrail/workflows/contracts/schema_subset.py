@@ -1,6 +1,6 @@
-"""The part of JSON Schema (2020-12) that contracts may use: what stands outside it, and why. Pure.
+"""The part of JSON Schema (2020-12) that contracts may use: what is outside it, and why. Pure.
 
-Small enough to check whether anything can satisfy a schema and to make up documents that do and do not.
+It is small enough to check whether a schema can be satisfied, and to make up documents for it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def list_inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
 
 
 def find_misspelt_word(schema: Json) -> Trouble | None:
-    """A word in a schema that is no type, or nearly a keyword: validators pass the second by."""
+    """Find a word in a schema that is not a type, or nearly a keyword, which validators would ignore."""
     waiting: list[tuple[Json, str]] = [(schema, "")]
     while waiting:
         here, pointer = waiting.pop()
@@ -190,7 +190,7 @@ _OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
 
 
 def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
-    """A required member that is nearly a declared one would be asked for beside it."""
+    """Report a required member that is nearly the same as a declared one."""
     required, properties = schema.get("required"), schema.get("properties")
     if not isinstance(required, list) or not isinstance(properties, dict):
         return

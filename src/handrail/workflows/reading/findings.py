@@ -14,13 +14,13 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
 
 
 class Findings:
-    """Problems as they are found. When it is full, whoever looks for more may stop."""
+    """Problems as they are found. Once it is full, checks may stop."""
 
     def __init__(self, severity: Severity = "error") -> None:
         self._severity = severity
         self.problems: list[Problem] = []
         self.closed: set[str] = set()
-        """Pointers of values that are not looked into: they are over a limit."""
+        """Pointers of values that are over a limit and are not checked further."""
         self.patterns = 0
         """Patterns that were met so far."""
 
@@ -36,7 +36,7 @@ class Findings:
         self._add(code, pointer, message, fix, self._severity, edit)
 
     def warn(self, code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
-        """What may go wrong, and need not."""
+        """Report something that may go wrong."""
         self._add(code, pointer, message, fix, "warning", edit)
 
     def _add(
@@ -62,13 +62,13 @@ def _more(severity: Severity) -> Problem:
 
 
 def guess_name(name: str, known: Iterable[str]) -> str:
-    """The known name to ask about: the same word, or the one that is nearest, or nothing."""
+    """Guess a known name to ask about: the same word or the nearest one; empty if there is none."""
     names = list(known)
     return find_same_word(name, names) or find_clearly_nearest(name, names)
 
 
 def guess_surely(name: str, known: Iterable[str]) -> str:
-    """The name that an edit may write: the same word, spelled as it is known; nothing if unsure."""
+    """Guess the name that an edit may write: the same word in its known spelling; empty if unsure."""
     return find_same_word(name, known)
 
 
@@ -94,7 +94,7 @@ def label_pointer(pointer: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A name of the author's in a sentence: bare when it is plain, quoted when it is not."""
+    """A name as a sentence shows it: bare if it is plain, otherwise quoted."""
     return name if _PLAIN.fullmatch(name) else quote(name)
 
 

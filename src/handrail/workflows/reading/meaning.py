@@ -1,4 +1,4 @@
-"""What the shape of a value cannot say: members that contradict each other or can never be met. Pure.
+"""Checks what a shape cannot say: members that contradict each other or can never be met. Pure.
 
 Every check looks only at members that have the right shape; the others have been reported already.
 """
@@ -39,7 +39,7 @@ from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, conv
 
 
 class WrittenPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part as it stands in the document; `depth` counts the loops around it."""
+    """A part as it is in the document; `depth` counts the loops around it."""
 
     value: dict[str, Json]
     pointer: str
@@ -51,7 +51,7 @@ class WrittenPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_size(found: Findings, document: dict[str, Json]) -> None:
-    """Report a workflow with too many parts or loops too deep, and close what would be endless to look at."""
+    """Report too many parts or loops too deep, and close what would take too long to check."""
     for number, part in enumerate(_parts(document), 1):
         if number > MAX_PARTS:
             fix = "Split the workflow, or move repeated work into a loop."
@@ -81,7 +81,7 @@ def named_ids(document: dict[str, Json]) -> list[tuple[str, str]]:
 
 
 def _parts(document: dict[str, Json]) -> Iterator[WrittenPart]:
-    """Every part, in the order of the file; inside loops that are nested too deep nothing is looked at."""
+    """Every part in the order of the file; the inside of loops that are nested too deep is skipped."""
     waiting = [_written(document.get("steps"), "/steps", 0)]
     while waiting:
         part = next(waiting[-1], None)

@@ -25,10 +25,10 @@ from handrail.workflows.reading.shapes import Named
 
 
 def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], str]:
-    """A function from translated to original pointers.
+    """Make a function from translated to original pointers.
 
     `pointers` maps places of the translation to those of `document`. The longest known beginning counts;
-    what follows it is kept as far as the author's file has it, too.
+    what follows it is kept as far as the author's file has it too.
     """
 
     def origin(pointer: str) -> str:
@@ -80,7 +80,7 @@ _FIXES = {
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What reading a file gave. There is no workflow where a problem is an error."""
+    """The result of reading a file. There is no workflow if a problem is an error."""
 
     workflow: SourceWorkflow | None
     problems: tuple[Problem, ...]

@@ -1,7 +1,7 @@
-"""What was meant by a key or a value that is not right, where that is certain. Pure.
+"""Guesses what a wrong key or value was meant to be, if that is certain. Pure.
 
-A repair keeps the meaning when it is applied as it stands: no key is suggested that is already there, and a
-value is only changed into the one value of the wanted type that says the same.
+A repair keeps the meaning when it is applied as it is: it never suggests a key that is already there, and it
+changes a value only into the one value of the wanted type that says the same.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "clarificationPrompts": ("questions",),
     "functionReferences": ("functionRefs",),
 }
-"""What people write who know another tool, and the keys that say the same here; the first absent one."""
+"""Keys of other tools, and the keys that say the same here; the first one that is absent counts."""
 
 OTHER_WORDS = {
     "=": "equals",
@@ -127,7 +127,7 @@ OTHER_WORDS = {
 
 
 def guess_word(word: str, values: tuple[str, ...]) -> str:
-    """The value that a word stands for; nothing where that is not certain."""
+    """Guess the value that a word stands for; empty if that is not certain."""
     other = OTHER_WORDS.get(word.lower(), "")
     return other if other in values else guess_surely(word, values)
 
@@ -147,7 +147,7 @@ def advise_on_key(
     pointer: str,
     belongs: str = "",
 ) -> tuple[str, str, Edit]:
-    """Of an unknown key: the key that was probably meant, the advice, and the edit where it is certain.
+    """For an unknown key: the key that was probably meant, the advice, and the edit if it is certain.
 
     `belongs` is what makes the thing one of another kind, which has such a key.
     """
@@ -207,7 +207,7 @@ _CONVERTED: tuple[JsonType, ...] = ("string", "boolean", "array", "number")
 
 
 def guess_value(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
-    """The same value in one of the types of the shape; UNSET where there is not exactly one."""
+    """The same value in one of the types of the shape; UNSET unless there is exactly one."""
     if shape == WHEN:
         return {"kind": f"always_{str(value).lower()}"} if isinstance(value, bool) else msgspec.UNSET
     wanted = shape_types(shape)
@@ -227,7 +227,7 @@ _EXPRESSION = re.compile(
 
 
 def parse_expression(text: str) -> dict[str, Json]:
-    """The condition that an expression of one comparison says; empty where a text is no such expression."""
+    """Parse an expression with one comparison into a condition; empty if the text is not one."""
     found = _EXPRESSION.fullmatch(text)
     if found is None:
         return {}
@@ -239,7 +239,7 @@ def parse_expression(text: str) -> dict[str, Json]:
 
 
 def make_id(text: str) -> str:
-    """The id that a text with other characters stands for."""
+    """Make an id from a text with other characters."""
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", text.strip())
     return re.sub(r"[^a-z0-9_-]+", "_", words.lower()).strip("_")[:64]
 
@@ -251,7 +251,7 @@ def make_workflow_id(text: str) -> str:
 
 
 def find_free_id(wanted: str, taken: Iterable[str]) -> str:
-    """The id with the first number behind it that nobody has."""
+    """The id with the first number after it that makes it free."""
     names = set(taken)
     number = 2
     while f"{wanted}_{number}" in names:

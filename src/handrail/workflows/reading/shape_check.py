@@ -1,7 +1,7 @@
-"""Holds a decoded document against the grammar and reports everything that does not fit. Pure.
+"""Checks a decoded document against the grammar and reports everything that does not fit. Pure.
 
-One mistake is one problem: a misspelt key is not reported as missing as well, and a value of the wrong
-type is not looked into.
+One mistake is one problem: a misspelt key is not also reported as missing, and the inside of a value of the
+wrong type is not checked.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str
 
 
 def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
-    """Which record is meant, also where its tag is misspelt or forgotten; nothing when that is unclear."""
+    """Which record is meant, even if its tag is misspelt or missing; empty if that is unclear."""
     if shape.tag in value:
         tag = value[shape.tag]
         check_shape(found, Word(values=tuple(shape.records)), tag, join_pointer(pointer, shape.tag))
@@ -208,7 +208,7 @@ def _record(
 
 
 def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
-    """A key that must be there; where the others say what it holds, the fix does, too."""
+    """Report a missing key. If the other keys say what it must hold, so does the fix."""
     made: Json = None
     if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
         made = make_id(value["title"]) or None
@@ -294,7 +294,7 @@ def _said(made: Json) -> str:
 
 
 def _form_meant(shape: Text, value: str) -> str:
-    """The text in the form that is asked for, where the same letters have one."""
+    """The text in the required form, if the same letters have one."""
     if shape == ID:
         made = make_id(value)
     elif shape == WORKFLOW_ID:

@@ -89,7 +89,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
 
 
 def convert_value(declared: str, value: Json) -> Json:
-    """The same value in another JSON type, where the types alone say what it is; None where they do not."""
+    """The same value in another JSON type, if the types alone determine it; None otherwise."""
     if not isinstance(value, str):
         if declared == "string" and _is_simple(value):
             return str(value).lower() if _is_boolean(value) else str(value)
