@@ -87,7 +87,7 @@ def list_passed_parts(
     for entry in trace:
         match entry:
             case SkippedStep(step_id=step_id, condition_id=condition_id):
-                why = _unmet(workflow, workflow.conditions[condition_id], facts)
+                why = _explain_unmet(workflow, workflow.conditions[condition_id], facts)
                 passed = PassedPart(step_id=step_id, why=why, condition_id=condition_id)
                 found.setdefault(step_id, passed)
             case ExitedLoop(loop_id=loop_id, iterations=0):
@@ -115,7 +115,7 @@ def list_cut_loops(
         CutLoop(
             loop_id=entry.loop_id,
             rounds=entry.iterations,
-            left=_left(workflow, find_loop(workflow, entry.loop_id), entry.iterations, facts),
+            left=_describe_left_work(workflow, find_loop(workflow, entry.loop_id), entry.iterations, facts),
         )
         for entry in left.values()
     )
@@ -127,7 +127,7 @@ def _counter(workflow: CompiledWorkflow, name: str) -> str:
     return spec.counted_by if spec is not None else ""
 
 
-def _left(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
+def _describe_left_work(workflow: CompiledWorkflow, loop: Loop, rounds: int, facts: Facts) -> str:
     match loop.repeat:
         case ForEach(input=name):
             items = named_value(facts.values, name)
@@ -152,19 +152,19 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
             counter = _counter(workflow, name)
             if counter:
                 value = named_value(facts.values, counter)
-                return f"{counter} was not sent" if value is MISSING else f"{counter} is {_shown(value)}"
+                return f"{counter} was not sent" if value is MISSING else f"{counter} is {_show_value(value)}"
             if items is MISSING or items is None:
                 return f"{name} was not sent"
             return f"{name} is empty" if isinstance(items, list) else f"{name} is not a list"
         case While(condition=condition_id) | Until(condition=condition_id):
-            return _unmet(workflow, workflow.conditions[condition_id], facts)
+            return _explain_unmet(workflow, workflow.conditions[condition_id], facts)
         case Count():
             return "it has no rounds"
         case never:
             assert_never(never)
 
 
-def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
+def _explain_unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
     """What the part needs, and the values that this depends on."""
     own = frozenset(names_set_inside(workflow.steps)) | _variables(workflow)
     told: dict[str, str] = {}
@@ -172,7 +172,7 @@ def _unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> st
         if atom.input and atom.input.partition(".")[0] not in own:
             value = named_value(facts.values, atom.input)
             told[atom.input] = (
-                f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_shown(value)}"
+                f"{atom.input} was not sent" if value is MISSING else f"{atom.input} is {_show_value(value)}"
             )
     needs = describe_condition(condition)
     if len(needs) > MOST_WORDS:
@@ -194,7 +194,7 @@ def _variables(workflow: CompiledWorkflow) -> frozenset[str]:
     return names
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     return shorten(msgspec.json.encode(value).decode())
 
 
@@ -312,7 +312,7 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
         assert isinstance(repeat, ForEach), "only a loop over items misses them"
         names.setdefault(repeat.input, loop_id)
     return tuple(
-        _uncounted(loop_id, workflow.inputs[name].counted_by)
+        _miss_count(loop_id, workflow.inputs[name].counted_by)
         if name in workflow.inputs and workflow.inputs[name].counted_by
         else Reason(
             name="user_only_dependency:needs_user_artifact",
@@ -350,7 +350,7 @@ def list_unasked_gaps(
     )
 
 
-def _uncounted(loop_id: str, name: str) -> Reason:
+def _miss_count(loop_id: str, name: str) -> Reason:
     return Reason(
         name="user_only_dependency:needs_user_artifact",
         pointer=ContextKey(key=name.partition(".")[0]),

@@ -275,7 +275,7 @@ def _progress(history: History, workflow: CompiledWorkflow, node: Node, work: Wo
     )
     verdict = assess_progress(place, work.artifacts)
     if verdict.issues:
-        raise _unfit(verdict)
+        raise _refuse_checkpoint(verdict)
     return verdict
 
 
@@ -304,7 +304,7 @@ def _check_choice(leaf: Leaf, work: WorkDone) -> None:
     raise Fault(VALIDATION_ERROR, shorten_message(message), details={"problems": problems})
 
 
-def _unfit(verdict: Verdict) -> Fault:
+def _refuse_checkpoint(verdict: Verdict) -> Fault:
     problems = [
         {"param": f"output.artifacts of {issue.contract_ref}, {issue.pointer}", "problem": issue.message}
         for issue in verdict.issues[:MOST_PROBLEMS]
@@ -392,7 +392,7 @@ def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Arti
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
     evidence = tuple(report.digest for report in reports)
-    return _settling(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
+    return _settle_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
 
 
 def settle_by_observation(
@@ -404,10 +404,10 @@ def settle_by_observation(
         for seen in observed
         if seen.status == "available" and seen.provenance != "manual_claim"
     }
-    return _settling(gaps(), works) if works else []
+    return _settle_gaps(gaps(), works) if works else []
 
 
-def _settling(
+def _settle_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
     """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""

@@ -216,7 +216,7 @@ def plan_blocked(
         plan_event(f"node_created:{to_node_id}", scope, created),
         plan_edge(node, to_node_id, "blocked", "validation_blocked"),
         *plan_carried_preferences(history, node, scope),
-        *plan_work(scope, work, [_unaccepted(artifact) for artifact in verdict.brought]),
+        *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
         *_facts_of(scope, f"capability_observed:{to_node_id}", verdict.observed),
     ]
 
@@ -292,7 +292,7 @@ def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEve
     return [plan_event(f"{key}:{number}", scope, fact) for number, fact in enumerate(facts, 1)]
 
 
-def _unaccepted(artifact: Artifact) -> Artifact:
+def _strip_acceptance(artifact: Artifact) -> Artifact:
     """What a blocked attempt brought does not count until an attempt with it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")
 

@@ -15,7 +15,7 @@ MOST_BLOCKERS = 10
 MOST_LEFT_OUT = 100
 """Reasons beyond these ten that a blocked reply names among its faults."""
 MOST_ISSUES_IN_FULL = 10
-MOST_ISSUES_TOLD = 100
+MOST_ISSUES_SHOWN = 100
 MESSAGE_BYTES = 512
 LEFT_OUT_BYTES = 200
 """Of the message of a reason beyond the ten."""
@@ -179,9 +179,9 @@ def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
 
 def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
     """The faults as a reply shows them: the first in full, others by their place, the rest counted."""
-    full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_TOLD]
+    full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_SHOWN]
     pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
-    rest = len(issues) - MOST_ISSUES_TOLD
+    rest = len(issues) - MOST_ISSUES_SHOWN
     return (*full, *pointed, *((Issue(message=f"{rest} more faults."),) if rest > 0 else ()))
 
 

@@ -52,15 +52,15 @@ WarningCode: TypeAlias = Literal[
     "LOOP_LIMIT_REACHED",
     "NOT_ASKED",
 ]
-TOLD_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
+SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPLAY_INPUT_MISMATCH"})
 """A reply begins with these in every form, because the rest would be misread without them."""
 MOST_WARNINGS = 10
 
-MOST_MISNAMED_TOLD = 3
+MOST_MISNAMED_SHOWN = 3
 LONGEST_GOAL = 200
-MOST_SKIPPED_TOLD = 10
+MOST_SKIPPED_SHOWN = 10
 """Skipped parts that one reply names; the count covers all of them."""
-MOST_GAPS_TOLD = 3
+MOST_GAPS_SHOWN = 3
 """A step can miss many things at once; the session shows all of them."""
 MOST_GAPS_NAMED = 20
 """How many of the others are named by their ids."""
@@ -314,7 +314,7 @@ def reply_at(
         example=blocked.example if is_blocked and blocked else None,
         warnings=_bounded([*warnings, *_standing_warnings(standing)]),
         skipped=[
-            SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_TOLD]
+            SkippedPart(step_id=part.step_id, why=part.why) for part in standing.skipped[:MOST_SKIPPED_SHOWN]
         ],
         progress=standing.progress,
         closing=closing,
@@ -332,7 +332,7 @@ def reply_at(
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
     """A reply as data, with the warnings first if one of them must come before everything else."""
-    if not any(warning.code in TOLD_FIRST for warning in warnings):
+    if not any(warning.code in SHOWN_FIRST for warning in warnings):
         return reply
     return {"warnings": reply["warnings"], **reply}
 
@@ -401,7 +401,7 @@ def _next_call(
 
 def _bounded(warnings: list[ReplyWarning]) -> list[ReplyWarning]:
     """The most important warnings first, then the others in order; the last one counts those left out."""
-    told = sorted(warnings, key=lambda warning: warning.code not in TOLD_FIRST)
+    told = sorted(warnings, key=lambda warning: warning.code not in SHOWN_FIRST)
     if len(told) <= MOST_WARNINGS:
         return told
     left = len(told) - MOST_WARNINGS
@@ -424,9 +424,9 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         message = f"{seen.capability} is not available; do what the steps say without it."
         details = {"capability": seen.capability}
         warnings.append(ReplyWarning(code="CAPABILITY_UNAVAILABLE", message=message, details=details))
-    warnings += [_gap_warning(gap) for gap in standing.passed_over[:MOST_GAPS_TOLD]]
-    if len(standing.passed_over) > MOST_GAPS_TOLD:
-        others = [gap.gap_id for gap in standing.passed_over[MOST_GAPS_TOLD:]]
+    warnings += [_gap_warning(gap) for gap in standing.passed_over[:MOST_GAPS_SHOWN]]
+    if len(standing.passed_over) > MOST_GAPS_SHOWN:
+        others = [gap.gap_id for gap in standing.passed_over[MOST_GAPS_SHOWN:]]
         named = ", ".join(others[:MOST_GAPS_NAMED]) + (", …" if len(others) > MOST_GAPS_NAMED else "")
         message = f"{len(others)} more gaps were recorded at this step: {named}. The session shows them."
         details = {"omitted": len(others), "gapIds": others[:MOST_GAPS_NAMED]}
@@ -463,12 +463,12 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
     if not standing.skipped:
         return []
     names = [part.step_id for part in standing.skipped]
-    more = f" and {len(names) - MOST_SKIPPED_TOLD} more" if len(names) > MOST_SKIPPED_TOLD else ""
+    more = f" and {len(names) - MOST_SKIPPED_SHOWN} more" if len(names) > MOST_SKIPPED_SHOWN else ""
     message = (
-        f"Did not run: {', '.join(names[:MOST_SKIPPED_TOLD])}{more}; why is in skipped. If one should "
+        f"Did not run: {', '.join(names[:MOST_SKIPPED_SHOWN])}{more}; why is in skipped. If one should "
         f"run, {_way_to_send(standing)} with the value in context."
     )
-    details: dict[str, Any] = {"stepIds": names[:MOST_SKIPPED_TOLD], "count": len(names)}
+    details: dict[str, Any] = {"stepIds": names[:MOST_SKIPPED_SHOWN], "count": len(names)}
     return [ReplyWarning(code="STEPS_SKIPPED", message=message, details=details)]
 
 
@@ -485,7 +485,7 @@ def _nearly_declared_warnings(standing: Standing) -> list[ReplyWarning]:
     if not is_in_time:
         advice = f"{_way_to_send(standing)} with that name"
     warnings = []
-    for held in standing.nearly_declared[:MOST_MISNAMED_TOLD]:
+    for held in standing.nearly_declared[:MOST_MISNAMED_SHOWN]:
         message = (
             f"The context key {quote(held.key)} is not an input here and steers nothing; did you "
             f"mean {held.declared}? If so, {advice}."
@@ -506,7 +506,7 @@ def _how_to_settle(gap: GapRecorded) -> str:
 
 def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
     warnings = []
-    for held in found[:MOST_MISNAMED_TOLD]:
+    for held in found[:MOST_MISNAMED_SHOWN]:
         meant = f"; did you mean {held.suggestion}?" if held.suggestion else "."
         message = f"The artifact kind {quote(held.kind)} is not known here and counts for nothing{meant}"
         details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})

@@ -160,11 +160,13 @@ def _surely(workflow: CompiledWorkflow, parts: tuple[Part, ...]) -> int:
     for part in parts:
         if part.when:
             continue
-        total += _surely(workflow, part.body) * _rounds_told(workflow, part) if isinstance(part, Loop) else 1
+        total += (
+            _surely(workflow, part.body) * _count_sure_rounds(workflow, part) if isinstance(part, Loop) else 1
+        )
     return total
 
 
-def _rounds_told(workflow: CompiledWorkflow, loop: Loop) -> int:
+def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop) -> int:
     """The rounds that a loop surely makes."""
     match loop.repeat:
         case Count(count=count):
@@ -211,11 +213,16 @@ def prompt_at(
     text = phrase_for_mode(render_step(workflow, leaf, facts), leaf, view.autonomy)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
-    parts = [_rounds(workflow, node.state, facts), text, _note_rules(leaf), _asked(view.asks)]
+    parts = [
+        _render_rounds(workflow, node.state, facts),
+        text,
+        _render_note_rules(leaf),
+        _render_asks(view.asks),
+    ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
     occasion = view.occasion
     if occasion == "rehydrate" or view.has_new_mode:
-        parts += _told_at_first(history, workflow, node, text, view.autonomy)
+        parts += _repeat_first_sections(history, workflow, node, text, view.autonomy)
     match occasion:
         case "reply":
             told = _functions_before(history, workflow, node) if wanted else ()
@@ -280,7 +287,7 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
-            text = "\n\n".join([prompt, *_applying(workflow, fragments, facts)])
+            text = "\n\n".join([prompt, *_applying_fragments(workflow, fragments, facts)])
             return fill_values(workflow, text, facts)
         case Choice(prompt=prompt):
             return fill_values(workflow, prompt, facts)
@@ -292,7 +299,9 @@ def render_step(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> str:
             assert_never(never)
 
 
-def _applying(workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts) -> Iterator[str]:
+def _applying_fragments(
+    workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts
+) -> Iterator[str]:
     """The fragments whose condition holds. If the conditions compare too much, a line says so."""
     effort = Effort(MAX_MOVE_PLACES, "The fragments of a prompt take too many comparisons.", "")
     for place, fragment in enumerate(fragments):
@@ -310,7 +319,7 @@ def _is_decision(workflow: CompiledWorkflow, leaf: Leaf) -> bool:
     return contract is not None and contract.artifact_kind == LOOP_CONTROL
 
 
-def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
+def _render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
     """Where the run is in the loops around the step, outermost first."""
     lines = []
     for frame in state.loops:
@@ -340,7 +349,7 @@ def _rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
     return "\n".join(lines)
 
 
-def _note_rules(leaf: Leaf) -> str:
+def _render_note_rules(leaf: Leaf) -> str:
     """The rules for the notes, so that the agent knows them before they refuse a report."""
     if not isinstance(leaf, Step) or not leaf.rules:
         return ""
@@ -349,7 +358,7 @@ def _note_rules(leaf: Leaf) -> str:
     )
 
 
-def _asked(asks: Sequence[Ask]) -> str:
+def _render_asks(asks: Sequence[Ask]) -> str:
     """The values that steer the run and that this step asks for."""
     if not asks:
         return ""
@@ -359,7 +368,7 @@ def _asked(asks: Sequence[Ask]) -> str:
     return "\n".join(["Send as context with this step, once you know it:", *lines])
 
 
-def _told_at_first(
+def _repeat_first_sections(
     history: History, workflow: CompiledWorkflow, node: Node, text: str, autonomy: Autonomy
 ) -> list[str]:
     """What the first step said for all steps, unless this one says it too."""

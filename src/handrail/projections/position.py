@@ -13,7 +13,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 # A newer position than the one that a token names
 
-MOST_STEPS_TOLD = 5
+MOST_STEPS_SHOWN = 5
 
 
 class NewerPosition(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +48,8 @@ def find_newer_position(
         status=graph.status,
         pending_step_id=step_key(tip.state) if isinstance(tip.state, Running) else None,
         title=title_at(workflow, tip),
-        done_since=tuple(done[-MOST_STEPS_TOLD:]),
-        omitted=max(0, len(done) - MOST_STEPS_TOLD),
+        done_since=tuple(done[-MOST_STEPS_SHOWN:]),
+        omitted=max(0, len(done) - MOST_STEPS_SHOWN),
     )
 
 

@@ -114,7 +114,7 @@ def _with_notes(
     recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId, way: Sequence[Node]
 ) -> Recap:
     """The recap with the notes on the way and below, in one budget."""
-    told = _told(history, way)
+    told = _nodes_with_notes(history, way)
     ends = _ends_below(history, node_id)
     if not ends:
         entries, _ = _entries(history, workflow, told, NOTES_BUDGET_BYTES)
@@ -122,7 +122,7 @@ def _with_notes(
     instance = instance_of(history, node_id)
     graph = run_graph(history, instance.run_id)
     children, used = _children(history, graph, ends)
-    below = _told(history, _downstream(history, graph, instance, way))
+    below = _nodes_with_notes(history, _downstream(history, graph, instance, way))
     left = NOTES_BUDGET_BYTES - used
     downstream, used = _entries(history, workflow, below, left // 2 if told else left)
     entries, _ = _entries(history, workflow, told, left - used)
@@ -221,7 +221,7 @@ def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
     return None
 
 
-def _told(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
+def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
     """Every node with notes for the recap, from the end, so that a long way is walked once."""
     told = []
     is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it

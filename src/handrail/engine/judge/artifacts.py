@@ -63,7 +63,7 @@ def check_start_context(inputs: Mapping[str, InputSpec], context: Mapping[str, A
         for name, spec in inputs.items()
         if _must_be_sent(spec) and context.get(name) is None
     ]
-    return missing + _blank(inputs, context) + _wrong(inputs, context)
+    return missing + _find_blank(inputs, context) + _find_wrong_values(inputs, context)
 
 
 def check_context_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
@@ -73,14 +73,14 @@ def check_context_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, An
         for name, spec in inputs.items()
         if name in delta and delta[name] is None and _must_be_sent(spec)
     ]
-    return deleted + _blank(inputs, delta) + _wrong(inputs, delta)
+    return deleted + _find_blank(inputs, delta) + _find_wrong_values(inputs, delta)
 
 
 def _must_be_sent(spec: InputSpec) -> bool:
     return spec.required and spec.default is msgspec.UNSET
 
 
-def _blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+def _find_blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     """Required text that says nothing. An empty list or object can be what there is."""
     return [
         InputProblem(key=name, problem="empty", expected=describe_input(spec))
@@ -123,14 +123,14 @@ def correct_context(
     fixed = dict(context)
     for name in inputs:
         if name in keys:
-            fixed[name] = _suggested(inputs[name], context.get(name))
+            fixed[name] = _suggest_value(inputs[name], context.get(name))
     return fixed
 
 
 def describe_input(spec: InputSpec) -> str:
     """What an input must be, in words."""
     if spec.enum:
-        what = "one of " + ", ".join(_shown(value) for value in spec.enum)
+        what = "one of " + ", ".join(_show_value(value) for value in spec.enum)
     else:
         what = "any value" if spec.type == "any" else f"a value of type {spec.type}"
     return f"{what}: {spec.description}" if spec.description else what
@@ -161,7 +161,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _wrong(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
+def _find_wrong_values(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
     problems = []
     for name, spec in inputs.items():
         value = context.get(name)
@@ -182,7 +182,7 @@ def _same(left: Any, right: Any) -> bool:
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
-def _suggested(spec: InputSpec, given: Any) -> Any:
+def _suggest_value(spec: InputSpec, given: Any) -> Any:
     """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
     if spec.default is not msgspec.UNSET:
         return spec.default
@@ -191,13 +191,13 @@ def _suggested(spec: InputSpec, given: Any) -> Any:
         near = find_nearest(given, words, 1) if isinstance(given, str) else []
         return words[near[0]] if near else TO_FILL_IN
     if isinstance(given, str) and spec.type in ("integer", "number", "boolean"):
-        converted = _converted(spec.type, given)
+        converted = _convert_text(spec.type, given)
         if converted is not None:
             return converted
     return TO_FILL_IN
 
 
-def _converted(kind: InputType, given: str) -> Any:
+def _convert_text(kind: InputType, given: str) -> Any:
     """A value that was sent as text: 3 for "3"."""
     try:
         value = msgspec.json.decode(given.strip().encode())
@@ -206,7 +206,7 @@ def _converted(kind: InputType, given: str) -> Any:
     return value if has_declared_type(kind, value) else None
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -368,10 +368,10 @@ def judge_report(
     answered = {subject_of(place, found.artifact.body) for found in own}
     inherited = [
         msgspec.structs.replace(found, is_brought=False)
-        for found in _with_contradictions(_judge_all(place, kept))
+        for found in _mark_contradictions(_judge_all(place, kept))
         if found.is_good and subject_of(place, found.artifact.body) not in answered
     ]
-    return sorted(_with_contradictions([*own, *inherited]), key=lambda found: found.artifact.digest)
+    return sorted(_mark_contradictions([*own, *inherited]), key=lambda found: found.artifact.digest)
 
 
 def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
@@ -414,7 +414,7 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
         # The step does not ask for it, so a fact that can be understood is enough; it meets no contract.
         schema = held.contract.schema | {"required": list(list_required_members(kind))}
         issues = _violations(held.ref, schema, body)
-    issues = issues or _unfitting(place, held.ref, kind, body)
+    issues = issues or _find_misplaced(place, held.ref, kind, body)
     accepted = held.ref if is_whole and not issues else ""
     return JudgedArtifact(
         artifact=Artifact(kind=kind, digest=name, body=body, contract_ref=accepted),
@@ -437,7 +437,7 @@ def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[
     ]
 
 
-def _unfitting(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
+def _find_misplaced(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
     """What a schema cannot say: whether a well-formed artifact fits the place where it came."""
     trouble = explain_misfit(kind, body)
     if trouble:
@@ -483,7 +483,7 @@ def _unknown_gap(place: Place, body: dict[str, Any]) -> list[tuple[str, str]]:
     return [("/resolvesGapId", f"no such gap was recorded on this branch; recorded here: {known}")]
 
 
-def _with_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
+def _mark_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
     """Mark good artifacts about one subject that differ in their verdict: all of them are at fault."""
     told: dict[tuple[str, str], list[Any]] = {}
     for held in found:
@@ -491,10 +491,10 @@ def _with_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
             verdict = held.artifact.body.get(VERDICTS[held.artifact.kind])
             told.setdefault((held.artifact.kind, held.about), []).append(verdict)
     torn = {subject for subject, verdicts in told.items() if any(one != verdicts[0] for one in verdicts)}
-    return [_contradicted(held) if (held.artifact.kind, held.about) in torn else held for held in found]
+    return [_mark_contradicted(held) if (held.artifact.kind, held.about) in torn else held for held in found]
 
 
-def _contradicted(held: JudgedArtifact) -> JudgedArtifact:
+def _mark_contradicted(held: JudgedArtifact) -> JudgedArtifact:
     if not held.is_good:
         return held
     member = VERDICTS[held.artifact.kind]

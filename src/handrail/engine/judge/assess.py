@@ -119,7 +119,7 @@ def assess(
     judged = judge_report(place, brought, kept)
     found = find_reasons(place, facts, judged)
     told = _read_facts(place, judged)
-    note_reasons, note_checks, note_issues = _notes(place.step, notes)
+    note_reasons, note_checks, note_issues = _judge_notes(place.step, notes)
     return msgspec.structs.replace(
         told,
         reasons=(*found.reasons, *note_reasons, *told.reasons),
@@ -146,12 +146,12 @@ def assess_progress(place: Place, brought: Iterable[dict[str, Any]]) -> Verdict:
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
     """What a report says about the run itself, whatever the step asks for. Only good artifacts count."""
     good = tuple(found.artifact for found in judged if found.is_good)
-    observed = _observed(place.step, good)
+    observed = _read_observations(place.step, good)
     return Verdict(
         reasons=tuple(_capability_reasons(place, observed)),
         issues=tuple(issue for found in judged for issue in found.issues),
-        artifacts=tuple(_recorded(found) for found in judged),
-        brought=tuple(_recorded(found) for found in judged if found.is_brought),
+        artifacts=tuple(_to_recorded(found) for found in judged),
+        brought=tuple(_to_recorded(found) for found in judged if found.is_brought),
         observed=observed,
         divergences=tuple(
             DivergenceRecorded(
@@ -159,18 +159,18 @@ def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
                 summary=shorten_message(told.summary),
                 related_step_id=told.related_step_id or place.leaf_id,
             )
-            for told in _all_of(good, WORKFLOW_DIVERGENCE, Divergence)
+            for told in _read_all(good, WORKFLOW_DIVERGENCE, Divergence)
         ),
-        gaps=tuple(_all_of(good, GAP, ReportedGap)),
+        gaps=tuple(_read_all(good, GAP, ReportedGap)),
     )
 
 
-def _recorded(found: JudgedArtifact) -> Artifact:
+def _to_recorded(found: JudgedArtifact) -> Artifact:
     """The artifact as the log keeps it: one that does not fit is marked as refused."""
     return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
 
-def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:
+def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], list[Issue]]:
     """The notes against the rules of the step."""
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
@@ -188,7 +188,7 @@ def _notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Check], li
     return [reason], [check], [Issue(pointer=NOTES, message=shorten_message(message)) for message in said]
 
 
-def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
+def _read_observations(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
     """What the agent found out about its capabilities. Only a probe step makes an observation strong."""
     return tuple(
         CapabilityObserved(
@@ -197,7 +197,7 @@ def _observed(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[Capab
             provenance=_provenance(step, seen),
             summary=shorten_message(seen.summary),
         )
-        for seen in _all_of(artifacts, CAPABILITY_OBSERVATION, Observation)
+        for seen in _read_all(artifacts, CAPABILITY_OBSERVATION, Observation)
     )
 
 
@@ -219,13 +219,13 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
         is_probe = place.step is not None and place.step.capability == seen.capability
         is_claim = seen.provenance == "manual_claim"
         if seen.status == "unavailable" and not is_claim:
-            reasons.append(_unavailable(seen))
+            reasons.append(_unavailable_reason(seen))
         elif seen.status == "unavailable" or (is_probe and (seen.status == "unknown" or is_claim)):
-            reasons.append(_unknown(seen))
+            reasons.append(_unknown_reason(seen))
     return list({reason.pointer: reason for reason in reasons}.values())
 
 
-def _unknown(seen: CapabilityObserved) -> Reason:
+def _unknown_reason(seen: CapabilityObserved) -> Reason:
     return Reason(
         name="capability_missing:required_capability_unknown",
         pointer=CapabilityPointer(capability=seen.capability),
@@ -235,7 +235,7 @@ def _unknown(seen: CapabilityObserved) -> Reason:
     )
 
 
-def _unavailable(seen: CapabilityObserved) -> Reason:
+def _unavailable_reason(seen: CapabilityObserved) -> Reason:
     return Reason(
         name="capability_missing:required_capability_unavailable",
         pointer=CapabilityPointer(capability=seen.capability),
@@ -247,7 +247,7 @@ def _unavailable(seen: CapabilityObserved) -> Reason:
     )
 
 
-def _all_of(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
+def _read_all(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
     """The artifacts of a kind in its shape."""
     read = (read_as(shape, artifact.body) for artifact in artifacts if artifact.kind == kind)
     return [told for told in read if told is not None]
@@ -298,7 +298,7 @@ def answer_report(
     reasons = verdict.reasons
     if shown is not None and autonomy == "guided":
         after = apply_report(workflow, facts, state, {}, verdict.artifacts)
-        reasons = (*reasons, *_unasked(workflow, state, leaf, shown, after))
+        reasons = (*reasons, *_find_unasked(workflow, state, leaf, shown, after))
     outcome = consequence(reasons, autonomy)
     match leaf:
         case Step() | Action():
@@ -319,7 +319,7 @@ def answer_report(
             assert_never(never)
 
 
-def _unasked(
+def _find_unasked(
     workflow: CompiledWorkflow, state: Running, leaf: Leaf, shown: ShownState, after: Facts
 ) -> list[Reason]:
     """Confirmations that only the report makes necessary, unless an attempt before was blocked for them."""

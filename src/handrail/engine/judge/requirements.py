@@ -81,7 +81,7 @@ def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
         "The patterns that the notes of this step are held against take too long on notes of this length.",
         "Send shorter notes, and put the rest into an artifact; nothing was stored.",
     )
-    return [message for rule in rules for message in _broken(rule, notes, effort)]
+    return [message for rule in rules for message in _broken_messages(rule, notes, effort)]
 
 
 def describe_rule(rule: Rule) -> str:
@@ -113,12 +113,12 @@ def _in_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _broken(rule: Rule, notes: str, effort: Effort) -> list[str]:
+def _broken_messages(rule: Rule, notes: str, effort: Effort) -> list[str]:
     match rule:
         case AllOf(of=parts):
-            return [message for part in parts for message in _broken(part, notes, effort)]
+            return [message for part in parts for message in _broken_messages(part, notes, effort)]
         case AnyOf(of=parts):
-            broken = [_broken(part, notes, effort) for part in parts]
+            broken = [_broken_messages(part, notes, effort) for part in parts]
             if not all(broken):
                 return []
             return ["One of these must hold: " + " / ".join(messages[0] for messages in broken)]
@@ -290,7 +290,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
         aimed = [found for found in judged if _is_aimed(due, found) and found.artifact.digest not in seen]
         seen |= {found.artifact.digest for found in aimed}
         is_answered = any(is_answered_by(due, found) for found in judged)
-        reason, check = _verdict(place, facts, due, aimed, judged, is_answered)
+        reason, check = _judge_due(place, facts, due, aimed, judged, is_answered)
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
         is_undecided = is_undecided or (isinstance(due, DecisionDue) and not is_answered)
@@ -302,13 +302,13 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
         issues = _issues(group)
         if issues:
             held = find_kind_contract(place.workflow, group[0].artifact.kind)
-            reasons.append(_invalid(place, group[0], None if held is None else held.contract, issues))
+            reasons.append(_invalid_reason(place, group[0], None if held is None else held.contract, issues))
         if issues or all(found.artifact.contract_ref for found in group):
             checks.append(_check(ref, "invalid" if issues else "valid", issues))
     return Findings(reasons=tuple(reasons), checks=tuple(checks), is_undecided=is_undecided)
 
 
-def _verdict(
+def _judge_due(
     place: Place,
     facts: Facts,
     due: Due,
@@ -324,12 +324,12 @@ def _verdict(
             | ObservationDue(ref=ref, contract=contract)
         ):
             if issues:
-                return _invalid(place, aimed[0], contract, issues), _check(ref, "invalid", issues)
+                return _invalid_reason(place, aimed[0], contract, issues), _check(ref, "invalid", issues)
             if is_answered:
                 return None, _check(ref, "valid")
-            return _missing(place, due, ref, contract, judged), _check(ref, "missing")
+            return _missing_reason(place, due, ref, contract, judged), _check(ref, "missing")
         case AssessmentDue(ref=ref, gate=gate):
-            return _gate_verdict(ref, gate, aimed, issues, _came_instead(ASSESSMENT, judged))
+            return _judge_gate(ref, gate, aimed, issues, _describe_stray(ASSESSMENT, judged))
         case UserInputDue(needed=needed):
             is_given = is_answered or (
                 bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
@@ -337,7 +337,7 @@ def _verdict(
             check = None if not aimed else _check(aimed[0].ref, "invalid" if issues else "valid", issues)
             if not is_given:
                 return _user_reason(due, issues), check
-            wrong = _invalid(place, aimed[0], None, issues) if issues else None
+            wrong = _invalid_reason(place, aimed[0], None, issues) if issues else None
             return wrong, check
         case never:
             assert_never(never)
@@ -374,13 +374,15 @@ def _check(ref: str, result: Any, issues: Iterable[Issue] = ()) -> Check:
     return Check(contract_ref=ref, result=result, issues=said[:MOST_ISSUES])
 
 
-def _missing(place: Place, due: Due, ref: str, contract: Contract, judged: list[JudgedArtifact]) -> Reason:
+def _missing_reason(
+    place: Place, due: Due, ref: str, contract: Contract, judged: list[JudgedArtifact]
+) -> Reason:
     kind = contract.artifact_kind
     what = f"This step must deliver an artifact of kind {kind}{_about(due)}; none came."
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=ref),
-        message=shorten_message(what + _came_instead(kind, judged)),
+        message=shorten_message(what + _describe_stray(kind, judged)),
         fix=_fix("Add it to output.artifacts and make the call in nextCall again.", contract),
         example=fit_example(place, contract),
         capability=due.capability if isinstance(due, ObservationDue) else "",
@@ -397,7 +399,7 @@ def _about(due: Due) -> str:
             return ""
 
 
-def _came_instead(kind: str, judged: list[JudgedArtifact]) -> str:
+def _describe_stray(kind: str, judged: list[JudgedArtifact]) -> str:
     """What was probably meant for the requirement and does not count for it."""
     for found in judged:
         if found.misnamed is not None and found.misnamed.suggestion == kind:
@@ -408,7 +410,7 @@ def _came_instead(kind: str, judged: list[JudgedArtifact]) -> str:
     return f" What came is about {shorten_message(', '.join(others), 120)}." if others else ""
 
 
-def _invalid(
+def _invalid_reason(
     place: Place, came: JudgedArtifact, contract: Contract | None, issues: tuple[Issue, ...]
 ) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
@@ -419,13 +421,13 @@ def _invalid(
     return Reason(
         name=INVALID,
         pointer=OutputContract(contract_ref=ref),
-        message=before + _said([f"{issue.pointer}: {issue.message}" for issue in issues], before),
+        message=before + _join_faults([f"{issue.pointer}: {issue.message}" for issue in issues], before),
         fix=_fix(f"{advice} and make the call in nextCall again.", contract),
         example=None if contract is None else fit_example(place, contract),
     )
 
 
-def _said(faults: list[str], before: str) -> str:
+def _join_faults(faults: list[str], before: str) -> str:
     """The first faults, each as whole as the room that they share allows, and how many more there are."""
     more = f" ({len(faults) - SHOWN_ISSUES} more in issues)" if len(faults) > SHOWN_ISSUES else ""
     shown = sorted(faults[:SHOWN_ISSUES], key=len)
@@ -460,7 +462,7 @@ def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
     return example
 
 
-def _gate_verdict(
+def _judge_gate(
     ref: str, gate: Gate, aimed: list[JudgedArtifact], issues: tuple[Issue, ...], instead: str
 ) -> tuple[Reason | None, Check]:
     named = gate.assessment_id
@@ -470,7 +472,7 @@ def _gate_verdict(
         return _gate_reason(ref, gate, MISSING, message, fix), _check(ref, "missing")
     if issues:
         before = f"The assessment {shorten_message(named, 60)} does not fit and was not kept: "
-        message = before + _said([issue.message for issue in issues], before)
+        message = before + _join_faults([issue.message for issue in issues], before)
         fix = f"Give every dimension one of its levels: {list_levels(gate)}."
         return _gate_reason(ref, gate, INVALID, message, fix), _check(ref, "invalid", issues)
     demands = [found for held in aimed if (found := _demand(gate, held)) is not None]

@@ -248,7 +248,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterab
                 element("code", moment.node_id),
                 class_="small",
             ),
-            _told(moment),
+            _describe_events(moment),
             _notes(moment, room),
             _cut() if moment.is_cut else None,
             *(_delivered(artifact, moment, run) for artifact in moment.artifacts),
@@ -292,7 +292,7 @@ def _quoted(notes: str, label: str, room: Effort) -> Html:
     )
 
 
-def _told(moment: Moment) -> Child:
+def _describe_events(moment: Moment) -> Child:
     """What is out of the ordinary at a moment."""
     rows: list[Html] = []
     if moment.option_id:
@@ -331,7 +331,7 @@ def _branch(branch: Branch, run: RunStory, room: Effort) -> Html:
                 element("code", moment.node_id),
                 class_="small",
             ),
-            _told(moment),
+            _describe_events(moment),
             _notes(moment, room),
         )
         for moment in branch.moments

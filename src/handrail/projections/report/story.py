@@ -180,11 +180,11 @@ def story_of(
 
 
 def _session_note(held: SessionNotes, whole_notes: WholeNotes) -> SessionNote:
-    text, is_cut = _told(held.notes, whole_notes)
+    text, is_cut = _read_notes(held.notes, whole_notes)
     return SessionNote(output_id=held.output_id, at=held.at, notes=text, is_cut=is_cut)
 
 
-def _told(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
+def _read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
     """The whole of the notes, or what the log has of them and that they are cut."""
     if notes is None or notes.ref is None:
         return ("" if notes is None else notes.text), False
@@ -236,7 +236,7 @@ class _Telling:
         )
 
     def _moment(self, node: Node, *, with_branches: bool = True) -> Moment:
-        whole, is_cut = _told(self._history.notes.get(node.node_id), self._whole_notes)
+        whole, is_cut = _read_notes(self._history.notes.get(node.node_id), self._whole_notes)
         attached = attached_to(self._history, node.node_id)
         answer = self._answers.get(node.node_id)
         done = self._done(node)

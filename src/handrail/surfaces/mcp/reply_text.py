@@ -14,7 +14,7 @@ from handrail.contract.fence import drop_invisible, fence_text, flatten_text
 from handrail.contract.outcome import Json
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.reasons import are_issues_covered
-from handrail.engine.reply import TOLD_FIRST
+from handrail.engine.reply import SHOWN_FIRST
 
 _BEFORE_CALL = {
     ("ok", "perform_pending_then_continue"): "When done",
@@ -135,7 +135,7 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
 def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
     """Those that a reply begins with, or the others."""
     for warning in reply.get("warnings", ()):
-        if (warning["code"] in TOLD_FIRST) is not is_first:
+        if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
         token = f" {warning['correctedToken']}" if "correctedToken" in warning else ""
         call = f" {_call(warning['nextCall'])}" if "nextCall" in warning else ""

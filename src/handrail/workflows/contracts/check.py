@@ -184,7 +184,7 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
             Violation(pointer="", rule="unreadable", message=f"It cannot be checked: {_first_line(error)}")
         ]
     suggesting = Effort(MAX_SUGGESTIONS, "", "")
-    found = {violation for error in errors for violation in _worded(error, schema, suggesting)}
+    found = {violation for error in errors for violation in _word_violations(error, schema, suggesting)}
     ordered = sorted(found, key=lambda each: (_order(each.pointer), each.rule, each.message))
     if len(ordered) > MAX_VIOLATIONS:
         rest = len(ordered) - MAX_VIOLATIONS
@@ -340,7 +340,7 @@ def _validator(schema: Schema) -> Draft202012Validator:
     )
 
 
-def _worded(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
+def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
     """One violation per fact: the library lists all unexpected members in one error."""
     pointer = ""
     for step in error.instance_path:
@@ -396,7 +396,7 @@ def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool 
         case "enum":
             return _one_of(details["options"], value if suggests else None)
         case "const":
-            return f"It must be {_shown(details['expected_value'])}."
+            return f"It must be {_show_value(details['expected_value'])}."
         case "minItems":
             return f"It needs at least {_counted(limit, 'item')}; it has {len(value)}."
         case "maxItems":
@@ -420,14 +420,14 @@ def _sentence(rule: str, details: dict[str, Any], value: Any, *, suggests: bool 
 
 
 def _one_of(options: list[Any], value: Any) -> str:
-    listed = ", ".join(_shown(option) for option in options[:20])
+    listed = ", ".join(_show_value(option) for option in options[:20])
     texts = [option for option in options if isinstance(option, str)]
     near = find_nearest(value, texts, most=1) if isinstance(value, str) else []
     advice = f" Did you mean {quote(near[0])}?" if near else ""
     return f"It must be one of {listed}.{advice}"
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     return quote(value) if isinstance(value, str) else quote(canonical_bytes(value).decode()).strip('"')
 
 

@@ -33,7 +33,7 @@ def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
     for name, declared in properties.items():
         inner = resolve_ref(declared, root)
         here = f"{path}.{name}" if path else name
-        said = _said(inner, is_optional=name not in required)
+        said = _describe_field(inner, is_optional=name not in required)
         if said:
             yield f"{here}: {said}"
         yield from _lines(inner, root, here, depth + 1)
@@ -45,7 +45,7 @@ def _lines(schema: Json, root: Schema, path: str, depth: int) -> Iterator[str]:
         yield from _lines(items, root, path + "[]", depth + 1)
 
 
-def _said(schema: Json, *, is_optional: bool) -> str:
+def _describe_field(schema: Json, *, is_optional: bool) -> str:
     values = _values(schema)
     if is_optional:
         return f"{values}; {MAY_BE_LEFT_OUT}" if values else MAY_BE_LEFT_OUT

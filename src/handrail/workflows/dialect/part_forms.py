@@ -148,7 +148,7 @@ def _step(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     _tell_spellings(context, source, _STEP_KEYS)
     part = _head(context, source, native)
     part |= {name: value[name] for name in _NATIVE_KEYS if name in value and name not in part}
-    part |= _said(context, source, native)
+    part |= _add_words(context, source, native)
     guidance = as_texts(value.get("guidance"))
     inner = context.functions.define(
         crossing, value.get("functionDefinitions"), join_pointer(pointer, "functionDefinitions"), scope
@@ -214,7 +214,7 @@ def _confirmation(context: PartContext, source: Source, native: str) -> Object:
     return {"requireConfirmation": True if condition is None else condition}
 
 
-def _said(context: PartContext, source: Source, native: str) -> Object:
+def _add_words(context: PartContext, source: Source, native: str) -> Object:
     """Prompt and fragments. A step that says nothing has its title as prompt."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     found = to_prompt(crossing, value, pointer)

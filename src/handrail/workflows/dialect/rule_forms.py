@@ -200,7 +200,7 @@ class _Reading:
             return None
         rule = self._joined(value, pointer) if _joint_key(value) else self._single(value)
         if rule is None and not _joint_key(value):
-            self._advise(_said(value), pointer, "no rule here can say it")
+            self._advise(_describe_check(value), pointer, "no rule here can say it")
         return rule
 
     def _single(self, value: Object) -> Object | None:
@@ -231,7 +231,7 @@ class _Reading:
             return None
         opposite = _opposite(inner)
         if opposite is None:
-            self._advise(f"Not so: {_said(member)}", pointer, "its opposite cannot be checked here")
+            self._advise(f"Not so: {_describe_check(member)}", pointer, "its opposite cannot be checked here")
         elif isinstance(value.get("message"), str) and "of" not in opposite:
             opposite["message"] = value["message"]
         return opposite
@@ -240,7 +240,7 @@ class _Reading:
         place = join_pointer(pointer, "condition")
         condition = to_condition(self.crossing, value["condition"], place, NOWHERE) or {"kind": "always_true"}
         self._advise(
-            f"When {describe_native_condition(condition)}: {_said(value)}",
+            f"When {describe_native_condition(condition)}: {_describe_check(value)}",
             pointer,
             "a rule here always applies",
         )
@@ -339,7 +339,7 @@ def _opposite_length(rule: Object) -> Object | None:
     return {"type": "any", "of": ways} if len(ways) > 1 else (ways[0] if ways else None)
 
 
-def _said(value: Json) -> str:
+def _describe_check(value: Json) -> str:
     """What a check asks for, in its author's words where there are some."""
     if not isinstance(value, dict):
         return as_text(value)

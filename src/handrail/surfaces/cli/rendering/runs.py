@@ -7,7 +7,7 @@ import msgspec
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
 from handrail.engine.reasons import are_issues_covered
-from handrail.engine.reply import TOLD_FIRST
+from handrail.engine.reply import SHOWN_FIRST
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -100,7 +100,7 @@ def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str
     """Those that a reply begins with, or the others."""
     lines = []
     for warning in reply.get("warnings", []):
-        if (warning["code"] in TOLD_FIRST) is not is_first:
+        if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
         lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
         lines += [f"{INDENT}{spell_command(warning['nextCall'])}"] if warning.get("nextCall") else []
