@@ -14,7 +14,7 @@ import msgspec
 from handrail.contract.wording import mark_hidden
 
 VOID = frozenset({"meta", "br", "hr", "link", "circle", "rect", "path", "line"})
-"""Elements without an end tag; those of SVG are closed in themselves."""
+"""Elements without an end tag; those of SVG close themselves."""
 _DRAWN = frozenset({"circle", "rect", "path", "line"})
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -22,7 +22,7 @@ _ATTRIBUTE = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;
 
 
 class Html(msgspec.Struct, frozen=True, kw_only=True):
-    """Markup that is safe as it stands."""
+    """Markup that is safe as it is."""
 
     markup: str
 
@@ -41,7 +41,7 @@ def element(tag: str, /, *children: Child, **attributes: str | int | bool | None
 
 
 def join_html(*children: Child) -> Html:
-    """Several things after each other."""
+    """Join several children."""
     return Html(markup="".join(_markup(child) for child in children))
 
 
@@ -83,13 +83,13 @@ _SCHEMES = frozenset({"http", "https", "mailto"})
 _RULE = " \t>:|-"
 """What the line below the head of a table is made of."""
 MOST_INVENTED_CELLS = 1_000
-"""Beyond these, a table stands as it was written."""
+"""Beyond these, a table is shown as it was written."""
 _HEADINGS_DOWN = 2
 """The page has its own first two levels."""
 
 
 def notes_html(markdown: str) -> Html:
-    """The notes as they may stand in a page."""
+    """The notes as safe HTML for a page."""
     parser, plain, clean = _tools()
     shown = mark_hidden(markdown)
     tokens = (plain if _invents_cells(shown) else parser).parse(shown)
@@ -123,7 +123,7 @@ def _tools() -> tuple[Any, Any, Any]:
 
 
 def _invents_cells(text: str) -> bool:
-    """Whether its tables get far more cells than it writes: a row may be one letter, and is filled up."""
+    """Whether its tables would get far more cells than it writes: short rows are filled up."""
     invented = columns = 0
     for line in text.split("\n"):
         if "-" in line and not line.strip(_RULE):

@@ -23,7 +23,7 @@ _CHARACTER = 7
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where one node stands."""
+    """The place of one node."""
 
     node_id: NodeId
     parent: NodeId | None
@@ -42,7 +42,7 @@ class Rail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lay_out(graph: RunGraph) -> Rail:
-    """Rows in reading order. A branch has the lane beside its parent and rows of its own, so no two meet."""
+    """Lay out rows in reading order. A branch gets the lane beside its parent and its own rows."""
     by_id = {node.node_id: node for node in graph.nodes}
     places: list[Place] = []
     waiting = [(graph.nodes[0].node_id, 0)]
@@ -59,7 +59,7 @@ def lay_out(graph: RunGraph) -> Rail:
 
 
 def draw_rail(rail: Rail, label: Callable[[NodeId], str]) -> Html:
-    """The picture. Screen readers are told the same by the list beside it."""
+    """Draw the picture. The list beside it says the same to screen readers."""
     at = {place.node_id: place for place in rail.places}
     lanes = max(place.lane for place in rail.places)
     text_at = MARGIN + (lanes + 1) * LANE + 6
@@ -108,7 +108,7 @@ def _place(graph: RunGraph, node: Node, row: int, lane: int) -> Place:
 
 
 def _mark(place: Place) -> Html:
-    """Circle step, square checkpoint, triangle blocked: told apart without colour."""
+    """Circle for a step, square for a checkpoint, triangle for blocked: no colour is needed."""
     x, y = _x(place), _y(place)
     style = "mark" + (" tip" if place.is_tip and place.is_preferred else "") + _aside(place)
     match place.kind:

@@ -1,4 +1,4 @@
-"""The report as Markdown. Notes stand in quotes, so that they cannot pose as the report. Pure."""
+"""The report as Markdown. Notes are quoted, so they cannot pose as the report. Pure."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _provenance(story: Story, run: RunStory | None) -> Iterator[str]:
 
 
 def _quoted(text: str) -> list[str]:
-    """Every line begins with the mark of a quote, whatever it holds; tags and odd links are defused."""
+    """Quote every line, whatever it holds; tags and odd links are defused."""
     calm = _SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", mark_hidden(text)))
     return [f"> {line}".rstrip() for line in calm.split("\n")]
 
@@ -145,13 +145,13 @@ def _artifact(body: dict[str, Json]) -> Iterator[str]:
 
 
 def _fenced(lines: Sequence[str], language: str = "") -> list[str]:
-    """A block that nothing inside can end: its fence is longer than any run of the same mark."""
+    """Fence a block so that nothing inside can end it: the fence is longer than any run of the mark."""
     longest = max((len(run) for line in lines for run in _FENCE.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + language, *lines, fence]
 
 
 def _inline(text: str) -> str:
-    """Outside text inside a line of the report: one line, and no mark of it means anything."""
+    """Text from outside inside a line of the report: one line, without Markdown of its own."""
     calm = _SPACES.sub(" ", mark_hidden(text)).strip()
     return _SCHEME.sub(r"\1&#58;", _MARKS.sub(r"\\\1", calm).replace("<", "&lt;"))

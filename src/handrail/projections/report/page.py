@@ -117,7 +117,7 @@ dd{margin-bottom:.5rem}.way{padding-left:1.35rem}.moment{padding:.6rem .75rem}.m
 
 LONG_NOTES = 3_000
 MOST_MARKUP_CHARACTERS = 1_000_000
-"""Of all notes of a page that are laid out as Markdown, the first ones; the others stand as plain text."""
+"""Notes of a page that are rendered as Markdown; the others are shown as plain text."""
 
 
 def report_page(story: Story, *, exported_at: str, producer: str) -> str:
@@ -261,7 +261,7 @@ def _moments(moments: tuple[Moment, ...], run: RunStory, room: Effort) -> Iterab
 
 
 def _delivered(artifact: Artifact, moment: Moment, run: RunStory) -> Html:
-    """An artifact that still holds stands once, among the outputs; one that was replaced stands here."""
+    """A current artifact is shown once, among the outputs; one that was replaced is shown here."""
     words, is_shown = describe_delivery(artifact, moment, run)
     if is_shown:
         return _folded(words.removesuffix(":"), _artifact(artifact.body))
@@ -277,7 +277,7 @@ def _cut() -> Html:
 
 
 def _quoted(notes: str, label: str, room: Effort) -> Html:
-    """Very long ones scroll in a box of their own, which the keyboard reaches too."""
+    """Very long notes scroll in their own box, which the keyboard can reach."""
     shown = notes_html(notes) if room.affords(len(notes)) else element("pre", notes)
     if len(notes) <= LONG_NOTES:
         return element("div", shown, class_="notes", dir="auto")
@@ -293,7 +293,7 @@ def _quoted(notes: str, label: str, room: Effort) -> Html:
 
 
 def _describe_events(moment: Moment) -> Child:
-    """What is out of the ordinary at a moment."""
+    """The unusual events of a moment."""
     rows: list[Html] = []
     if moment.option_id:
         rows.append(element("li", "Chosen: ", element("strong", moment.option_id)))
@@ -377,7 +377,7 @@ def _folded(summary: str, content: Html, *, is_open: bool = False) -> Html:
 
 
 def _artifact(body: dict[str, Json]) -> Html:
-    """Points within points, as deep as the artifact is."""
+    """Nested points, as deep as the artifact is."""
     open_lists: list[list[Html]] = [[]]
     for depth, words in artifact_lines(body):
         while len(open_lists) - 1 > depth:

@@ -61,7 +61,7 @@ LOOP_CONTROL = "wr.contracts.loop_control"
 
 
 def loop_deciders(parts: tuple[Placed, ...], table: ConditionTable, trail: Trail) -> Mapping[str, str]:
-    """Id of each deciding step to the id of the loop it decides for."""
+    """Map the id of each deciding step to the id of its loop."""
     deciders: dict[str, str] = {}
     for part in walk(parts):
         if isinstance(part, PlacedLoop):
@@ -107,7 +107,7 @@ CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
 def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Trail) -> tuple[Placed, ...]:
-    """The parts with a probe in front for each required capability that nothing in them observes first."""
+    """Put a probe in front for each required capability that no part observes first."""
     taken = {part.id for part in walk(parts)}
     probes = tuple(
         probe

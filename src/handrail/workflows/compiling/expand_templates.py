@@ -1,4 +1,4 @@
-"""Template calls become the steps they stand for, in place, in a bounded number. Pure."""
+"""Replaces template calls by their steps, in place, up to a limit. Pure."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ExpandedWorkflow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a part stands: in which calls and in how many loops."""
+    """The place of a part: in which calls and in how many loops."""
 
     calls: tuple[str, ...] = ()
     """Templates being expanded, outermost first."""
@@ -97,14 +97,14 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def expand_templates(source: SourceWorkflow, around: Surroundings, trail: Trail) -> ExpandedWorkflow:
-    """Every call replaced; what goes wrong is reported at the author's call."""
+    """Replace every call; problems are reported at the author's call."""
     expander = _Expander(source, around, trail)
     parts = expander.place(source.steps, _Place())
     return ExpandedWorkflow(parts=parts, source=join_template_needs(source, expander.brought, trail))
 
 
 def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
-    """Whether a part calls something that is no builtin template, so that the routines are needed."""
+    """Whether a part calls something other than a builtin template, so that routines are needed."""
     for part in parts:
         if isinstance(part, SourceTemplateCall) and find_template(part.template_id) is None:
             return True
@@ -228,7 +228,7 @@ class _Expander:
         return name
 
     def _may_add(self, part: SourcePart) -> bool:
-        """Count every part and every call, so that calls inside calls end, whatever they do."""
+        """Count every part and every call, so that nested calls always end."""
         self._left -= 1
         if self._left == -1:
             message = f"The workflow has more than {MAX_PARTS} parts when its templates are expanded."

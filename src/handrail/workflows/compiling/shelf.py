@@ -35,7 +35,7 @@ _PLAIN_GUIDANCE = "Deliver this artifact; every member means what its name says.
 
 
 class ReadContract(msgspec.Struct, frozen=True, kw_only=True):
-    """There is no contract where there is a problem."""
+    """There is no contract if there is a problem."""
 
     id: str
     contract: Contract | None = None
@@ -67,12 +67,12 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
 
 
 def is_contract(document: Json) -> bool:
-    """Whether a document is meant as a contract, wherever it lies."""
+    """Whether a document is meant as a contract, wherever the file is."""
     return isinstance(document, dict) and isinstance(document.get("schema"), dict) and "steps" not in document
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
-    """The same, held against what a contract must be: there is none where its schema or example is wrong."""
+    """The same, with schema and example checked: there is no contract if one of them is wrong."""
     read = _read_checked(content, file_name)
     if not read.problems:
         return read
@@ -110,7 +110,7 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
         return [of_kind]
     wrong = find_violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
-    # A misspelt member is not missing as well.
+    # A misspelt member is not also reported as missing.
     return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
 
 

@@ -23,7 +23,7 @@ class Trail:
 
     @property
     def severity_of_unknown(self) -> Severity:
-        """A file from elsewhere may name what only exists there; that is told, and something stands in."""
+        """A file of the other dialect may name what exists only there: a warning, with a stand-in."""
         return "warning" if self.is_foreign else "error"
 
     def report(
@@ -36,7 +36,7 @@ class Trail:
         edit: Edit = NO_EDIT,
     ) -> None:
         problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity=severity, edit=edit)
-        # One mistake in a routine or a shared part would else be told once per use.
+        # One mistake in a routine or a shared part would otherwise be reported once per use.
         self.has_errors = self.has_errors or severity == "error"
         if problem in self.problems or len(self.problems) > MAX_PROBLEMS:
             return

@@ -22,7 +22,7 @@ NATIVE_KINDS = (
 )
 
 _NOTHING = [False, 0, "", None]
-"""What counts as false where a condition only names a variable."""
+"""What counts as false if a condition only names a variable."""
 
 _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _WORDS_ONLY = re.compile(r"\^?\(?(?:\?:)?([\w -]+(?:\|[\w -]+)*)\)?\$?")
@@ -95,7 +95,7 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
                 to_condition(crossing, one, join_pointer(place, index), f"{native}/of/{index}") or _ALWAYS
                 for index, one in enumerate(value[name])
             ]
-            # No condition at all: every one of none holds, and none of none does.
+            # An empty list: "all" of nothing holds, "any" of nothing does not.
             return (
                 {"kind": name, "of": of} if of else {"kind": f"always_{'true' if name == 'and' else 'false'}"}
             )
@@ -238,7 +238,7 @@ _OPERATOR_WORDS = {
 
 
 def describe_native_condition(condition: Object) -> str:
-    """A native condition as people say it."""
+    """Describe a native condition in words."""
     match condition.get("kind"):
         case "and" | "or" as joint:
             parts = [describe_native_condition(part) for part in condition["of"]]

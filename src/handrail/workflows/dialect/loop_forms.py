@@ -47,7 +47,7 @@ class PartContext:
         self.moved = {
             name for step in _all_steps(steps) for name in _body_ids(step.value) if name in self.named
         }
-        """Steps that belong into a loop and not where they stand."""
+        """Steps that belong in a loop and not at their place in the file."""
         self.placed: set[str] = set()
         """Pointers of the steps that have been moved."""
         self.open_loops: list[str] = []
@@ -111,7 +111,7 @@ DEFAULT_ITERATIONS = 100
 ITERATION = "currentIteration"
 ITEM = "currentItem"
 INDEX = "currentIndex"
-"""What the variables of a loop are called where an author gives them no name."""
+"""The names of loop variables that the author did not name."""
 
 # How a loop repeats
 
@@ -132,7 +132,7 @@ _KNOWN = frozenset(
 
 
 def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> None:
-    """Put what the loop repeats by into the native loop, whose body is already there."""
+    """Add the repetition to the native loop, whose body is already there."""
     settings, pointer = loop_settings(loop.value), join_pointer(loop.pointer, "loop")
     for name in settings:
         if name not in _KNOWN:

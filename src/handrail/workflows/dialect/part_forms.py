@@ -125,7 +125,7 @@ def to_parts(
 
 
 def _tell_spellings(context: PartContext, source: Source, known: frozenset[str]) -> None:
-    """A warning for every key of the other dialect; what nobody knows is kept."""
+    """Warn about every key of the other dialect; unknown keys are kept."""
     for name, value in source.value.items():
         if name in _READ_AS and name in known:
             context.crossing.read_as(name, join_pointer(source.pointer, name), _READ_AS[name])
@@ -215,7 +215,7 @@ def _confirmation(context: PartContext, source: Source, native: str) -> Object:
 
 
 def _add_words(context: PartContext, source: Source, native: str) -> Object:
-    """Prompt and fragments. A step that says nothing has its title as prompt."""
+    """Prompt and fragments. A step without text has its title as prompt."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     found = to_prompt(crossing, value, pointer)
     if value.get("parallelDelegations"):
@@ -245,7 +245,7 @@ def _add_words(context: PartContext, source: Source, native: str) -> Object:
 
 
 def _add_checks(context: PartContext, source: Source, native: str, part: Object) -> list[str]:
-    """What the step must deliver and meet; what cannot be enforced is given back as advice."""
+    """What the step must deliver and meet; what cannot be enforced becomes advice."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     advice: list[str] = []
     if value.get("validationCriteria"):
@@ -291,7 +291,7 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
 
 
 def _native_part(context: PartContext, source: Source, native: str) -> Object:
-    """A part that is native already, but for its id and its condition."""
+    """A part that is already native, except for its id and its condition."""
     context.crossing.came_from(native, source.pointer)
     part = dict(source.value)
     if part.pop("runCondition", None) is not None:
@@ -306,7 +306,7 @@ _CALL_KEYS = _STEP_KEYS | {"templateCall"}
 
 
 def _template_call(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
-    """A call, after a step with what the author says besides; a call itself has nothing to say."""
+    """A call, after a step with the author's own text, because a call has no prompt."""
     value, pointer = source.value, source.pointer
     own = {name: member for name, member in value.items() if name != "templateCall"}
     says = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
@@ -373,7 +373,7 @@ def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
 
 
 def _body(context: PartContext, loop: Source) -> list[Source]:
-    """The steps of the body, those that are named by their ids included."""
+    """The steps of the body, including those named by their ids."""
     found = []
     for one in body_sources(loop):
         if not isinstance(one.value, str):
@@ -401,7 +401,7 @@ def _body(context: PartContext, loop: Source) -> list[Source]:
 
 
 def _add_loop_texts(context: PartContext, source: Source, part: Object, title: str) -> None:
-    """What an author says about a loop itself goes to the first step inside; a loop says nothing here."""
+    """Text about a loop itself goes to the first step inside, because a loop has no prompt here."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     first = _first_step(part["body"])
     texts = as_texts(value.get("prompt")) + _block_texts(value.get("promptBlocks"))

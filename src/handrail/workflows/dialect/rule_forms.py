@@ -116,7 +116,7 @@ def _listed(value: Json) -> list[Json]:
 
 
 def _output_required(value: Json) -> tuple[Object, list[Json]]:
-    """What is to be delivered, by name, and the refs that stood among it."""
+    """What to deliver, by name, and the refs among it."""
     if value is None:
         return {}, []
     if not isinstance(value, dict):
@@ -182,7 +182,7 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> R
 
 
 class _Reading:
-    """Rules are read one inside the other; advice is collected from all of them."""
+    """Reads nested rules and collects advice from all of them."""
 
     def __init__(self, crossing: Crossing) -> None:
         self.crossing = crossing
@@ -313,7 +313,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _opposite(rule: Object) -> Object | None:
-    """A rule that holds exactly where this one does not."""
+    """A rule that holds exactly if this one does not."""
     said = {"message": rule["message"]} if rule.get("message") else {}
     match rule["type"]:
         case "contains":
