@@ -1,7 +1,6 @@
-"""The one error catalogue: every trouble with its exit status, retry rule and both dialects. Pure.
+"""The one error catalogue: each kind of trouble with its exit status, retry rule and both dialects. Pure.
 
-No exit number, HTTP status or `E_` string stands outside this file (house test).
-A new trouble is one new row.
+No exit number, HTTP status or `E_` string appears outside this file (house test). A new kind is one new row.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ UPDATE_DETAILS = (
     *("stage", "current_version", "target_version", "binary_replaced", "skill_sync_status"),
     *("skill_sync_command", "command", "cause"),
 )
-"""What every failure of an update tells beside its own: how far it came, and what is installed now."""
+"""Details of every failed update, beside those of its kind: how far it came, and what is installed now."""
 
 # fmt: off
 E_USAGE = Kind(

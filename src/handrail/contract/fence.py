@@ -24,7 +24,7 @@ def fence_text(text: str, told_by: str) -> str:
 
 
 def flatten_text(text: str) -> str:
-    """Outside text in one visible line that cannot open or close a fence."""
+    """Outside text as one visible line that cannot open or close a fence."""
     return _MARK_INSIDE.sub("(", " ".join(drop_invisible(text).split()))
 
 

@@ -60,9 +60,9 @@ def session_id_of(randomness: bytes) -> SessionId:
 
 
 def session_id_for_request(key: bytes, root: str, request_id: str, salt: int = 0) -> SessionId:
-    """The session that a start with this request id makes in a project; a second start meets it by name.
+    """The session that a start with this request id makes in a project; a second start finds it by name.
 
-    Keyed, so that nobody who only knows the request id can put a session of his own under that name.
+    Keyed, so that knowing the request id is not enough to put another session under that name.
     """
     named = "\0".join(("handrail.request", root, request_id, str(salt))).encode()
     return session_id_of(hmac.new(key, named, hashlib.sha256).digest())
@@ -74,7 +74,7 @@ def older_session_id_for_request(account: str, request_id: str) -> SessionId:
 
 
 def session_id_for_bundle(bundle_id: BundleId, salt: int = 0) -> SessionId:
-    """The session that a bundle becomes when it is imported as new; a second import meets the first."""
+    """The session that a bundle becomes when it is imported as new; a second import finds the first."""
     return session_id_of(_digest("import", bundle_id, str(salt)))
 
 

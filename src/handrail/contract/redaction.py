@@ -69,18 +69,18 @@ def _field(name: str, value: Json, own: frozenset[str]) -> Json:
     if name in own:
         return value
     if is_secret_name(name):
-        return _hidden(value)
+        return _hide(value)
     return redact_named_secrets(value, frozenset() if name in _FOREIGN else own)
 
 
-def _hidden(value: Json) -> Json:
+def _hide(value: Json) -> Json:
     match value:
         case str():
             return REDACTED
         case dict():
-            return {name: _hidden(inner) for name, inner in value.items()}
+            return {name: _hide(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [_hidden(inner) for inner in value]
+            return [_hide(inner) for inner in value]
         case _:
             return value
 
@@ -104,17 +104,19 @@ def redact_shapes(text: str) -> str:
 
 def redact_secrets(value: Json) -> Json:
     """Redact by name, and by shape everywhere except in the fields of our own tokens."""
-    return _shaped(redact_named_secrets(value), TOLD)
+    return _redact_shapes_in(redact_named_secrets(value), TOLD)
 
 
-def _shaped(value: Json, own: frozenset[str]) -> Json:
+def _redact_shapes_in(value: Json, own: frozenset[str]) -> Json:
     match value:
         case str():
             return redact_shapes(value)
         case dict():
-            return {name: inner if name in own else _shaped(inner, own) for name, inner in value.items()}
+            return {
+                name: inner if name in own else _redact_shapes_in(inner, own) for name, inner in value.items()
+            }
         case list() | tuple():
-            return [_shaped(inner, own) for inner in value]
+            return [_redact_shapes_in(inner, own) for inner in value]
         case _:
             return value
 

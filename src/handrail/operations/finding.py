@@ -38,8 +38,8 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 def find_run(rt: Runtime, text: str) -> FoundRun:
     """The run that the text names. A run id does not say its session, so sessions are read, newest first.
 
-    A session imported as new has the runs of its source; where both are here, the source is meant, and
-    the copy answers to its own session id. Raises Fault SESSION_NOT_FOUND,
+    A session imported as new has the runs of its source. If both are here, the source is meant, and the copy
+    is found by its own session id. Raises Fault SESSION_NOT_FOUND,
     and STORE_IO_ERROR or STORE_PERMISSION_DENIED when the session that is named cannot be read.
     """
     copied: FoundRun | None = None
@@ -115,7 +115,7 @@ def find_requested(rt: Runtime, request_id: str, project: str) -> Session:
     """
     here = place_of(project, rt.workspace.observations(project))
     older = _older_requested(rt, request_id, here)
-    if older is not None:  # looked for first: the replay of an old start does not even make the key
+    if older is not None:  # checked first: the replay of an old start does not create the key
         return older
     root, key = here.repository or here.directory, rt.keys.request_key()
     for salt in range(_MOST_IMPORTED):

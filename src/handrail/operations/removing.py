@@ -66,15 +66,15 @@ def remove_session(rt: Runtime, keeper: StoreKeeper, session: SessionToRemove) -
 def sweep(rt: Runtime, keeper: StoreKeeper) -> Swept:
     """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
     if rt.interruptions.stop_reason():
-        return _postponed("the call was ended")
+        return _postpone("the call was ended")
     try:
         removed = keeper.remove(_LEFTOVERS)
     except Fault as fault:
-        return _postponed(fault.message.removesuffix("."))
+        return _postpone(fault.message.removesuffix("."))
     warnings = explain_safe_mode(removed.blocked_by)
     if removed.busy:
         busy = f"{format_count(len(removed.busy), 'session')} ({', '.join(removed.busy[:5])})"
-        warnings += _postponed(f"another process writes to {busy}").warnings
+        warnings += _postpone(f"another process writes to {busy}").warnings
     if removed.blobs:
         rt.commits.note(NextCall(operation="store.du"))
     return Swept(
@@ -97,7 +97,7 @@ def explain_safe_mode(blocked_by: Sequence[str]) -> list[str]:
     ]
 
 
-def _postponed(why: str) -> Swept:
+def _postpone(why: str) -> Swept:
     told = (
         f"Not all files and blobs of removed sessions were cleared: {why}. "
         "`handrail store gc --dangerous --dry-run` shows what is left."

@@ -1,6 +1,6 @@
 """From a recorded answer to the reply: shared by the first call and by every replay of it."""
 
-# ruff: noqa: PLC0415 - only a fork, or other content under a used token, needs to know what lies beside
+# ruff: noqa: PLC0415 - only a fork, or other content with a used token, loads the position of the run
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ RUN_SHAPE = Shape(
         "session.goal",
     ),
 )
-"""How much of a reply is told: `minimal` keeps what the next call needs and what is out of the ordinary."""
+"""How much of a reply is shown: `minimal` keeps what the next call needs and what is unusual."""
 
 
 def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
@@ -116,7 +116,7 @@ def reply_to_answer(
 
 
 def describe_closing(history: History, node: Node) -> str:
-    """At the end of a run what to tell the user; nothing before."""
+    """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.position import closing_line

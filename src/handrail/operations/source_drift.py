@@ -1,9 +1,9 @@
 """Whether the files that a run was started from still mean what they meant, and which of them does not.
 
-Judged by the compiled workflow: a file that was only laid out anew has not changed, and one whose contract
-changed beside it has; then the contract's file is named. Only a rehydrate and a resume say so: they tell of
-the world as it is now. The reply to an ack is rebuilt from recorded facts on every replay, so it cannot
-(docs/decisions/0011).
+The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract
+changed beside it has; then the file of the contract is named. Only a rehydrate and a resume warn, because
+they describe the present. The reply to an ack is rebuilt from recorded facts on every replay, so it cannot
+warn (docs/decisions/0011).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def warn_of_drift(
     run: Run,
     pinned: CompiledWorkflow,
 ) -> tuple[ReplyWarning, ...]:
-    """One for each file that changed or vanished; none where that cannot be told from here."""
+    """One warning for each file that changed or vanished; none where that cannot be known from here."""
     if not run.source_digest:
         return ()
     try:
@@ -93,11 +93,11 @@ def warn_of_drift(
         return ()
     if not content:
         gone = _Differing(run.source_kind, run.source_ref, happened=_VANISHED)
-        return (_told(gone),)
-    return tuple(_told(one) for one in _differing(library, place, run, pinned, content)[:MOST_FILES])
+        return (_warn(gone),)
+    return tuple(_warn(one) for one in _find_differing(library, place, run, pinned, content)[:MOST_FILES])
 
 
-def _told(file: _Differing) -> ReplyWarning:
+def _warn(file: _Differing) -> ReplyWarning:
     message = (
         f"The {file.source_kind} {file.what} {quote(file.source_ref)} {file.happened}. This run goes on "
         "with the workflow it was started with; to use the file as it is now, start a new run."
@@ -106,7 +106,7 @@ def _told(file: _Differing) -> ReplyWarning:
     return ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=message, details=details)
 
 
-def _differing(
+def _find_differing(
     library: WorkflowLibrary, place: str, run: Run, pinned: CompiledWorkflow, content: bytes
 ) -> list[_Differing]:
     """The files that make the workflow another one than the run has."""

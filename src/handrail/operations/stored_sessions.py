@@ -105,10 +105,10 @@ class Sessions:
     def _summary(self, session_id: SessionId) -> Summary:
         if session_id not in self._read:
             self._interruptions.end_here()
-            self._read[session_id] = self._summed_up(session_id)
+            self._read[session_id] = self._summarise(session_id)
         return self._read[session_id]
 
-    def _summed_up(self, session_id: SessionId) -> Summary:
+    def _summarise(self, session_id: SessionId) -> Summary:
         try:
             session = read_session(self._reader, session_id)
         except Fault as fault:  # one bad session never hides the others

@@ -86,7 +86,7 @@ def _mismatch(
     is_one_run = ours.run_id is not None and ours.run_id == theirs.run_id
     message = (
         f"The two tokens belong to different {_apart(ours, theirs)}, so nothing was done. "
-        f"The {field} belongs to {_told(ours)}; the stateToken belongs to {_told(theirs)}."
+        f"The {field} belongs to {_describe(ours)}; the stateToken belongs to {_describe(theirs)}."
     )
     next_call, hint = (
         _within_one_run(keys, ours, theirs, operation, msgspec.to_builtins(request))
@@ -153,7 +153,7 @@ def _apart(ours: _Owner, theirs: _Owner) -> str:
     return "steps" if ours.run_id == theirs.run_id else "runs"
 
 
-def _told(owner: _Owner) -> str:
+def _describe(owner: _Owner) -> str:
     if owner.history is None or owner.node is None:
         return f"session {owner.claims.session_id}"
     run = owner.history.runs[owner.node.run_id]
@@ -211,7 +211,7 @@ def read_report(
     delta = {} if context is msgspec.UNSET else context
     problems = [*_notes_problems(notes), *_artifact_problems(artifacts)]
     if problems:
-        raise _refused(problems)
+        raise _refuse(problems)
     check_context(delta)
     check_filled_in(notes, artifacts, delta)
     is_long = len(notes.encode()) > RECAP_EXCERPT_BYTES
@@ -240,7 +240,7 @@ def check_context(context: dict[str, Any]) -> None:
     """Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED."""
     forbidden = sorted(key for key in context if key in _FORBIDDEN_KEYS)
     if forbidden:
-        raise _refused([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
+        raise _refuse([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
     size = _canonical_size(("context",), context)
     if size > CONTEXT_LIMIT_BYTES:
         raise _too_large("The context has", size)
@@ -283,7 +283,7 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
             {"param": name, "problem": f"still holds the placeholder {mark}", "expected": expected}
             for name, mark in list(dict(sent).items())[:MOST_UNFILLED]
         ]
-        raise _refused(problems)
+        raise _refuse(problems)
 
 
 def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
@@ -293,7 +293,7 @@ def check_change(workflow: CompiledWorkflow, delta: dict[str, Any]) -> None:
     """
     problems = check_context_change(workflow.inputs, delta)
     if problems:
-        raise _refused([input_row(problem) for problem in problems])
+        raise _refuse([input_row(problem) for problem in problems])
 
 
 def input_row(problem: InputProblem) -> dict[str, Json]:
@@ -304,7 +304,7 @@ def input_row(problem: InputProblem) -> dict[str, Json]:
     }
 
 
-def _refused(problems: list[dict[str, Json]]) -> Fault:
+def _refuse(problems: list[dict[str, Json]]) -> Fault:
     first = problems[0]
     more = f" ({len(problems) - 1} more in details.problems)" if len(problems) > 1 else ""
     message = f"{first['param']}: {first['problem']}{more}; nothing was stored."

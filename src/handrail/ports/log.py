@@ -115,7 +115,7 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventReader(Protocol):
-    """What rehydrate and every read get: it cannot append because it has no such method.
+    """What rehydrate and every read get; it cannot append, because it has no such method.
 
     Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNSUPPORTED_VERSION.
     """

@@ -1,4 +1,4 @@
-"""The process around one call: time, chance, keys, confirmed tokens, the audit, and how it ends."""
+"""The process around one call: time, randomness, keys, confirmed tokens, audit, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Audit(Protocol):
     """Who changed what, kept apart from the sessions themselves."""
 
     def record(self, line: AuditLine, keep_months: int) -> None:
-        """Add one line; of more months than `keep_months` the oldest go. Never raises: stderr tells."""
+        """Add one line, and drop months older than `keep_months`. Never raises; trouble goes to stderr."""
 
 
 class Interruptions(Protocol):
@@ -92,7 +92,7 @@ class Randomness(Protocol):
 
 
 class KeyringFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What may be told about the keyring."""
+    """What may be shown about the keyring."""
 
     count: int
     """Keys that verify: none before the first use, at most two."""

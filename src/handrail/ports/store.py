@@ -45,7 +45,7 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     leftover_blobs: int
     """Blobs that no commit names: a writer died, or their session was removed."""
     unattested_sessions: int
-    """Directories with events of which no commit tells: a first commit that never finished."""
+    """Directories with events but no commit: a first commit that never finished."""
     bytes_read: int
     problems: tuple[StoreProblem, ...]
     unattested: tuple[SessionId, ...] = ()
@@ -68,7 +68,7 @@ class StoreUsage(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[SessionUsage, ...]
     """Largest first, then by id."""
     unreadable: tuple[SessionId, ...]
-    """Those of which only the size could be told, or not even that."""
+    """Sessions whose size alone is known, or not even that."""
     blobs: int
     blob_bytes: int
     leftover_blobs: int

@@ -73,7 +73,7 @@ class Workspace(Protocol):
 
 
 class AuthoredFiles(Protocol):
-    """Files that people keep with their project. Handrail adds one when told to, and never changes one."""
+    """Files that people keep with their project. Handrail adds one on request, and never changes one."""
 
     def place(self, project: str, directory: str, name: str) -> FilePlace:
         """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.

@@ -106,12 +106,12 @@ def stream_batch(
             stopped = rt.interruptions.stop_reason()
             if stopped or (items and _stops(items[-1], absent) and not continue_on_error):
                 break
-            items.append(_attempted(target, act))
+            items.append(_attempt(target, act))
             yield items[-1]
             rt.progress.tell(len(items), len(targets), what)
     result = _result(items, list(targets[len(items) :]))
     if stopped:
-        raise _ended(result, is_deadline=stopped == "deadline")
+        raise _refuse_rest(result, is_deadline=stopped == "deadline")
     yield result
 
 
@@ -119,7 +119,7 @@ def _stops(item: BatchItem, absent: Container[str]) -> bool:
     return not item.ok and item.target not in absent
 
 
-def _attempted(target: str, act: Callable[[str], None]) -> BatchItem:
+def _attempt(target: str, act: Callable[[str], None]) -> BatchItem:
     try:
         act(target)
     except Fault as fault:
@@ -152,7 +152,7 @@ def _result(items: list[BatchItem], skipped: list[str]) -> BatchResult:
     )
 
 
-def _ended(result: BatchResult, *, is_deadline: bool) -> PartlyDone:
+def _refuse_rest(result: BatchResult, *, is_deadline: bool) -> PartlyDone:
     summary = result.summary
     why = "The deadline passed" if is_deadline else "A signal ended the call"
     details: dict[str, Json] = {**msgspec.to_builtins(result), "committed": summary.succeeded > 0}

@@ -135,7 +135,7 @@ def write_audit_line(
         tool=caller.tool,
         version=__version__,
         command=caller.command or operation,
-        args={_text(name): _told(name, value) for name, value in params.items()},
+        args={_text(name): _redact_argument(name, value) for name, value in params.items()},
         account=rt.workspace.account(),
         workspace=_workspace(rt, params),
         effect=effect,
@@ -180,23 +180,23 @@ def _workspace(rt: Runtime, params: dict[str, Json]) -> str:
         return ""
 
 
-def _told(name: str, value: Json) -> Json:
+def _redact_argument(name: str, value: Json) -> Json:
     """An argument in the form that the audit may hold."""
     if name in _CONTENT:
-        return _measured(value)
+        return _measure(value)
     if name in ("confirm", "cursor") or is_secret_name(name):
         return REDACTED
     match value:
         case str() if name == "session" and not is_session_id(value):
             return REDACTED
         case str() if len(value) > _LONGEST_ARGUMENT:
-            return _measured(value)
+            return _measure(value)
         case dict():
-            return {_text(inner): _told(_text(inner), held) for inner, held in value.items()}
+            return {_text(inner): _redact_argument(_text(inner), held) for inner, held in value.items()}
         case list() if len(value) > _MOST_ITEMS:
-            return _measured(value)
+            return _measure(value)
         case list():
-            return [_told("", held) for held in value]
+            return [_redact_argument("", held) for held in value]
         case str():
             return _text(value)
         case None | bool() | int() | float():
@@ -205,7 +205,7 @@ def _told(name: str, value: Json) -> Json:
             return _not_json(value)
 
 
-def _measured(value: Json) -> dict[str, Json]:
+def _measure(value: Json) -> dict[str, Json]:
     """How much it was, and a digest to compare by; a value that is no JSON is accounted for by its type."""
     if isinstance(value, str):
         encoded = value.encode("utf-8", "surrogatepass")

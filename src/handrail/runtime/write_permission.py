@@ -149,18 +149,18 @@ def preview_or_write(
         )
     scope = _scope(rt, called, request, workspace)
     if request.dry_run is True:
-        return _shown(rt, scope, resolve())
+        return _show(rt, scope, resolve())
     if request.confirm is UNSET:
         raise _not_confirmed(called, request)
     try:
-        return _confirmed(rt, scope, request.confirm, resolve, write, wait)
+        return _write_confirmed(rt, scope, request.confirm, resolve, write, wait)
     except Fault as fault:
         if fault.kind is E_CONFLICT and fault.next_call is None:
             fault.next_call = dry_run_of(called, request)
         raise
 
 
-def _confirmed(
+def _write_confirmed(
     rt: Runtime,
     scope: ConfirmScope,
     token: str,
@@ -226,7 +226,7 @@ def _each_once(value: Json) -> Json:
     return list(dict.fromkeys(value)) if is_names else value
 
 
-def _shown(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:
+def _show(rt: Runtime, scope: ConfirmScope, plan: Plan) -> DryRun:
     if plan.obstacle is not None:
         raise plan.obstacle
     expires_at = rt.clock.unix_seconds() + LIFETIME_SECONDS

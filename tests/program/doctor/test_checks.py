@@ -13,7 +13,7 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts
 from handrail.ports.workspace import SettingProblem, Settings
-from handrail.program.doctor.check import Check, Examined
+from handrail.program.doctor.check import Check, CheckInput
 from handrail.program.doctor.examine_installation import CHECK_NAMES, examine
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedClock, FixedKeys, GivenInstallation, GivenSettings
@@ -23,7 +23,7 @@ NOW = FixedClock().seconds
 
 
 def checked(runtime: Runtime, name: str) -> Check:
-    (check,) = examine(Examined(rt=runtime, project="/project"), [name])
+    (check,) = examine(CheckInput(rt=runtime, project="/project"), [name])
     assert (check.fix is None) is (check.status == "pass")
     return check
 
@@ -211,7 +211,7 @@ def test_a_project_outside_a_repository_is_a_warning(runtime: Runtime) -> None:
 def test_without_a_wish_all_but_the_dear_check_run_and_the_release_gate_is_last(
     runtime: Runtime,
 ) -> None:
-    names = [check.check for check in examine(Examined(rt=runtime, project="/project"), [])]
+    names = [check.check for check in examine(CheckInput(rt=runtime, project="/project"), [])]
 
     assert names == [name for name in CHECK_NAMES if name != "mcp_protocol"]
     assert names[-1] == "release_readiness"

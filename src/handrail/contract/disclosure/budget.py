@@ -102,7 +102,7 @@ def fit(
         if _fits(smallest, limits):
             return _largest(stage, limits).success
         tried.append(smallest)
-    return _exceeded(tried, limits)
+    return _refuse(tried, limits)
 
 
 def cursor_width(page: Page) -> int:
@@ -158,7 +158,7 @@ def _page_stages(
         fewer = narrower(count)
         assert fewer.page is not None, "the same question gets a page again"
         marked = msgspec.structs.replace(fewer.page, truncated=True)
-        return _marked(msgspec.structs.replace(fewer, page=marked), "window", budget)
+        return _mark(msgspec.structs.replace(fewer, page=marked), "window", budget)
 
     def cut(count: int) -> _Candidate:
         shorter = msgspec.structs.replace(
@@ -169,7 +169,7 @@ def _page_stages(
             has_more=page.style != "none",
             truncated=True,
         )
-        return _marked(msgspec.structs.replace(success, page=shorter), "window", budget)
+        return _mark(msgspec.structs.replace(success, page=shorter), "window", budget)
 
     if len(page.items) < 2 or (page.is_whole and narrower is None):
         return
@@ -183,27 +183,27 @@ def _payload_stages(success: Success, shape: Shape | None, budget: Budget) -> It
     most = inf if budget.max_items is None else budget.max_items
     long = [name for name in windows if _longest(current, shape, name) > most]
     for name in long:
-        current, gone = _shortened(current, shape, name, int(most)), _with_name(gone, name)
+        current, gone = _shorten_window(current, shape, name, int(most)), _with_name(gone, name)
     if long:
         strategy = "window+fields"
-        yield _only(_marked(_with_marks(current, gone), "window", budget))
+        yield _only(_mark(_with_marks(current, gone), "window", budget))
     for name in windows:
         length = _longest(current, shape, name)
         if length > 1:
             gone, strategy = _with_name(gone, name), "window+fields"
             yield _Stage(cut=_window_cut(current, shape, name, gone, budget), most=length - 1)
-            current = _shortened(current, shape, name, 1)
+            current = _shorten_window(current, shape, name, 1)
     for name in _droppable(current, shape):
         gone = _with_name(gone, name)
-        current = _without(current, shape, name)
-        yield _only(_marked(_with_marks(current, gone), strategy, budget))
+        current = _drop_field(current, shape, name)
+        yield _only(_mark(_with_marks(current, gone), strategy, budget))
 
 
 def _window_cut(
     success: Success, shape: Shape | None, name: str, gone: list[str], budget: Budget
 ) -> Callable[[int], _Candidate]:
     def cut(length: int) -> _Candidate:
-        return _marked(_with_marks(_shortened(success, shape, name, length), gone), "window", budget)
+        return _mark(_with_marks(_shorten_window(success, shape, name, length), gone), "window", budget)
 
     return cut
 
@@ -212,13 +212,13 @@ def _only(candidate: _Candidate) -> _Stage:
     return _Stage(cut=lambda _: candidate, most=1)
 
 
-def _shortened(success: Success, shape: Shape | None, name: str, length: int) -> Success:
-    return _edited(success, shape, lambda value: shorten_list(value, path_of(name), length))
+def _shorten_window(success: Success, shape: Shape | None, name: str, length: int) -> Success:
+    return _edit(success, shape, lambda value: shorten_list(value, path_of(name), length))
 
 
-def _without(success: Success, shape: Shape | None, name: str) -> Success:
+def _drop_field(success: Success, shape: Shape | None, name: str) -> Success:
     path = (name,) if shape is None else path_of(name)  # only a shape has dotted names; a key may have dots
-    return _edited(success, shape, lambda value: remove_field(value, path))
+    return _edit(success, shape, lambda value: remove_field(value, path))
 
 
 def _droppable(success: Success, shape: Shape | None) -> list[str]:
@@ -243,7 +243,7 @@ def _holders(success: Success, shape: Shape | None) -> list[Object]:
     return select_objects(success, shape)
 
 
-def _edited(success: Success, shape: Shape | None, edit: Callable[[Json], Json]) -> Success:
+def _edit(success: Success, shape: Shape | None, edit: Callable[[Json], Json]) -> Success:
     if shape is not None and shape.select == ITEMS:
         return replace_data(success, edit(success.data))
     return map_selected(success, shape, edit)
@@ -303,7 +303,7 @@ def _with_marks(success: Success, gone: list[str]) -> Success:
     return replace_data(success, {**success.data, TRUNCATED: True, TRUNCATED_FIELDS: gone})
 
 
-def _marked(success: Success, strategy: str, budget: Budget) -> _Candidate:
+def _mark(success: Success, strategy: str, budget: Budget) -> _Candidate:
     """A cut answer with its notice and, for LAFS, its estimate."""
     candidate = _candidate(success)
     estimate: Object = {"estimated": _finite(candidate.tokens), "method": "character_based"}
@@ -349,7 +349,7 @@ def _at_widest(success: Success) -> Success:
     return msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=stand_in))
 
 
-def _exceeded(tried: Sequence[_Candidate], limits: Sequence[_Limit]) -> Failure:
+def _refuse(tried: Sequence[_Candidate], limits: Sequence[_Limit]) -> Failure:
     whole = tried[0]
     limit, minimum = _smallest_raise(tried, limits)
     measured = limit.size(whole)

@@ -64,31 +64,31 @@ def disclose(
     refusal = refuse_ask(ask, shape)
     if refusal is not None:
         return refusal
-    shown = _shown(outcome, shape, ask, declared)
+    shown = _show(outcome, shape, ask, declared)
     if ask.budget is None or isinstance(shown, Failure):
         return shown
     from handrail.contract.disclosure.budget import fit
 
     def fewer(count: int) -> Success:
         assert narrower is not None, "only a page that can be asked for again is narrowed"
-        again = _shown(narrower(count), shape, ask, declared)
+        again = _show(narrower(count), shape, ask, declared)
         assert isinstance(again, Success), "the same request was met before"
         return again
 
     return fit(shown, shape, ask.budget, measure, None if narrower is None else fewer)
 
 
-def _shown(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
+def _show(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
     """The outcome at its level, with its fields, before any budget."""
     expanded = _with_parents(ask.expand)
-    marked = _stamped(outcome, shape)  # whole: the field that marks a text as ours may be left out later
+    marked = _stamp(outcome, shape)  # whole: the field that marks a text as ours may be left out later
     plain = _without_relations(_at_level(marked, shape, ask, expanded), shape, expanded)
     shown: Outcome = plain
     if ask.fields is not None:
         from handrail.contract.disclosure.named_fields import keep_fields
 
         shown = keep_fields(plain, outcome, shape, ask.fields, expanded, declared)
-    return shown if isinstance(shown, Failure) else _windowed(shown)
+    return shown if isinstance(shown, Failure) else _apply_window(shown)
 
 
 def _field_conflict(ask: Ask) -> Failure | None:
@@ -145,7 +145,7 @@ def _without_relations(success: Success, shape: Shape | None, expanded: Sequence
     return map_selected(success, shape, plain) if hidden else success
 
 
-def _stamped(success: Success, shape: Shape | None) -> Success:
+def _stamp(success: Success, shape: Shape | None) -> Success:
     if shape is None or not shape.untrusted:
         return success
     if shape.rows:
@@ -175,7 +175,7 @@ def _is_held(value: Json, path: Sequence[str]) -> bool:
     return isinstance(value, dict) and path[0] in value and _is_held(value[path[0]], path[1:])
 
 
-def _windowed(success: Success) -> Success:
+def _apply_window(success: Success) -> Success:
     """A page never shows more than its limit, however many rows the operation handed over."""
     page = success.page
     if page is None or len(page.items) <= page.limit:

@@ -42,7 +42,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     id_field: str = ""
     """Kept by every projection and every cut. Without one, `--fields` keeps the first name that is an id."""
     required: tuple[str, ...] = ()
-    """What `--fields` keeps beside the id, because nobody can go on without it (LAFS 9.2)."""
+    """What `--fields` keeps beside the id, because the next call needs it (LAFS 9.2)."""
     select: str = "top"
     """`items`, `entity:<key>` or `top`."""
     rows: str = ""
@@ -172,7 +172,7 @@ def project_with_ids(value: Json, tree: NameTree, *, knows_id: bool = False) -> 
 
 
 def id_name(holder: Object) -> str:
-    """The key that tells this object from others of its kind: `id`, else the first that ends so."""
+    """The key of the object's id: `id`, else the first key that ends in `_id` or `Id`."""
     if "id" in holder:
         return "id"
     return next((key for key in holder if key.endswith(("_id", "Id"))), "")
@@ -217,7 +217,7 @@ def presence(value: Json, path: Path) -> Presence:
 
 
 def combine_presence(found: Iterable[Presence]) -> Presence:
-    """Together: there if anywhere, unclear if nothing was looked at or one was unclear, else absent."""
+    """There if it is anywhere; unclear if nothing was checked or one was unclear; else absent."""
     seen = set(found)
     if "there" in seen:
         return "there"

@@ -79,7 +79,7 @@ def deprecation_warning(notice: Notice) -> dict[str, Json]:
 
 
 def find_overdue(entries: Iterable[Deprecation], today: str) -> list[Deprecation]:
-    """The entries whose day has passed; the thing should be gone, and its entry with it."""
+    """The entries whose day has passed: each should be removed, with what it deprecates."""
     assert _DATE.fullmatch(today), "today is year, month and day"
     return [entry for entry in entries if entry.remove_by < today]
 
@@ -262,7 +262,7 @@ def _extensions(outcome: Outcome, call: Call) -> Document:
 
 
 def _is_context_required(outcome: Outcome, call: Call) -> bool:
-    """Claimed only where the claim can be shown: any other answer would fail the check it asks for."""
+    """Whether the claim can be proven; an answer without proof would fail the check that it asks for."""
     if call.operation not in CONTEXT_REQUIRED_OPERATIONS:
         return False
     if isinstance(outcome, Failure):
@@ -271,7 +271,7 @@ def _is_context_required(outcome: Outcome, call: Call) -> bool:
 
 
 def _minimal(envelope: Document) -> Document:
-    """LAFS 9.1.1 to 9.1.3: without constants, echoes and what the registry tells; `page` stays."""
+    """LAFS 9.1.1 to 9.1.3: without constants, echoes and what is in the registry; `page` stays."""
     minimal: Document = {
         "_meta": {name: value for name, value in envelope["_meta"].items() if name in _MINIMAL_META},
         "success": envelope["success"],

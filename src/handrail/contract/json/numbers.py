@@ -1,4 +1,4 @@
-"""Numbers as ECMAScript writes them, and which integers survive a reader that holds doubles. Pure."""
+"""Numbers as ECMAScript writes them, and which integers a reader with doubles keeps exactly. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strict reading of JSON from outside: whatever a caller or a file hands over as text comes in here. Pure."""
+"""Strict reading of JSON from outside: every text from a caller or a file is decoded here. Pure."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _SYNTAX = {
     "Invalid \\uXXXX escape": "a string holds an incomplete \\u escape",
     "Extra data": "there is more text after the end of the value",
 }
-"""How the decoder begins its sentences, and ours, so that an answer does not change with the interpreter."""
+"""How messages of the decoder begin, and ours instead, so that answers do not depend on the interpreter."""
 
 _LITERALS = {
     "True": "true",
@@ -56,7 +56,7 @@ _LONGEST_STRING = 100_000
 
 
 class SyntaxTrouble(NamedTuple):
-    """What is wrong at `position`; `text` in the place of `length` characters makes it right, unless None."""
+    """What is wrong at `position`; `text` in place of `length` characters corrects it, unless it is None."""
 
     sentence: str
     position: int
@@ -73,7 +73,7 @@ def syntax_trouble(text: str, position: int, said: str) -> SyntaxTrouble:
 
 
 def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
-    """The first place where a text is no JSON; None where the grammar has nothing against it."""
+    """The first place where a text is not JSON; None if the grammar allows it."""
     if text.startswith("\ufeff"):
         return SyntaxTrouble("it begins with a byte order mark", 0, "Remove the byte order mark.", 1, "")
     try:
@@ -86,7 +86,7 @@ def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
 
 
 def _other_language(text: str) -> SyntaxTrouble | None:
-    """A whole file in another language: one sentence, not one for its first letter."""
+    """A whole file in another language is one problem, not one at its first character."""
     if _YAML.match(text):
         fix = "Write the same as JSON: braces, double quotes, commas."
         return SyntaxTrouble("this is YAML, not JSON", 0, fix)
@@ -205,7 +205,7 @@ def explain_too_many_bytes(measured: int, limit: int) -> Fault:
 
 
 def explain_broken_text(text: str, position: int, sentence: str) -> Fault:
-    """The text up to `position` is fine, then comes what the sentence says."""
+    """A Fault for a text that is sound up to `position`; the sentence says what is wrong there."""
     line, column = _place(text, position)
     return Fault(
         E_VALIDATION,
@@ -275,7 +275,7 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
 
 
 def _refused_number(part: str) -> str:
-    """What is wrong with a number; text right behind it is no part of it."""
+    """What is wrong with a number; text directly after it does not count."""
     if part[0] == '"' or part in ("true", "false", "null"):
         return ""
     number = _NUMBER.match(part)

@@ -101,7 +101,7 @@ def read_confirm(keys: Sequence[bytes], text: str, *, now: int) -> ReadConfirm:
     Raises Fault E_CONFLICT with reason `not_from_this_machine` or `expired`.
     """
     token = unwrap(text) if len(text) <= 2 * _LENGTH_LIMIT else ""
-    claims = _opened(keys, token)
+    claims = _open(keys, token)
     if claims is None:
         raise refusal("not_from_this_machine")
     check_expiry(claims, now)
@@ -141,7 +141,7 @@ def refusal(reason: ConfirmReason) -> Fault:
     return Fault(catalogue.E_CONFLICT, message, details={"reason": reason}, hint=_AGAIN)
 
 
-def _opened(keys: Sequence[bytes], token: str) -> ConfirmClaims | None:
+def _open(keys: Sequence[bytes], token: str) -> ConfirmClaims | None:
     if not token.startswith(_PREFIX) or len(token) > _LENGTH_LIMIT:
         return None
     left, dot, right = token[len(_PREFIX) :].partition(".")

@@ -119,7 +119,7 @@ def frame(token: str) -> tuple[bytes, bytes] | None:
 
 def parse(payload: bytes) -> Continuation | None:
     """What the payload says; proves nothing about who wrote it."""
-    text = payload if payload.startswith(b"{") else _inflated(payload)
+    text = payload if payload.startswith(b"{") else _inflate(payload)
     if text is None:
         return None
     try:
@@ -160,7 +160,7 @@ def _forms(continuation: Continuation) -> Iterator[bytes]:
     """From full to lean (CONT 5.2): plain, deflated, parameters as digests, no descriptions."""
     plain = _payload(continuation)
     yield plain
-    yield from _deflated(plain)
+    yield from _deflate(plain)
     lean = continuation
     sizes = {name: len(canonical_bytes(value)) for name, value in continuation.parameters.items()}
     large = [name for name, size in sizes.items() if size > _DIGEST_SIZE]
@@ -168,21 +168,21 @@ def _forms(continuation: Continuation) -> Iterator[bytes]:
         parameters = lean.parameters | {name: {DIGEST_KEY: digest(lean.parameters[name])}}
         context = msgspec.structs.replace(lean.context, can_refetch=True)
         lean = msgspec.structs.replace(lean, parameters=parameters, context=context)
-        yield from _deflated(_payload(lean))
+        yield from _deflate(_payload(lean))
     silent = tuple(msgspec.structs.replace(action, description="") for action in lean.next_actions)
-    yield from _deflated(_payload(msgspec.structs.replace(lean, next_actions=silent)))
+    yield from _deflate(_payload(msgspec.structs.replace(lean, next_actions=silent)))
 
 
 def _payload(continuation: Continuation) -> bytes:
     return canonical_bytes(msgspec.to_builtins(continuation))
 
 
-def _deflated(plain: bytes) -> Iterator[bytes]:
+def _deflate(plain: bytes) -> Iterator[bytes]:
     if len(plain) < INFLATED_LIMIT:
         yield zlib.compress(plain, 9)
 
 
-def _inflated(payload: bytes) -> bytes | None:
+def _inflate(payload: bytes) -> bytes | None:
     inflater = zlib.decompressobj()
     try:
         text = inflater.decompress(payload, INFLATED_LIMIT)
@@ -209,8 +209,8 @@ _PARAMETERS = (
     "hash", "span", "language", "depth",
 )
 # fmt: on
-"""What a query or a preview is made of, in the order of a command line. Nothing else gets into a suggestion
-or a repeated token: an unproven one must not be able to bring in `--fix`, or a program of its own."""
+"""The parameters of a query or a preview, in the order of a command line. Nothing else enters a suggestion or
+a repeated token: an unproven token must not bring in `--fix`, or a program of its own."""
 _SUBJECTS = ("search", "locate", "extract", "replace", "rename", "move", "name")
 _PREVIEWS = frozenset({"extract_preview", "replace_preview", "rename_preview", "move_preview"})
 _REPEAT = "Repeat the query to get a new token."
@@ -273,7 +273,7 @@ def stale_results(key: bytes, continuation: Continuation, actual_digest: str, *,
         expected=expected,
         actual=actual_digest,
         suggestion=_suggestion(continuation),
-        reissue_token=_reissued(key, continuation, now),
+        reissue_token=_reissue(key, continuation, now),
     )
 
 
@@ -298,7 +298,7 @@ def file_gone(continuation: Continuation, file: str) -> Fault:
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
     stem = file.rpartition("/")[2].partition(".")[0]
     subject = next((value for value in (*named, stem) if value != "" and _is_plain(value)), None)
-    suggestion = _REPEAT if subject is None else f"Search again: js-scan --search {_quoted(subject)}"
+    suggestion = _REPEAT if subject is None else f"Search again: js-scan --search {_quote(subject)}"
     details: dict[str, Json] = {
         "resource": "file",
         "id": file[:_TEXT_LIMIT],
@@ -310,13 +310,13 @@ def file_gone(continuation: Continuation, file: str) -> Fault:
 
 
 def _refuse_unproven(keys: Sequence[bytes], token: str, now: int) -> NoReturn:
-    """A payload can be readable and still be anybody's; so only a query is offered again, never a write."""
+    """Anyone can write a readable payload, so only a query is offered again, never a write."""
     framed = frame(token)
     claimed = None if framed is None else parse(framed[0])
     recovery: dict[str, Json] = {"suggestion": _REPEAT}
     if claimed is not None:
         recovery["suggestion"] = _suggestion(claimed)
-        reissued = _reissued(keys[0], claimed, now) if keys and _is_repeatable(claimed) else ""
+        reissued = _reissue(keys[0], claimed, now) if keys and _is_repeatable(claimed) else ""
         if reissued:
             recovery["recovery_token"] = reissued
     details = {"token_kind": "continuation", "status": _UNAUTHORIZED, "recovery": recovery}
@@ -348,7 +348,7 @@ def _allows(allowed: list[str], action_id: str) -> str:
     return f"{trouble}. Choose one of: {', '.join(allowed[:_SHOWN_ACTIONS])}."
 
 
-def _reissued(key: bytes, continuation: Continuation, now: int) -> str:
+def _reissue(key: bytes, continuation: Continuation, now: int) -> str:
     """A token that repeats what led to this one; empty unless that was a query or a preview."""
     action = continuation.action
     if action not in _READS and action not in _PREVIEWS:
@@ -381,7 +381,7 @@ def _suggestion(continuation: Continuation) -> str:
     words = [continuation.command]
     for name in _PARAMETERS:
         if name in continuation.parameters:
-            words += [f"--{name.replace('_', '-')}", _quoted(continuation.parameters[name])]
+            words += [f"--{name.replace('_', '-')}", _quote(continuation.parameters[name])]
     line = " ".join(words)
     return f"Get a new token by running: {line}" if len(line) <= _TEXT_LIMIT else _REPEAT
 
@@ -402,7 +402,7 @@ def _is_plain(value: Json) -> bool:
     return isinstance(value, int) and abs(value) <= _LARGEST_INTEGER
 
 
-def _quoted(value: Json) -> str:
+def _quote(value: Json) -> str:
     """A word for a POSIX shell."""
     if isinstance(value, int):
         return str(value).lower()

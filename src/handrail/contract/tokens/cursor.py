@@ -67,7 +67,7 @@ def read_cursor(keys: Sequence[bytes], text: str, *, operation: str, scope: str,
         Fault INVALID_TOKEN when it is not one of our cursors, TOKEN_SCOPE_MISMATCH when it belongs to
         another list, TOKEN_EXPIRED after an hour.
     """
-    payload = _opened(keys, text)
+    payload = _open(keys, text)
     if payload is None:
         message = f"The cursor was not made here or was changed. {_AGAIN}"
         raise Fault(catalogue.INVALID_TOKEN, message, details={"token_kind": "cursor"}, hint=_AGAIN)
@@ -83,7 +83,7 @@ def read_cursor(keys: Sequence[bytes], text: str, *, operation: str, scope: str,
     return payload.after
 
 
-def _opened(keys: Sequence[bytes], text: str) -> _Payload | None:
+def _open(keys: Sequence[bytes], text: str) -> _Payload | None:
     if len(text) > 2 * LENGTH_LIMIT:
         return None
     unwrapped = unwrap(text)

@@ -25,7 +25,7 @@ from handrail.contract.tokens.workflow import (
 _COPY_AGAIN = "Copy it whole from the newest reply; if it is lost, resume the session."
 _SEND_THE_RIGHT_ONE = "Send the token of the newest reply; if it is lost, resume the session."
 _LOOK_AROUND = NextCall(operation="session.resume", params={})
-"""The way back when a text does not even name its session."""
+"""The way back when a text does not name its session."""
 
 _LAYOUT_BY_LETTERS = {layout.prefix[:-1]: layout for layout in LAYOUTS.values()}
 _OTHER_VERSIONS = frozenset("23456789") - {str(VERSION)}
@@ -80,9 +80,9 @@ def explain_other_thing(expected: tuple[TokenKind, ...], original: str) -> Fault
 
 
 def is_of_another_version(cleaned: str) -> bool:
-    """Whether a whole token says that it is of a version of which this program knows nothing.
+    """Whether a whole token names a version that this program does not know.
 
-    It is not repaired: what a newer version means is not for this one to guess.
+    It is not repaired, because the meaning of a newer version cannot be guessed.
     """
     layout = _LAYOUT_BY_LETTERS.get(cleaned[: PREFIX_LENGTH - 1])
     version = cleaned[PREFIX_LENGTH - 1 : PREFIX_LENGTH]
@@ -137,7 +137,7 @@ def _malformed(
 
 
 def _with_session(kind: catalogue.Kind, message: str, details: dict[str, Json], cleaned: str) -> Fault:
-    """Adds the way back: the session that the text names, which is the caller's word and not proven."""
+    """Adds the way back: the session that the text names, which is not proven."""
     body = cleaned[PREFIX_LENGTH : PREFIX_LENGTH + SESSION_BODY_LENGTH]
     is_named = cleaned[:PREFIX_LENGTH] in LAYOUT_BY_PREFIX and len(body) == SESSION_BODY_LENGTH
     if not (is_named and is_base32(body)):

@@ -164,12 +164,12 @@ def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterat
 def _is_one_edit_apart(right: str, given: str) -> bool:
     """Every way is compared, each in constant time, so the answer's timing tells nothing about `right`."""
     if len(given) == len(right):
-        pairs = [(_without(right, at), _without(given, at)) for at in range(len(right))]
-        pairs += [(right, _swapped(given, at)) for at in range(len(right) - 1)]
+        pairs = [(_drop(right, at), _drop(given, at)) for at in range(len(right))]
+        pairs += [(right, _swap(given, at)) for at in range(len(right) - 1)]
     elif len(given) < len(right):
-        pairs = [(_without(right, at), given) for at in range(len(right))]
+        pairs = [(_drop(right, at), given) for at in range(len(right))]
     else:
-        pairs = [(right, _without(given, at)) for at in range(len(given))]
+        pairs = [(right, _drop(given, at)) for at in range(len(given))]
     return sum([hmac.compare_digest(one, other) for one, other in pairs]) > 0
 
 
@@ -177,15 +177,17 @@ def _with_right_mac(keys: Sequence[bytes], layout: Layout, text: str) -> Iterato
     """The error is in the body: each corrected body is tried against the MAC at the end."""
     head, given = text[:-MAC_LENGTH], text[-MAC_LENGTH:]
     if is_base32(given):
-        yield from _matching(keys, layout, _payloads(layout, head), given)
+        yield from _find_matching(keys, layout, _payloads(layout, head), given)
     if len(head) == layout.body_length and is_base32(text):
         # The last character of the body and the first of the MAC may have changed places.
         body = head[:-1] + given[0]
         if body.startswith(layout.prefix):
-            yield from _matching(keys, layout, {body[PREFIX_LENGTH:]}, head[-1] + given[1:])
+            yield from _find_matching(keys, layout, {body[PREFIX_LENGTH:]}, head[-1] + given[1:])
 
 
-def _matching(keys: Sequence[bytes], layout: Layout, payloads: Iterable[str], given: str) -> Iterator[str]:
+def _find_matching(
+    keys: Sequence[bytes], layout: Layout, payloads: Iterable[str], given: str
+) -> Iterator[str]:
     wanted = mac_bytes(given)
     encoded = [payload.encode() for payload in payloads]
     for key in keys:
@@ -214,26 +216,26 @@ def _payloads(layout: Layout, head: str) -> set[str]:
     missing = layout.body_length - len(head)
     bad = head.find(BAD_CHARACTER)
     if missing == 0:
-        edited = _substituted(layout, head, bad)
+        edited = _substitute(layout, head, bad)
     elif missing == 1:
-        edited = _completed(layout, head) if bad < 0 else iter(())
+        edited = _complete(layout, head) if bad < 0 else iter(())
     else:
-        edited = (_without(head, at) for at in (range(len(head)) if bad < 0 else (bad,)))
+        edited = (_drop(head, at) for at in (range(len(head)) if bad < 0 else (bad,)))
     return {body[PREFIX_LENGTH:] for body in edited if body.startswith(layout.prefix)}
 
 
-def _substituted(layout: Layout, head: str, bad: int) -> Iterator[str]:
+def _substitute(layout: Layout, head: str, bad: int) -> Iterator[str]:
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head)) if bad < 0 else (bad,):
             yield from (head[:at] + character + head[at + 1 :] for character in base32.ALPHABET)
     elif bad < PREFIX_LENGTH and _is_prefix_with_one_wrong(layout, head):
         yield layout.prefix + head[PREFIX_LENGTH:]
     if bad < 0:
-        yield from (_swapped(head, at) for at in range(len(head) - 1))
+        yield from (_swap(head, at) for at in range(len(head) - 1))
 
 
-def _completed(layout: Layout, head: str) -> Iterator[str]:
-    if head[: PREFIX_LENGTH - 1] in [_without(layout.prefix, at) for at in range(PREFIX_LENGTH)]:
+def _complete(layout: Layout, head: str) -> Iterator[str]:
+    if head[: PREFIX_LENGTH - 1] in [_drop(layout.prefix, at) for at in range(PREFIX_LENGTH)]:
         yield layout.prefix + head[PREFIX_LENGTH - 1 :]
     if head.startswith(layout.prefix):
         for at in range(PREFIX_LENGTH, len(head) + 1):
@@ -244,9 +246,9 @@ def _is_prefix_with_one_wrong(layout: Layout, head: str) -> bool:
     return sum(one != other for one, other in zip(head, layout.prefix, strict=False)) == 1
 
 
-def _without(text: str, at: int) -> str:
+def _drop(text: str, at: int) -> str:
     return text[:at] + text[at + 1 :]
 
 
-def _swapped(text: str, at: int) -> str:
+def _swap(text: str, at: int) -> str:
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]

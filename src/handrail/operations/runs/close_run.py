@@ -83,16 +83,16 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
 
 def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
     """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
-    session, run_id, by_token = _named(rt, request)
-    recorded = _recorded(session.history, run_id, request)
+    session, run_id, by_token = _find_named(rt, request)
+    recorded = _find_recorded(session.history, run_id, request)
     for _ in range(COMMIT_TRIES):
         if recorded is not None:
-            return _told(session.history, run_id, recorded, is_new=False)
+            return _describe(session.history, run_id, recorded, is_new=False)
         with healthy_session(rt, session, by_token=by_token) as (session, witness):
-            recorded = _recorded(session.history, run_id, request)
-            committed = None if recorded else _committed(rt, witness, session, run_id, request)
+            recorded = _find_recorded(session.history, run_id, request)
+            committed = None if recorded else _commit(rt, witness, session, run_id, request)
         if committed is not None:
-            return _told(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
+            return _describe(committed.history, run_id, committed.history.closings[run_id][-1], is_new=True)
     raise Fault(
         INVARIANT_VIOLATION,
         "The log kept changing during this call.",
@@ -100,7 +100,7 @@ def close_run(rt: Runtime, request: CloseRun) -> ClosedRun:
     )
 
 
-def _named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
+def _find_named(rt: Runtime, request: CloseRun) -> tuple[Session, RunId, bool]:
     """The run that is meant, and whether a token named it.
 
     Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR, and what reading a token raises.
@@ -161,7 +161,7 @@ def _require_one_holder(rt: Runtime, run_id: str) -> None:
 _TWICE = {"param": "run", "problem": "is given twice", "expected": "run or stateToken"}
 
 
-def _recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | None:
+def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | None:
     """What already answers this call."""
     for held in history.closings.get(run_id, ()):
         if held.request_id and held.request_id == request.request_id:
@@ -169,7 +169,7 @@ def _recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | N
     return closing_of(history, run_id)
 
 
-def _committed(
+def _commit(
     rt: Runtime, witness: Witness, session: Session, run_id: RunId, request: CloseRun
 ) -> Session | None:
     _require_open(session.history, run_id)
@@ -192,7 +192,7 @@ def _require_open(history: History, run_id: RunId) -> None:
     )
 
 
-def _told(history: History, run_id: RunId, closing: Closing, *, is_new: bool) -> ClosedRun:
+def _describe(history: History, run_id: RunId, closing: Closing, *, is_new: bool) -> ClosedRun:
     return ClosedRun(
         session_id=history.session_id,
         run_id=run_id,

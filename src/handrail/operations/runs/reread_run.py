@@ -83,7 +83,7 @@ def _closed(history: History, run_id: RunId) -> ClosedPlace | None:
 
 
 class _Place(NamedTuple):
-    """The project of a run, as far as it can be told, and that of the call if it is another."""
+    """The project of a run, as far as it is known, and that of the call if it is another."""
 
     project: str
     read_in: str = ""

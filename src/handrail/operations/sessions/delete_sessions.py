@@ -45,10 +45,10 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     ids = targets_of(request.ids, "ids")
 
     def resolve() -> Plan:
-        return _plan(ids, _found(rt, ids))
+        return _plan(ids, _find(rt, ids))
 
     def write(_: Plan) -> DeletedSessions:
-        return _deleted(rt, ids, request.continue_on_error is True)
+        return _delete(rt, ids, request.continue_on_error is True)
 
     def wait() -> None:
         if request.continue_on_error is not True:
@@ -57,7 +57,7 @@ def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)
 
 
-def _found(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
+def _find(rt: Runtime, ids: tuple[str, ...]) -> dict[str, SessionToRemove]:
     sound = [SessionId(one) for one in ids if is_session_id(one)]
     return {one.session_id: one for one in rt.keeper().sessions_to_remove(sound)}
 
@@ -85,9 +85,9 @@ def _change(session_id: str, found: SessionToRemove | None) -> Change:
     return Change(action="delete", resource="session", id=session_id, before=before)
 
 
-def _deleted(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> DeletedSessions:
+def _delete(rt: Runtime, ids: tuple[str, ...], continue_on_error: bool) -> DeletedSessions:
     keeper = rt.keeper()
-    found = _found(rt, ids)
+    found = _find(rt, ids)
     freed: list[int] = []
 
     def act(session_id: str) -> None:

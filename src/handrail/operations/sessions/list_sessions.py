@@ -100,12 +100,12 @@ class SessionList(Answer, frozen=True, kw_only=True):
 def list_sessions(rt: Runtime, request: ListSessions) -> Success:
     """One page, last activity first. Without a filter only the sessions of this page are looked at."""
     try:
-        return _listed(rt, request, with_index=True)
+        return _list(rt, request, with_index=True)
     except IndexTrouble:
-        return _listed(rt, request, with_index=False)
+        return _list(rt, request, with_index=False)
 
 
-def _listed(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
+def _list(rt: Runtime, request: ListSessions, *, with_index: bool) -> Success:
     filters = (request.status, request.workflow, request.since, request.until, request.query)
     is_filtered = any(given is not UNSET for given in filters)
     with open_stored_sessions(rt, with_index=with_index) as sessions:

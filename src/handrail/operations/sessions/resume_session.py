@@ -102,15 +102,15 @@ class Candidates(Payload, frozen=True, kw_only=True):
 def resume_session(rt: Runtime, request: ResumeSession) -> Success:
     """Ranked tips of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
-    wanted = _wanted(request, project, rt.workspace.observations(project))
+    wanted = _read_question(request, project, rt.workspace.observations(project))
     try:
-        return _resumed(rt, project, wanted, with_index=True)
+        return _resume(rt, project, wanted, with_index=True)
     except IndexTrouble:  # it is broken, or what it led to is gone: the log knows better
-        return _resumed(rt, project, wanted, with_index=False)
+        return _resume(rt, project, wanted, with_index=False)
 
 
-def _resumed(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
-    with _looking(rt, wanted, with_index=with_index) as looked:
+def _resume(rt: Runtime, project: str, wanted: ResumeQuery, *, with_index: bool) -> Success:
+    with _open_search(rt, wanted, with_index=with_index) as looked:
         found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
         scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
         if not is_matched and not is_session_id(wanted.query):
@@ -143,7 +143,7 @@ def find_work_in_progress(rt: Runtime, project: str) -> WorkHere:
 
 
 def _in_progress(rt: Runtime, project: str, here: Place, *, with_index: bool) -> WorkHere:
-    with _looking(rt, ResumeQuery(here=here), with_index=with_index) as looked:
+    with _open_search(rt, ResumeQuery(here=here), with_index=with_index) as looked:
         mine = [
             subject
             for subject in looked.all_of_them()
@@ -167,7 +167,7 @@ def _is_of(rt: Runtime, session_id: SessionId, here: Place) -> bool:
     return any(is_same_place(run_place(run), here) for run in runs)
 
 
-def _wanted(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> ResumeQuery:
+def _read_question(request: ResumeSession, project: str, seen: dict[ObservationKey, str]) -> ResumeQuery:
     return ResumeQuery(
         here=place_of(project, seen),
         query="" if request.query is UNSET else request.query.strip(),
@@ -183,7 +183,7 @@ def _is_exact(query: str) -> bool:
     return is_session_id(query) or is_run_id(query)
 
 
-class _Looked(msgspec.Struct, frozen=True, kw_only=True):
+class _Search(msgspec.Struct, frozen=True, kw_only=True):
     """The sessions that a search looks through, as subjects of the ranking."""
 
     sessions: Sessions
@@ -210,17 +210,17 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def _looking(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Looked]:
+def _open_search(rt: Runtime, wanted: ResumeQuery, *, with_index: bool) -> Iterator[_Search]:
     """The latest sessions, as many as the question is worth."""
     if is_session_id(wanted.query):
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
-        yield _chosen(Sessions(rt, None, only=[stamp]), wanted)
+        yield _choose(Sessions(rt, None, only=[stamp]), wanted)
         return
     with open_stored_sessions(rt, with_index=with_index) as sessions:
-        yield _chosen(sessions, wanted)
+        yield _choose(sessions, wanted)
 
 
-def _chosen(sessions: Sessions, wanted: ResumeQuery) -> _Looked:
+def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: list[SessionId] = []
@@ -241,7 +241,7 @@ def _chosen(sessions: Sessions, wanted: ResumeQuery) -> _Looked:
     else:
         scope = f"{len(chosen)} of {len(sessions.stamps)} sessions, the latest first{_left_out(unsound)}"
         scope += f"; {format_count(closed, 'closed run')} left out" if closed else ""
-    return _Looked(
+    return _Search(
         sessions=sessions,
         chosen=tuple(chosen),
         scope=scope,

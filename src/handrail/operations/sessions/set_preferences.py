@@ -66,13 +66,13 @@ def set_preferences(rt: Runtime, request: SetPreferences) -> DryRun | Success:
 
     Raises Fault E_VALIDATION when nothing is asked for, SESSION_NOT_FOUND, and what the gate raises.
     """
-    wanted = _wanted(request)
+    wanted = _read_wanted(request)
     if request.session is UNSET:
         return _set_globally(rt, request, wanted)
     return _set_in_session(rt, request, request.session, wanted)
 
 
-def _wanted(request: SetPreferences) -> PreferencesDelta:
+def _read_wanted(request: SetPreferences) -> PreferencesDelta:
     if request.preset is not UNSET:
         if request.autonomy is not UNSET or request.risk_policy is not UNSET:
             raise _both_given()
@@ -127,10 +127,10 @@ def _set_in_session(
     def resolve() -> Plan:
         history = session.history
         plan = _plan(history.session_id, baseline_of(history), wanted, _version(history))
-        return plan if _is_in_force(history, wanted) else _applied(plan)
+        return plan if _is_in_force(history, wanted) else _mark_as_update(plan)
 
     def write(plan: Plan) -> ShownPreferences:
-        return session_preferences(_recorded(rt, session, wanted, plan).history)
+        return session_preferences(_record(rt, session, wanted, plan).history)
 
     def wait() -> None:
         wait_for_writer(rt, session.history.session_id)
@@ -145,7 +145,7 @@ def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
     return all(preferences_after(history, tip) == after for tip in tips)
 
 
-def _applied(plan: Plan) -> Plan:
+def _mark_as_update(plan: Plan) -> Plan:
     (change,) = plan.changes
     return msgspec.structs.replace(plan, changes=(msgspec.structs.replace(change, action="update"),))
 
@@ -166,8 +166,8 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
         action="none" if before == after and version != "none" else "update",
         resource="preferences",
         id=place,
-        before=_told(before),
-        after=_told(after),
+        before=_to_row(before),
+        after=_to_row(after),
     )
     return Plan(
         action="set preferences",
@@ -178,11 +178,11 @@ def _plan(place: str, before: Preferences, wanted: PreferencesDelta, version: st
     )
 
 
-def _told(preferences: Preferences) -> dict[str, Any]:
+def _to_row(preferences: Preferences) -> dict[str, Any]:
     return msgspec.structs.asdict(preferences)
 
 
-def _recorded(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Plan) -> Session:
+def _record(rt: Runtime, session: Session, wanted: PreferencesDelta, plan: Plan) -> Session:
     """The change as an event of the session: a later node takes it over.
 
     Raises Fault E_CONFLICT when somebody else set them meanwhile.

@@ -91,7 +91,7 @@ class ShowLedger(Input, frozen=True, kw_only=True):
 
 
 class ShownView(LedgerView, frozen=True, kw_only=True):
-    """`view=state` as it is told: of each list the newest that fit."""
+    """`view=state` as it is shown: the newest items of each list that fit."""
 
     omitted: dict[str, int] | UnsetType = UNSET
     """Where something was left out: how much of each list. The entries hold all of it."""
@@ -116,9 +116,9 @@ def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
     mode: Mode = "full" if request.mode is UNSET else request.mode
     patterns = _patterns(request)
     _check_fitting(request, mode)
-    ledger = _ledger(rt, _found(rt, request.run_id))
+    ledger = _ledger(rt, _find(rt, request.run_id))
     if request.view == "state":
-        return _success(ledger, _shown(fold_ledger(ledger.entries)))
+        return _success(ledger, _show(fold_ledger(ledger.entries)))
     match mode:
         case "full":
             return _full(ledger, request, patterns)
@@ -138,7 +138,7 @@ def show_ledger(rt: Runtime, request: ShowLedger) -> Success:
             assert_never(never)
 
 
-def _shown(view: LedgerView) -> ShownView:
+def _show(view: LedgerView) -> ShownView:
     """The view with the newest of each list that fit, and how many are left out."""
     held = msgspec.structs.asdict(view)
     lists = {name: take_newest(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
@@ -147,7 +147,7 @@ def _shown(view: LedgerView) -> ShownView:
     return ShownView(**held | {name: tuple(shown) for name, shown in lists.items()}, omitted=left or UNSET)
 
 
-def _found(rt: Runtime, asked: str) -> FoundRun:
+def _find(rt: Runtime, asked: str) -> FoundRun:
     try:
         found = find_run(rt, asked)
     except Fault as fault:

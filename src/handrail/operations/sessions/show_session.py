@@ -53,7 +53,7 @@ from handrail.workflows.compiled import Leaf
 LIST_BYTES = 6_144
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
 RUNS_BYTES = 49_152
-"""Of all runs together; the latest is always told."""
+"""Of all runs together; the latest is always shown."""
 MOST_TIPS = 50
 NOTE_CHARACTERS = 500
 """Of one of the notes; a report or a bundle has the whole."""
@@ -160,7 +160,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     node_count: int
     fork_count: int
     tips: list[str]
-    """The newest; `omitted` tells how many of this and the other lists are not here."""
+    """The newest; `omitted` counts what is left out of this and the other lists."""
     preferred_tip: str
     preferences: dict[str, str]
     capabilities: dict[str, str]
@@ -234,7 +234,7 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     runs: list[RunRow]
     runs_omitted: int = 0
     timeline: list[TimelineRow]
-    """The newest nodes of all runs and notes of the session in the order of the log; told at level full."""
+    """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""
 
 
 def show_session(rt: Runtime, request: ShowSession) -> SessionSummary:

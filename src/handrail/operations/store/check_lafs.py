@@ -72,9 +72,9 @@ def check_lafs(_: Runtime, request: CheckLafs) -> Verdict:
     tier = "complete" if request.tier is UNSET else request.tier
     reports = []
     for document in _split(request):
-        decoded = _decoded(document)
+        decoded = _decode(document)
         if request.expand_minimal is True:
-            decoded = _expanded(decoded)
+            decoded = _expand(decoded)
         report = msgspec.to_builtins(check(decoded, kind=kind, tier=tier))
         reports.append(report | {"source": document.source})
     failed = [report["source"] for report in reports if not report["ok"]]
@@ -96,7 +96,7 @@ def _split(request: CheckLafs) -> list[Document]:
     ]
 
 
-def _decoded(document: Document) -> Json:
+def _decode(document: Document) -> Json:
     try:
         return decode_json(document.text, max_bytes=MAX_DOCUMENT_BYTES)
     except Fault as fault:
@@ -105,7 +105,7 @@ def _decoded(document: Document) -> Json:
         ) from fault
 
 
-def _expanded(document: Json) -> Json:
+def _expand(document: Json) -> Json:
     """The envelope that a minimal rendering stands for; the caller's own facts are unknown here."""
     if not isinstance(document, dict):
         return document

@@ -69,7 +69,7 @@ def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
         return _plan(rt.keeper().plan_removal(days, kept), days)
 
     def write(plan: Plan) -> Success:
-        return _collected(rt, plan, continue_on_error=request.continue_on_error is True)
+        return _collect(rt, plan, continue_on_error=request.continue_on_error is True)
 
     def wait() -> None:
         if request.continue_on_error is not True:
@@ -126,7 +126,7 @@ def _blob_changes(removal: RemovalPlan) -> list[Change]:
     return [Change(action="delete", resource=BLOBS, id=BLOBS, before=before)]
 
 
-def _collected(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
+def _collect(rt: Runtime, plan: Plan, *, continue_on_error: bool) -> Success:
     keeper = rt.keeper()
     shown = {change.id: change for change in plan.changes if change.resource != BLOBS}
     freed: list[int] = []

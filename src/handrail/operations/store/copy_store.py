@@ -65,10 +65,10 @@ def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
 
     def resolve() -> Plan:
         is_persistent = request.continue_on_error is not False
-        return _plan(way, _planned(rt, way, ids), continue_on_error=is_persistent)
+        return _plan(way, _plan_sessions(rt, way, ids), continue_on_error=is_persistent)
 
     def write(plan: Plan) -> CopiedStore:
-        return _copied(rt, request, way, plan.targets)
+        return _copy(rt, request, way, plan.targets)
 
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write)
 
@@ -90,7 +90,7 @@ def _way(request: CopyStore) -> CopyWay:
     return way
 
 
-def _planned(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCopy, ...]:
+def _plan_sessions(rt: Runtime, way: CopyWay, ids: tuple[str, ...]) -> tuple[SessionCopy, ...]:
     known = [SessionId(one) for one in ids if is_session_id(one)]
     if ids and not known:
         found: dict[str, SessionCopy] = {}
@@ -141,7 +141,7 @@ def _change(session: SessionCopy) -> Change:
     return Change(action="create", resource="session", id=session.session_id, after=facts)
 
 
-def _copied(rt: Runtime, request: CopyStore, way: CopyWay, ids: tuple[str, ...]) -> CopiedStore:
+def _copy(rt: Runtime, request: CopyStore, way: CopyWay, ids: tuple[str, ...]) -> CopiedStore:
     keeper = rt.keeper()
     added: list[int] = []
 

@@ -66,7 +66,7 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
     for part in rt.proof().run(order):
         parts.append(part)
         rt.progress.tell(len(parts), 0, "parts of the proof done")
-    return _judged(order, tuple(parts), request)
+    return _judge(order, tuple(parts), request)
 
 
 def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:
@@ -76,10 +76,10 @@ def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem 
     for part in rt.proof().run(order):
         parts.append(part)
         yield StreamItem(data={"ok": not part.problems, **to_builtins(part)})
-    yield Success(data=to_builtins(_judged(order, tuple(parts), request)))
+    yield Success(data=to_builtins(_judge(order, tuple(parts), request)))
 
 
-def _judged(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestStore) -> SelftestReport:
+def _judge(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestStore) -> SelftestReport:
     report = SelftestReport(
         ok=not any(part.problems for part in parts),
         effort=order.effort,

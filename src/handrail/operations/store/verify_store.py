@@ -77,7 +77,7 @@ def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
     """
     *_, report = _lines(rt, request)
     assert isinstance(report, VerifyReport), "the report comes last"
-    return _judged(report, request)
+    return _judge(report, request)
 
 
 def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamItem | Success]:
@@ -87,12 +87,12 @@ def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamIte
             case SessionVerdict():
                 yield StreamItem(data=to_builtins(line))
             case VerifyReport():
-                yield Success(data=to_builtins(_judged(line, request)))
+                yield Success(data=to_builtins(_judge(line, request)))
             case never:
                 assert_never(never)
 
 
-def _judged(report: VerifyReport, request: VerifyStore) -> VerifyReport:
+def _judge(report: VerifyReport, request: VerifyStore) -> VerifyReport:
     if not report.problems or request.report_only is True:
         return report
     raise Fault(

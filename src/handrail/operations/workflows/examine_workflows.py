@@ -42,7 +42,7 @@ MOST_PROBLEMS = 20
 
 
 class WorkflowText(Input, frozen=True, kw_only=True):
-    """The text of a workflow file, read by whoever asks."""
+    """The text of a workflow file, as the caller read it."""
 
     source: Annotated[str, Meta(description="Where it was read.", max_length=4_096)]
     text: Annotated[str, Meta(description="Its content.", max_length=MAX_SOURCE_BYTES + 1)]

@@ -41,7 +41,7 @@ MOST_CHANGES = 100
 PART_BYTES = 24_576
 """Of steps, or of the changes in a diff: the first that fit."""
 LONGEST_VALUE_BYTES = 2_048
-"""Of a value before or after a change; of a longer one only the place is told."""
+"""Of a value before or after a change; for a longer one only the place is shown."""
 
 
 class InspectWorkflow(Input, frozen=True, kw_only=True):

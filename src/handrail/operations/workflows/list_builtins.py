@@ -82,7 +82,7 @@ def list_builtins(rt: Runtime, request: ListBuiltins) -> Success:
         if (request.kind is UNSET or row.kind == request.kind)
         and all(word in f"{row.id} {row.title} {row.summary}".lower() for word in words)
     ]
-    # The closed set fits one page; most of what a row holds is told only on request.
+    # The closed set fits one page; most fields of a row are shown only on request.
     page = page_of(
         rt, OPERATION, request, sorted(chosen, key=_order), _order, lambda row: row, 2 * PAGE_BYTES
     )

@@ -116,16 +116,16 @@ def simulate_workflow(rt: Runtime, request: SimulateWorkflow) -> Simulation:
     if request.record is not UNSET:
         if request.replay is not UNSET:
             raise _problem("replay", "goes without record: one call records a run, another replays it")
-        return _recorded(rt, request, request.record)
+        return _record(rt, request, request.record)
     if request.replay is not UNSET:
         case = _case(request.replay)
         if request.workflow_id is UNSET and request.document is UNSET:
             request = msgspec.structs.replace(request, workflow_id=case.workflow_id)
-        return _judged(_replayed(load_chosen_workflow(rt, request), case), request)
+        return _judge(_replay(load_chosen_workflow(rt, request), case), request)
     pinned = load_chosen_workflow(rt, request)
     *_, report = _walks(rt, pinned, request)
     assert isinstance(report, Report), "the report comes last"
-    return _judged(_walked(pinned, report), request)
+    return _judge(_to_simulation(pinned, report), request)
 
 
 def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
@@ -139,12 +139,12 @@ def stream_simulation(rt: Runtime, request: SimulateWorkflow) -> Iterator[Stream
             case ModeWalked():
                 yield StreamItem(data=_mode_row(walked))
             case Report() as report:
-                yield Success(data=msgspec.to_builtins(_judged(_walked(pinned, report), request)))
+                yield Success(data=msgspec.to_builtins(_judge(_to_simulation(pinned, report), request)))
             case never:
                 assert_never(never)
 
 
-def _judged(found: Simulation, request: SimulateWorkflow) -> Simulation:
+def _judge(found: Simulation, request: SimulateWorkflow) -> Simulation:
     if found.ok or request.report_only is True:
         return found
     raise Fault(
@@ -179,7 +179,7 @@ def _mode_row(walked: ModeWalked) -> dict[str, Any]:
     }
 
 
-def _walked(pinned: Pinned, report: Report) -> Simulation:
+def _to_simulation(pinned: Pinned, report: Report) -> Simulation:
     return Simulation(
         ok=not report.problems and not report.dead_steps and report.completed > 0,
         workflow_id=report.workflow_id,
@@ -213,7 +213,7 @@ def _rows(report: Report) -> dict[str, Any]:
     }
 
 
-def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
+def _record(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
     found = find_run(rt, named)
     require_healthy(found.session)  # a test that is taken from an unproven log would prove nothing
     history, run = found.session.history, found.run
@@ -228,7 +228,7 @@ def _recorded(rt: Runtime, request: SimulateWorkflow, named: str) -> Simulation:
     )
 
 
-def _replayed(pinned: Pinned, case: RegressionCase) -> Simulation:
+def _replay(pinned: Pinned, case: RegressionCase) -> Simulation:
     way = replay(case, pinned.workflow)
     if case.workflow_id != pinned.workflow.id:
         told = f"the case was recorded of {case.workflow_id}"

@@ -89,14 +89,14 @@ def validate_workflows(rt: Runtime, request: ValidateWorkflows) -> ValidationRep
     Raises Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
     WORKFLOW_NOT_FOUND when none of the ids and files is there.
     """
-    examined, skipped = _attempted(_examined(rt, request), request)
+    examined, skipped = _stop_at_failure(_examine_targets(rt, request), request)
     report = _report(examined, skipped, "hint" if request.min_severity is UNSET else request.min_severity)
     if report.ok or request.report_only is True:
         return report
     raise _negative(report, examined)
 
 
-class _Looked(NamedTuple):
+class _Target(NamedTuple):
     """What came of one target: the workflow, or why there is none."""
 
     target: str
@@ -115,7 +115,7 @@ class _Looked(NamedTuple):
         return UNSET if worst is None else item_error(Fault(WORKFLOW_INVALID, worst.message))
 
 
-def _examined(rt: Runtime, request: ValidateWorkflows) -> list[_Looked]:
+def _examine_targets(rt: Runtime, request: ValidateWorkflows) -> list[_Target]:
     """Every target in the order it was given, each once.
 
     Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
@@ -137,18 +137,18 @@ def _examined(rt: Runtime, request: ValidateWorkflows) -> list[_Looked]:
     return looked
 
 
-def _by_id(catalog: Catalog, workflow_id: str) -> list[_Looked]:
+def _by_id(catalog: Catalog, workflow_id: str) -> list[_Target]:
     try:
-        return [_Looked(workflow_id, one) for one in examine_id(catalog, workflow_id)]
+        return [_Target(workflow_id, one) for one in examine_id(catalog, workflow_id)]
     except Fault as fault:
-        return [_Looked(workflow_id, missing=fault)]
+        return [_Target(workflow_id, missing=fault)]
 
 
-def _of_text(examined: Examined) -> _Looked:
-    return _Looked(examined.target, examined)
+def _of_text(examined: Examined) -> _Target:
+    return _Target(examined.target, examined)
 
 
-def _attempted(looked: list[_Looked], request: ValidateWorkflows) -> tuple[list[_Looked], list[str]]:
+def _stop_at_failure(looked: list[_Target], request: ValidateWorkflows) -> tuple[list[_Target], list[str]]:
     """The targets that count, and those behind the first failure where the caller wants it to end there."""
     failures = [place for place, one in enumerate(looked, 1) if one.error is not UNSET]
     if request.continue_on_error is not False or not failures:
@@ -157,7 +157,7 @@ def _attempted(looked: list[_Looked], request: ValidateWorkflows) -> tuple[list[
     return looked[:end], [one.target for one in looked[end:]]
 
 
-def _report(looked: list[_Looked], skipped: list[str], least: Severity) -> ValidationReport:
+def _report(looked: list[_Target], skipped: list[str], least: Severity) -> ValidationReport:
     severities = [problem.severity for one in looked for problem in one.problems]
     items = [
         CheckedWorkflow(
@@ -181,7 +181,7 @@ def _report(looked: list[_Looked], skipped: list[str], least: Severity) -> Valid
     )
 
 
-def _negative(report: ValidationReport, looked: list[_Looked]) -> Fault:
+def _negative(report: ValidationReport, looked: list[_Target]) -> Fault:
     first = next(one for one in looked if one.error is not UNSET)
     worst = next((problem for problem in first.problems if problem.severity == "error"), None)
     left = f", {len(report.skipped)} not looked at" if report.skipped else ""

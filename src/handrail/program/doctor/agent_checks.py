@@ -6,7 +6,7 @@ from handrail import __version__
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import format_count, quote
 from handrail.ports.program import ClientServer
-from handrail.program.doctor.check import Examined, Finding, report_failure, report_pass, report_warning
+from handrail.program.doctor.check import CheckInput, Finding, report_failure, report_pass, report_warning
 from handrail.program.setup.set_up_clients import find_clients
 from handrail.program.update.package_index import version_key
 
@@ -21,7 +21,7 @@ _OTHERWISE = {
 """Copies that `update` does not touch."""
 
 
-def check_mcp_registration(given: Examined) -> Finding:
+def check_mcp_registration(given: CheckInput) -> Finding:
     entries = given.rt.installation().client_servers(given.project)
     listed: list[Json] = [
         {
@@ -49,7 +49,7 @@ def check_mcp_registration(given: Examined) -> Finding:
     )
 
 
-def _setup(given: Examined) -> str:
+def _setup(given: CheckInput) -> str:
     """The command that sets up the clients found here; where none is, one has to be named."""
     try:
         files = given.rt.clients()
@@ -67,7 +67,7 @@ def _setup_of(entry: ClientServer) -> str:
     return f"handrail setup --clients {entry.client} --dry-run --compact"
 
 
-def check_mcp_protocol(given: Examined) -> Finding:
+def check_mcp_protocol(given: CheckInput) -> Finding:
     """A real handshake with a child; only when it is asked for by name."""
     answer = given.rt.installation().handshake()
     if answer.trouble:
@@ -78,7 +78,7 @@ def check_mcp_protocol(given: Examined) -> Finding:
     return report_pass(f"The server speaks revision {answer.protocol_version}.", **facts)
 
 
-def check_version_negotiation(given: Examined) -> Finding:
+def check_version_negotiation(given: CheckInput) -> Finding:
     skills = given.rt.installation().skills()
     running = version_key(__version__)
     assert running is not None, "our own version reads"
@@ -103,7 +103,7 @@ def check_version_negotiation(given: Examined) -> Finding:
     )
 
 
-def check_skill_sync(given: Examined) -> Finding:
+def check_skill_sync(given: CheckInput) -> Finding:
     installation = given.rt.installation()
     skills = installation.skills()
     listed: list[Json] = [

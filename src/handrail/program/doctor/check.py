@@ -31,7 +31,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Json] = {}
 
 
-class Examined(msgspec.Struct, frozen=True, kw_only=True):
+class CheckInput(msgspec.Struct, frozen=True, kw_only=True):
     """What the checks look at."""
 
     rt: Runtime

@@ -21,13 +21,13 @@ from handrail.program.doctor import (
 from handrail.program.doctor import (
     program_checks as update_checks,
 )
-from handrail.program.doctor.check import Check, Examined, Finding, report_failure
+from handrail.program.doctor.check import Check, CheckInput, Finding, report_failure
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 
 # The checks, in the order of the answer
 
-CHECKS: dict[str, Callable[[Examined], Finding]] = {
+CHECKS: dict[str, Callable[[CheckInput], Finding]] = {
     "python": program_checks.check_python,
     "install": program_checks.check_install,
     "path": program_checks.check_path,
@@ -53,13 +53,13 @@ ON_REQUEST = frozenset({"mcp_protocol"})
 """Run only when named: they start a program."""
 
 
-def examine(given: Examined, wanted: Sequence[str]) -> list[Check]:
+def examine(given: CheckInput, wanted: Sequence[str]) -> list[Check]:
     """Run the named checks, in the order of the table; by default, every check except the expensive ones."""
     names = [name for name in CHECKS if (name in wanted if wanted else name not in ON_REQUEST)]
-    return [_told(name, _finding(CHECKS[name], given)) for name in names]
+    return [_to_check(name, _finding(CHECKS[name], given)) for name in names]
 
 
-def _finding(check: Callable[[Examined], Finding], given: Examined) -> Finding:
+def _finding(check: Callable[[CheckInput], Finding], given: CheckInput) -> Finding:
     """A check that cannot run is a failed check, never a failed call."""
     try:
         return check(given)
@@ -67,7 +67,7 @@ def _finding(check: Callable[[Examined], Finding], given: Examined) -> Finding:
         return report_failure(fault.message, fault.hint or fault.kind.hint, code=fault.kind.code)
 
 
-def _told(name: str, finding: Finding) -> Check:
+def _to_check(name: str, finding: Finding) -> Check:
     return Check(
         check=name,
         status=finding.status,
@@ -129,7 +129,7 @@ def examine_installation(rt: Runtime, request: ExamineInstallation) -> Examinati
         )
     is_offline = request.offline is True
     project, trouble = project_or_root(rt, request.project)
-    examined = Examined(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
+    examined = CheckInput(rt=rt, project=project, trouble=trouble, is_offline=is_offline)
     checks = examine(examined, wanted)
     counted = Counter(check.status for check in checks)
     summary = CheckCounts(passed=counted["pass"], warned=counted["warn"], failed=counted["fail"])

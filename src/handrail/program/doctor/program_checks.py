@@ -9,7 +9,7 @@ import msgspec
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
-from handrail.program.doctor.check import Examined, Finding, report_failure, report_pass, report_warning
+from handrail.program.doctor.check import CheckInput, Finding, report_failure, report_pass, report_warning
 from handrail.program.update.find_release import (
     ReleaseRequest,
     digest_sources,
@@ -124,7 +124,7 @@ _METHODS = {
 }
 
 
-def check_python(given: Examined) -> Finding:
+def check_python(given: CheckInput) -> Finding:
     version = given.rt.installation().program().python
     oldest = version_key(OLDEST_PYTHON)
     running = version_key(version)
@@ -135,7 +135,7 @@ def check_python(given: Examined) -> Finding:
     return report_pass(f"Python {version} is new enough.", version=version)
 
 
-def check_install(given: Examined) -> Finding:
+def check_install(given: CheckInput) -> Finding:
     program = given.rt.installation().program()
     facts = {"method": program.method, "package": program.package}
     match program.method:
@@ -152,7 +152,7 @@ def check_install(given: Examined) -> Finding:
             return report_pass(_METHODS[program.method], **facts)
 
 
-def check_path(given: Examined) -> Finding:
+def check_path(given: CheckInput) -> Finding:
     program = given.rt.installation().program()
     facts = {"first_on_path": program.on_path or None}
     if not program.on_path:
@@ -166,7 +166,7 @@ def check_path(given: Examined) -> Finding:
     return report_pass("The first handrail command on PATH is this one.", **facts)
 
 
-def check_settings(given: Examined) -> Finding:
+def check_settings(given: CheckInput) -> Finding:
     problems = given.rt.settings.problems(given.project)
     listed = [msgspec.to_builtins(problem) for problem in problems]
     try:
@@ -178,7 +178,7 @@ def check_settings(given: Examined) -> Finding:
     return report_pass("The settings can be used.", problems=[])
 
 
-def check_workspace(given: Examined) -> Finding:
+def check_workspace(given: CheckInput) -> Finding:
     if given.trouble is not None:
         raise given.trouble
     seen = given.rt.workspace.observations(given.project)
@@ -189,7 +189,7 @@ def check_workspace(given: Examined) -> Finding:
     return report_pass("The project is inside a git repository.", **facts)
 
 
-def check_git(given: Examined) -> Finding:
+def check_git(given: CheckInput) -> Finding:
     found = given.rt.installation().program().git
     if not found:
         fix = "Install git; without it workflow sources in repositories cannot be read."
@@ -197,7 +197,7 @@ def check_git(given: Examined) -> Finding:
     return report_pass("git is on PATH.", path=found)
 
 
-def check_readiness(given: Examined) -> Finding:
+def check_readiness(given: CheckInput) -> Finding:
     found = release_readiness(given.rt.installation())
     facts = msgspec.to_builtins(found)
     match found.level:
@@ -226,7 +226,7 @@ _NOT_OURS = {
 }
 
 
-def check_update(given: Examined) -> Finding:
+def check_update(given: CheckInput) -> Finding:
     """Never a failure by itself: an old version works, and a silent index says nothing about this one."""
     try:
         updates = given.rt.updates()
@@ -235,25 +235,25 @@ def check_update(given: Examined) -> Finding:
             return report_pass(
                 _NOT_OURS[facts.method], version=__version__, latest_version=None, checked_at=None
             )
-        return _looked_up(given, updates, facts)
+        return _check_index(given, updates, facts)
     except Fault as fault:
         return report_warning(fault.message, CHECK, version=__version__, latest_version=None, checked_at=None)
 
 
-def _looked_up(given: Examined, updates: Updates, facts: InstallFacts) -> Finding:
+def _check_index(given: CheckInput, updates: Updates, facts: InstallFacts) -> Finding:
     asked = digest_sources(index_sources_of(given.rt, facts))
     look = find_fresh_check(given.rt, updates, asked)
     if look is not None or given.is_offline:
-        return _told(look or updates.last_check())
+        return _report_check(look or updates.last_check())
     try:
         look = _look(given, updates, facts)
     except Fault as fault:
-        return _unanswered(fault, updates.last_check())
+        return _report_silence(fault, updates.last_check())
     updates.keep_check(look)
-    return _told(look)
+    return _report_check(look)
 
 
-def _look(given: Examined, updates: Updates, facts: InstallFacts) -> UpdateCheck:
+def _look(given: CheckInput, updates: Updates, facts: InstallFacts) -> UpdateCheck:
     rt = given.rt
     ends_at = rt.clock.monotonic_ms() + NETWORK_MS
 
@@ -263,7 +263,7 @@ def _look(given: Examined, updates: Updates, facts: InstallFacts) -> UpdateCheck
     return make_update_check(rt, updates, find_release(rt, updates, facts, ReleaseRequest(), asked), asked)
 
 
-def _told(look: UpdateCheck | None) -> Finding:
+def _report_check(look: UpdateCheck | None) -> Finding:
     if look is None:
         message = f"Nothing has checked for a release newer than {__version__} yet."
         return report_pass(message, version=__version__, latest_version=None, checked_at=None)
@@ -278,9 +278,9 @@ def _told(look: UpdateCheck | None) -> Finding:
     return report_pass(f"There is no release newer than {__version__}.", **facts)
 
 
-def _unanswered(fault: Fault, look: UpdateCheck | None) -> Finding:
+def _report_silence(fault: Fault, look: UpdateCheck | None) -> Finding:
     """Report what an earlier check found, and that the index did not answer now."""
-    known = _told(look)
+    known = _report_check(look)
     message = f"{fault.message.removesuffix(' Nothing was changed.')} {known.message}"
     return report_warning(message, known.fix or CHECK, **known.details, code=fault.kind.code)
 

@@ -25,7 +25,7 @@ class WorkspaceFacts(Answer, frozen=True, kw_only=True):
     """Where the caller works."""
 
     root: str | None
-    """Null where the surroundings name a place that is none: calls about a project are refused there."""
+    """Null where the environment names a directory that does not exist; calls about a project are refused."""
     branch: str | None
     head: str | None
 

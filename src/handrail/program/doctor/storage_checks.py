@@ -12,7 +12,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog
 from handrail.ports.program import PlaceFacts
-from handrail.program.doctor.check import Examined, Finding, report_failure, report_pass, report_warning
+from handrail.program.doctor.check import CheckInput, Finding, report_failure, report_pass, report_warning
 from handrail.runtime.sessions import read_session
 
 MOST_SESSIONS = 100
@@ -24,7 +24,7 @@ LEAST_FREE_BYTES = 1 << 20
 """A step with the longest notes takes less than a tenth of this."""
 
 
-def check_store(given: Examined) -> Finding:
+def check_store(given: CheckInput) -> Finding:
     place = given.rt.installation().place("data")
     facts: dict[str, Json] = {"path": place.path, "exists": place.exists}
     if not place.is_writable:
@@ -57,7 +57,7 @@ def check_store(given: Examined) -> Finding:
     return report_pass(f"The store {state}; {counted} in it.", **facts)
 
 
-def check_workflow_library(given: Examined) -> Finding:
+def check_workflow_library(given: CheckInput) -> Finding:
     catalog = load_catalog(given.rt, given.project)
     broken = [one.id for one in catalog.entries if not one.is_usable or list_errors_in_use(catalog, one)]
     contracts = sorted(one.source_ref for one in catalog.broken_contracts)
@@ -74,7 +74,7 @@ def check_workflow_library(given: Examined) -> Finding:
     return report_pass(f"All {len(catalog.entries)} workflows can be used.", **facts)
 
 
-def check_keyring(given: Examined) -> Finding:
+def check_keyring(given: CheckInput) -> Finding:
     installation = given.rt.installation()
     source = installation.secret_source()
     place = installation.place("data/keys/keyring.json")
@@ -95,11 +95,11 @@ def check_keyring(given: Examined) -> Finding:
     return report_pass("The keyring is private and sound.", **facts)
 
 
-def check_confirm_tokens(given: Examined) -> Finding:
+def check_confirm_tokens(given: CheckInput) -> Finding:
     return _private_directory(given, "confirm-consumed", "used confirm tokens")
 
 
-def check_audit(given: Examined) -> Finding:
+def check_audit(given: CheckInput) -> Finding:
     found = _private_directory(given, "audit", "the audit")
     line = given.rt.installation().last_audit_line()
     if found.status != "pass" or line is None:
@@ -114,7 +114,7 @@ def check_audit(given: Examined) -> Finding:
     return found
 
 
-def _private_directory(given: Examined, name: str, what: str) -> Finding:
+def _private_directory(given: CheckInput, name: str, what: str) -> Finding:
     place = given.rt.installation().place(name)
     facts: dict[str, Json] = {"path": place.path, "exists": place.exists, "mode": _mode(place)}
     if not place.is_writable:
@@ -132,7 +132,7 @@ def _private_directory(given: Examined, name: str, what: str) -> Finding:
     return report_pass(f"The directory of {what} {state}.", **facts)
 
 
-def _health(given: Examined, session_id: SessionId) -> str:
+def _health(given: CheckInput, session_id: SessionId) -> str:
     try:
         session = read_session(given.rt.log, session_id)
     except Fault as fault:  # one bad session never hides the others

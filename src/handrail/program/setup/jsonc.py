@@ -58,13 +58,13 @@ def set_member(text: str, path: tuple[str, ...], key: str, content: Json) -> str
         if inner is None:
             for missing in reversed(path[depth + 1 :]):
                 content, key = {key: content}, missing
-            return _inserted(text, held, depth + 1, f"{_encoded(name)}: ", {key: content})
+            return _insert(text, held, depth + 1, f"{_encode(name)}: ", {key: content})
         held = inner
     _require(held, dict)
     old = find_member(held, key)
     if old is None:
-        return _inserted(text, held, len(path) + 1, f"{_encoded(key)}: ", content)
-    return text[: old.start] + _rendered(text, content, len(path) + 1) + text[old.end :]
+        return _insert(text, held, len(path) + 1, f"{_encode(key)}: ", content)
+    return text[: old.start] + _render(text, content, len(path) + 1) + text[old.end :]
 
 
 def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
@@ -78,7 +78,7 @@ def add_element(text: str, path: tuple[str, ...], content: Json) -> str:
             return set_member(text, path[:-1], path[-1], [content])
     assert held is not None, "every name was found"
     _require(held, list)
-    return _inserted(text, held, len(path) + 1, "", content)
+    return _insert(text, held, len(path) + 1, "", content)
 
 
 def remove_part(text: str, path: tuple[str, ...], place: int) -> str:
@@ -114,39 +114,39 @@ def _require(held: Value, kind: type) -> None:
         raise NotEditable("a part of it has the wrong type")
 
 
-def _inserted(text: str, held: Value, depth: int, label: str, content: Json) -> str:
+def _insert(text: str, held: Value, depth: int, label: str, content: Json) -> str:
     """A new first part: no comma of somebody else has to move."""
     end = "\r\n" if "\r\n" in text else "\n"
     unit = _unit(text)
-    body = f"{end}{unit * depth}{label}{_rendered(text, content, depth)}"
+    body = f"{end}{unit * depth}{label}{_render(text, content, depth)}"
     tail = "," if held.parts else f"{end}{unit * (depth - 1)}"
     inside = text[held.start + 1 : held.end - 1]
     rest = text[held.start + 1 :] if held.parts or inside.strip() else text[held.end - 1 :]
     return text[: held.start + 1] + body + tail + rest
 
 
-def _rendered(text: str, content: Json, depth: int) -> str:
+def _render(text: str, content: Json, depth: int) -> str:
     unit = _unit(text)
     if isinstance(content, dict | list) and content and not _is_short(content):
         end = "\r\n" if "\r\n" in text else "\n"
         inner = f"{end}{unit * (depth + 1)}"
         if isinstance(content, dict):
-            lines = [f"{_encoded(key)}: {_rendered(text, one, depth + 1)}" for key, one in content.items()]
+            lines = [f"{_encode(key)}: {_render(text, one, depth + 1)}" for key, one in content.items()]
             opened, closed = "{", "}"
         else:
-            lines = [_rendered(text, one, depth + 1) for one in content]
+            lines = [_render(text, one, depth + 1) for one in content]
             opened, closed = "[", "]"
         return opened + inner + f",{inner}".join(lines) + f"{end}{unit * depth}{closed}"
     if isinstance(content, list):
-        return "[" + ", ".join(_encoded(one) for one in content) + "]"
-    return _encoded(content)
+        return "[" + ", ".join(_encode(one) for one in content) + "]"
+    return _encode(content)
 
 
 def _is_short(content: Json) -> bool:
     return isinstance(content, list) and all(isinstance(one, str) for one in content)
 
 
-def _encoded(content: Json) -> str:
+def _encode(content: Json) -> str:
     return msgspec.json.encode(content).decode()
 
 
@@ -163,23 +163,23 @@ def _value(text: str, at: int, depth: int) -> Value:
     if opened == "{":
         return _object(text, at, depth)
     if opened == "[":
-        parts, end = _listed(text, at, "]", depth)
+        parts, end = _read_parts(text, at, "]", depth)
         return Value(start=at, end=end, plain=[part.value.plain for part in parts], parts=parts)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
     if found is None:
         raise NotEditable("a value is missing or not JSON")
-    return Value(start=at, end=found.end(), plain=_decoded(found[0]))
+    return Value(start=at, end=found.end(), plain=_decode(found[0]))
 
 
 def _object(text: str, at: int, depth: int) -> Value:
-    parts, end = _listed(text, at, "}", depth)
+    parts, end = _read_parts(text, at, "}", depth)
     plain = {part.key: part.value.plain for part in parts}
     if len(plain) != len(parts):
         raise NotEditable("a key appears twice")
     return Value(start=at, end=end, plain=plain, parts=parts)
 
 
-def _listed(text: str, at: int, closing: Literal["}", "]"], depth: int) -> tuple[tuple[Part, ...], int]:
+def _read_parts(text: str, at: int, closing: Literal["}", "]"], depth: int) -> tuple[tuple[Part, ...], int]:
     """The parts up to the closing bracket, and the place after it; a comma may stand before it."""
     parts: list[Part] = []
     at = _after_space(text, at + 1)
@@ -200,11 +200,11 @@ def _part(text: str, at: int, closing: Literal["}", "]"], depth: int) -> Part:
     colon = _after_space(text, key.end()) if key else at
     if key is None or text[colon : colon + 1] != ":":
         raise NotEditable("a key or its colon is missing")
-    name = _decoded(key[0])
+    name = _decode(key[0])
     return Part(start=at, key=str(name), value=_value(text, _after_space(text, colon + 1), depth + 1))
 
 
-def _decoded(text: str) -> Json:
+def _decode(text: str) -> Json:
     try:
         return msgspec.json.decode(text.encode("utf-8", "surrogatepass"))
     except msgspec.DecodeError as trouble:

@@ -1,4 +1,4 @@
-"""`clients.setup`: put Handrail into agent clients, or take it out again. Gated: all of it is shown first."""
+"""`clients.setup`: add Handrail to agent clients, or remove it. Gated: every change is previewed first."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
         result = run_batch(
             rt,
             tuple(found),
-            lambda name: _noted(rt, files, found[name], request, project),
+            lambda name: _apply_and_note(rt, files, found[name], request, project),
             what="clients set up",
             continue_on_error=request.continue_on_error is not False,
         )
@@ -149,7 +149,7 @@ def _targets(files: ClientFiles, request: SetUpClients, project: str) -> list[_T
     places = files.places()
     scope: Scope = "user" if request.scope is UNSET else request.scope
     is_removal = request.remove is True
-    chosen = _chosen(files, request, places)
+    chosen = _choose(files, request, places)
     hooked = [name for name in chosen if name in HOOKS and (request.hooks is True or is_removal)]
     apart = [
         name
@@ -212,7 +212,7 @@ def _of_skill(held: HeldSkill, places: ClientPlaces, users: str, *, is_removal: 
     )
 
 
-def _chosen(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
+def _choose(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
     """Those that were named; else every client that has left a sign of itself here."""
     if request.clients is not UNSET:
         targets_of(request.clients, "clients")
@@ -253,7 +253,7 @@ def _of_client(
 
     def changed(text: str) -> str:
         after = remove_entry(name, text) if is_removal else write_entry(name, text, entry)
-        return _hooked(name, after, places, is_removal=is_removal) if has_hooks else after
+        return _edit_hooks(name, after, places, is_removal=is_removal) if has_hooks else after
 
     target = _of_file(files, name, path, snippet_of(name, entry), changed, is_removal=is_removal)
     own = (
@@ -264,17 +264,19 @@ def _of_client(
     if not own or target.trouble is not None or not target.is_changed or target.is_restored:
         return target
     text = decode_text(target.before)
-    if has_hooks and _hooked(name, text, places, is_removal=is_removal) != text:
-        return target  # their command changes only the entry, and after it the file would be another one
+    if has_hooks and _edit_hooks(name, text, places, is_removal=is_removal) != text:
+        return (
+            target  # the client's command changes only the entry, and would leave a file that we did not plan
+        )
     held = read_entry(name, text)
     if held is not None and not is_removal:
-        return target  # an entry that only has to be put right is edited: their commands refuse a second one
-    # A client that runs rewrites its file all the time, so bound is our own entry.
+        return target  # an entry to correct is edited: the client's own command refuses a second one
+    # A running client rewrites its file all the time, so the version covers our own entry only.
     version = sha256(canonical_bytes(held)).hexdigest()
     return msgspec.structs.replace(target, command=own, version=version)
 
 
-def _hooked(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
+def _edit_hooks(name: ClientName, text: str, places: ClientPlaces, *, is_removal: bool) -> str:
     return remove_hooks(name, text) if is_removal else write_hooks(name, text, places.command)
 
 
@@ -282,7 +284,7 @@ def _of_hooks(
     files: ClientFiles, name: ClientName, path: str, places: ClientPlaces, *, is_removal: bool
 ) -> _Target:
     def changed(text: str) -> str:
-        return _hooked(name, text, places, is_removal=is_removal)
+        return _edit_hooks(name, text, places, is_removal=is_removal)
 
     snippet = hooks_snippet(name, places.command)
     return _of_file(files, HOOKS_OF.format(name), path, snippet, changed, is_removal=is_removal)
@@ -372,18 +374,20 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
     )
 
 
-def _noted(rt: Runtime, files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
-    _done(files, target, request, project)
+def _apply_and_note(
+    rt: Runtime, files: ClientFiles, target: _Target, request: SetUpClients, project: str
+) -> None:
+    _apply(files, target, request, project)
     rt.commits.note(dry_run_of(OPERATION, request))
 
 
-def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
+def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
     if target.trouble is not None:
         raise target.trouble
     if target.name == SKILL:
         if not target.is_changed:
             return
-        _copied(files.remove_skill() if request.remove is True else files.sync_skill())
+        _require_copied(files.remove_skill() if request.remove is True else files.sync_skill())
         return
     if target.command:
         trouble = files.run(target.command, project)
@@ -399,7 +403,7 @@ def _done(files: ClientFiles, target: _Target, request: SetUpClients, project: s
         files.forget(target.path)
 
 
-def _copied(copy: SkillCopy) -> None:
+def _require_copied(copy: SkillCopy) -> None:
     if copy.status == "failed":
         raise _skill_trouble(copy.path, copy.trouble)
 

@@ -99,7 +99,7 @@ def list_newer_releases(text: str, running: str, latest: str) -> list[Release]:
 # Checking for a newer release
 
 FRESH_SECONDS = 86_400
-"""How long a look is good for."""
+"""How long a check is valid."""
 UPDATE = "handrail update"
 _MOST_METADATA_BYTES = 2_097_152
 _HEADING = "\n# Changelog\n"
@@ -118,7 +118,7 @@ class _Graded(msgspec.Struct, frozen=True, kw_only=True):
 def make_update_check(
     rt: Runtime, updates: Updates, found: FoundRelease, asked: Asked, install: str = UPDATE
 ) -> UpdateCheck:
-    """What was found, with the notice that later calls read. Never raises for a release that says nothing."""
+    """Make the check to remember, with the notice that later calls show. Missing metadata is no error."""
     return UpdateCheck(
         checked_at=rt.clock.now(),
         checked_unix=rt.clock.unix_seconds(),
@@ -130,7 +130,7 @@ def make_update_check(
 
 
 def find_fresh_check(rt: Runtime, updates: Updates, asked: str) -> UpdateCheck | None:
-    """The last look, if it is of this version, of these places and of the last 24 hours."""
+    """The last check, if it was made by this version, of these sources, in the last 24 hours."""
     look = updates.last_check()
     if look is None or (look.version, look.asked) != (__version__, asked):
         return None

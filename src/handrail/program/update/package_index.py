@@ -89,9 +89,9 @@ def choose_newest(files: list[OfferedFile], python: str, *, with_pre: bool) -> O
 
 
 def choose_version(files: list[OfferedFile], version: str, python: str) -> OfferedFile | None:
-    """The release of that version; whoever names one gets it though it was withdrawn.
+    """The release of that version, even if it was withdrawn.
 
-    A file that does not fit this Python only where there is no other: the caller says so.
+    A file that does not fit this Python is returned only if there is no other; the caller then refuses it.
     """
     wanted = version_key(version)
     named = [one for one in files if version_key(one.version) == wanted]
@@ -100,7 +100,7 @@ def choose_version(files: list[OfferedFile], version: str, python: str) -> Offer
 
 
 def fits_python(specifier: str, python: str) -> bool:
-    """Whether a Python version is one that a release asks for; what cannot be read fits nobody."""
+    """Whether a release accepts a Python version; a specifier that cannot be read accepts none."""
     given = _numbers(python)
     for clause in filter(str.strip, specifier.split(",")):
         match = _CLAUSE.fullmatch(clause)

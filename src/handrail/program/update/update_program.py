@@ -114,7 +114,7 @@ class Updated(Answer, frozen=True, kw_only=True):
     sha256: str | UnsetType = UNSET
     """Of the wheel that was verified."""
     notices: list[dict[str, Json]] | UnsetType = UNSET
-    """Of a check: what later calls are told."""
+    """Of a check: the notices that later calls show."""
 
 
 class _Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,15 +143,15 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
         found = find_release(rt, updates, facts, _wish(request), rt.interruptions.stop_reason)
         order = _Order(found=found, call=_manager_call(rt, found, request))
         if is_verifying:
-            order = _exact(rt, found)
+            order = _pin_order(rt, found)
         if is_look:
-            return _looked(rt, updates, order, request)
+            return _report_check(rt, updates, order, request)
         if not found.is_other:
-            return _kept(updates, order)
+            return _keep_installed(updates, order)
         if is_verifying:
-            order = _verified(rt, updates, order)
+            order = _verify(rt, updates, order)
         _require_time(rt, "download", found.offered.version, spell_same_call(request))
-        return _replaced(rt, updates, order)
+        return _replace(rt, updates, order)
 
 
 def _wish(request: UpdateProgram) -> ReleaseRequest:
@@ -212,17 +212,17 @@ def _require_extra(facts: InstallFacts) -> None:
     try:
         require_extra(facts)
     except Fault as fault:
-        raise _unverified(fault, "") from fault
+        raise _refuse_unverified(fault, "") from fault
 
 
-def _exact(rt: Runtime, found: FoundRelease) -> _Order:
+def _pin_order(rt: Runtime, found: FoundRelease) -> _Order:
     """The same release, and the manager may install no other."""
-    call = _told_manager(rt, found.facts, found.offered.version)
+    call = _build_manager_call(rt, found.facts, found.offered.version)
     argv = pin_command(call.argv, found.offered.version)
     return _Order(found=found, call=msgspec.structs.replace(call, argv=argv))
 
 
-def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
+def _verify(rt: Runtime, updates: Updates, order: _Order) -> _Order:
     """The same release, now known to be ours."""
     found = order.found
     try:
@@ -232,11 +232,11 @@ def _verified(rt: Runtime, updates: Updates, order: _Order) -> _Order:
             fault = Fault(
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
             )
-        raise _unverified(fault, found.offered.version) from fault
+        raise _refuse_unverified(fault, found.offered.version) from fault
     return msgspec.structs.replace(order, verified=verified)
 
 
-def _unverified(fault: Fault, target: str) -> Fault:
+def _refuse_unverified(fault: Fault, target: str) -> Fault:
     is_passing = fault.kind.is_retryable
     trouble = make_update_failure(
         fault.kind,
@@ -252,13 +252,13 @@ def _unverified(fault: Fault, target: str) -> Fault:
 
 def _manager_call(rt: Runtime, found: FoundRelease, request: UpdateProgram) -> ManagerCall:
     is_exact = request.target_version is not UNSET or request.channel == "pre"
-    return _told_manager(rt, found.facts, found.offered.version if is_exact else "")
+    return _build_manager_call(rt, found.facts, found.offered.version if is_exact else "")
 
 
-def _told_manager(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
-    """How the manager that installed this copy is told; always a list, never a line for a shell.
+def _build_manager_call(rt: Runtime, facts: InstallFacts, exact: str) -> ManagerCall:
+    """How the manager that installed this copy is started: always a list, never a line for a shell.
 
-    An index of our own setting that holds credentials goes by the environment: arguments are public.
+    If our own setting names an index with credentials, it is passed in the environment: arguments are public.
     """
     own = rt.settings.of().update_index
     if not own:
@@ -292,7 +292,7 @@ def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[s
             return (*in_place, *index, wanted)
 
 
-def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
+def _report_check(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
     """Nothing is changed but what is remembered for notices: only the newest stable release is news."""
     found = order.found
     target = found.offered.version if found.is_other else __version__
@@ -324,26 +324,26 @@ def _looked(rt: Runtime, updates: Updates, order: _Order, request: UpdateProgram
     )
 
 
-def _kept(updates: Updates, order: _Order) -> Updated:
+def _keep_installed(updates: Updates, order: _Order) -> Updated:
     """Nothing newer: the manager is not started, but an older skill is updated."""
     now = updates.installed() or Installed(version=__version__, package="")
     skill = updates.sync_skill(now.package) if now.package else SkillCopy(status="skipped", path="")
     updates.keep_check(None)
-    return _finished(order, "up_to_date", __version__, now.version, skill)
+    return _finish(order, "up_to_date", __version__, now.version, skill)
 
 
-def _replaced(rt: Runtime, updates: Updates, order: _Order) -> Updated:
+def _replace(rt: Runtime, updates: Updates, order: _Order) -> Updated:
     driven = updates.drive(order.call, rt.interruptions.stop_reason, rt.progress.say)
     if order.verified is not None:
         _require_verified_files(rt, order, order.verified)
     now = updates.installed()
     was_killed = bool(driven.stopped_by) and driven.status != 0
     if now is None or was_killed or not _is_reached(now.version, order):
-        raise _not_replaced(rt, updates, order, driven, now)
+        raise _explain_not_replaced(rt, updates, order, driven, now)
     rt.commits.note(NextCall(operation="self.context"))
     updates.keep_check(None)
     skill = updates.sync_skill(now.package)
-    return _finished(order, "updated", __version__, now.version, skill)
+    return _finish(order, "updated", __version__, now.version, skill)
 
 
 def _is_reached(current: str, order: _Order) -> bool:
@@ -371,7 +371,7 @@ def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> N
         ) from fault
 
 
-def _finished(
+def _finish(
     order: _Order, status: Literal["updated", "up_to_date"], previous: str, current: str, skill: SkillCopy
 ) -> Updated:
     verified = order.verified
@@ -414,7 +414,7 @@ def _finished(
     )
 
 
-def _not_replaced(
+def _explain_not_replaced(
     rt: Runtime, updates: Updates, order: _Order, driven: ManagerExit, now: Installed | None
 ) -> Fault:
     """Why the target is not what is installed, by the most certain evidence first."""
@@ -464,7 +464,7 @@ def _not_replaced(
 
 
 def _is_tampered(rt: Runtime, updates: Updates, found: FoundRelease) -> bool:
-    """Look at the file ourselves: what a manager prints about a wrong checksum is not for programs."""
+    """Fetch the file and compare: what a manager prints about a wrong checksum is not for programs."""
     if not found.offered.sha256:
         return False
     try:
