@@ -57,5 +57,5 @@ class Handrail:
     ) -> Outcome:
         """The whole outcome, for callers who want notices, paging or the failure as a value."""
         if operation not in OPERATION_NAMES:
-            raise ValueError(f"{operation!r} is no operation; choose from {', '.join(OPERATION_NAMES)}")
+            raise ValueError(f"{operation!r} is not an operation; choose from {', '.join(OPERATION_NAMES)}")
         return perform(self._runtime, operation, params or {}, ask)

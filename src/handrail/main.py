@@ -234,7 +234,7 @@ def _hook(event: str = "", client: str = "", project: str = "", passed_over: str
         signal.setitimer(signal.ITIMER_REAL, SECONDS - 0.5)
         out, note = _hook_answer(event, client, project)
     except TimeoutError:
-        out, note = "", "ended before its time was over; nothing is half done"
+        out, note = "", "was stopped before it finished; nothing is half done"
     except Exception as defect:  # noqa: BLE001 - a hook never fails its host, whatever happens
         out, note = "", f"met an error that it does not know ({type(defect).__name__})"
     notes = "; ".join(filter(None, (note, passed_over)))

@@ -1,6 +1,6 @@
 """The audit log: one line per change or refused change, in one private file per month of the home.
 
-The newest files are kept, counted and not dated: a clock that was wrong once must not empty it.
+The newest files are kept by number, not by date: a clock that was wrong once must not empty it.
 It imports little beside `os`, because every write loads it. No flag and no variable turns it off.
 """
 
@@ -52,11 +52,11 @@ class AuditFiles:
         except FileNotFoundError:
             ensure_private_directory(self._directory)
         descriptor = open_regular_file(path, _APPEND | os.O_CREAT)
-        os.fchmod(descriptor, 0o600)  # whatever the umask took away
+        os.fchmod(descriptor, 0o600)  # whatever the umask is
         return descriptor, True
 
     def _keep_newest(self, count: int, current: str) -> None:
-        """Housekeeping once a month: it may fail without harm. The month that is being written stays."""
+        """Once a month; it may fail without harm. The current month stays."""
         with suppress(OSError):
             names = os.listdir(self._directory)
             ours = sorted(name for name in names if name.startswith(_PREFIX) and name.endswith(_SUFFIX))

@@ -1,4 +1,4 @@
-"""New files in a project: made exclusively, readable like any other source file, never over another one."""
+"""New files in a project: readable like any other source file, and never over an existing one."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class ProjectFiles:
             raise _not_a_directory(os.path.dirname(path)) from None
         except OSError as trouble:
             raise _refused(trouble, path) from trouble
-        return _filled(descriptor, path, content)
+        return _fill(descriptor, path, content)
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
-        if os.path.lexists(path):  # told before the work of writing; whether it is so is decided after it
+        if os.path.lexists(path):  # saves the work of writing; creating it decides
             return False
         try:
             return create_private_in_parts(path, parts)
@@ -64,8 +64,8 @@ class ProjectFiles:
             raise _refused(trouble, path) from trouble
 
 
-def _filled(descriptor: int, path: str, content: bytes) -> bool:
-    """Put the content into the new file; without all of it, there is no file."""
+def _fill(descriptor: int, path: str, content: bytes) -> bool:
+    """Write the content to the new file; if that fails, remove it."""
     try:
         _write(descriptor, content)
     except OSError as trouble:
@@ -78,7 +78,7 @@ def _filled(descriptor: int, path: str, content: bytes) -> bool:
 
 
 def _content(path: str) -> bytes | None:
-    """What is there, as far as it is a file that can be read; None when nothing is."""
+    """The existing content, empty if it cannot be read; None if nothing is there."""
     if not os.path.lexists(path):
         return None
     try:

@@ -1,6 +1,6 @@
-"""Used confirm tokens: one file per token, made exclusively, so that one of many processes wins.
+"""Used confirm tokens: one file per token, created exclusively, so that one of many processes wins.
 
-No lock and no rewriting, so it also works where `flock` does not.
+It needs no lock, so it works even where `flock` does not.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from handrail.ports.process import Claim
 
 _DIRECTORY = "confirm-consumed"
 _KEPT = 1_024
-"""So many claims are kept whatever the clock says: set back, it would make their tokens good again."""
+"""This many claims stay whatever the clock says: a clock that is set back would make their tokens valid."""
 _KEPT_SECONDS = 3_600
-"""Of more, those go that expired longer ago than this."""
+"""Beyond that number, claims that expired longer ago than this are removed."""
 _MOST_REMOVED = 64
 
 
@@ -44,7 +44,7 @@ class ConfirmedTokenFiles:
         return os.path.lexists(os.path.join(self._directory, fingerprint))
 
     def _forget(self, now: int) -> None:
-        """Remove some of the oldest claims when there are many. Housekeeping: it may fail without harm."""
+        """Remove some of the oldest claims when there are many. It may fail without harm."""
         with suppress(OSError):
             paths = [os.path.join(self._directory, name) for name in os.listdir(self._directory)]
             if len(paths) <= _KEPT:
@@ -55,7 +55,7 @@ class ConfirmedTokenFiles:
 
 
 def _expiry(path: str, now: int) -> int:
-    """When the token of a claim expires; never, as far as we know, when the file does not say it."""
+    """When the token of a claim expires; now if the file does not say, so that it stays."""
     try:
         with open(path, "rb") as file:
             return int(file.read(20))

@@ -1,4 +1,13 @@
-"""How many files of a project differ from its last commit, as git tells; nothing of the project is run."""
+"""Running git: nothing that a repository contains can start a program or open a connection.
+
+A repository may be anyone's, and git takes commands from its configuration: monitors, hooks, filters, remote
+helpers, credential helpers. So safe values are given on git's command line, which no file overrides, and
+connections are disabled by the environment, because `protocol.ext.allow` in a file wins over
+`protocol.allow`. The name of a filter is known only to the repository: who lets git read the working tree
+asks `names_filters` first. The user's own configuration is not read there either, because its filters take
+orders from the repository. The user decides whether objects of another user's repository are read
+(`safe.directory`).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +16,6 @@ import subprocess
 from collections.abc import Mapping
 
 from handrail.host.programs import find_program, make_child_environment
-
-# The one way git is asked. Nothing that a repository contains can start a program or open a connection.
-#
-# A repository may be anyone's, and git takes commands from its configuration: monitors, hooks, filters,
-# remote
-# helpers, credential helpers. So the values below are given on git's command line, which no file overrides,
-# and
-# connections are shut by the environment, because `protocol.ext.allow` in a file beats `protocol.allow`. A
-# filter has a name that only the repository knows: whoever asks git to read the working tree asks
-# `names_filters` first, and the user's own configuration stays away too: its filters take orders from the
-# repository's. Whether objects of another user's repository are read is the user's word (`safe.directory`).
 
 _VALUES = {
     "core.alternateRefsCommand": "",
@@ -59,7 +57,7 @@ def open_working_tree(directory: str, environment: Mapping[str, str], seconds: i
 
 
 def open_objects(repository: str, environment: Mapping[str, str], seconds: int) -> Git:
-    """A repository by its own place, bare or with a working tree, to read objects and nothing else."""
+    """A repository by its path, bare or with a working tree, to read only its objects."""
     inside = os.path.join(repository, ".git")
     place = inside if os.path.exists(inside) else repository
     own = {name: environment[name] for name in ("HOME", "XDG_CONFIG_HOME") if name in environment}
@@ -67,7 +65,7 @@ def open_objects(repository: str, environment: Mapping[str, str], seconds: int) 
 
 
 class Git:
-    """One repository, asked for a bounded time."""
+    """One repository; each call has a time limit."""
 
     def __init__(
         self, place: tuple[str, ...], environment: Mapping[str, str], own: Mapping[str, str], seconds: int
@@ -81,21 +79,21 @@ class Git:
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes | None:
         """What git printed; None when it refused, took too long or is not installed."""
-        done = self._completed(arguments, given)
+        done = self._complete(arguments, given)
         return done.stdout if done is not None and done.returncode == 0 else None
 
     def names_filters(self) -> bool:
-        """Whether git would start a program to read the working tree, or cannot say that it would not."""
-        done = self._completed(("config", "--includes", "--get-regexp", r"^filter\."), b"")
+        """Whether git may start a program to read the working tree."""
+        done = self._complete(("config", "--includes", "--get-regexp", r"^filter\."), b"")
         return done is None or done.returncode != _NOTHING_FOUND
 
-    def _completed(
+    def _complete(
         self, arguments: tuple[str, ...], given: bytes
     ) -> subprocess.CompletedProcess[bytes] | None:
         if not self._program:
             return None
         try:
-            return subprocess.run(  # noqa: S603 - git by its absolute path, shut in as described above
+            return subprocess.run(  # noqa: S603 - git by its absolute path, restricted as described above
                 [self._program, *self._arguments, *arguments],
                 input=given,
                 capture_output=True,
@@ -107,12 +105,14 @@ class Git:
             return None
 
 
+# Counting changed files
+
 SECONDS = 2
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
 
 
 def count_changed_files(project: str, environment: Mapping[str, str]) -> int | None:
-    """None where git is not there, refuses, takes too long or would start a filter."""
+    """How many files differ from the last commit; None if git is missing, refuses or would start a filter."""
     git = open_working_tree(project, environment, SECONDS)
     if git.names_filters():
         return None

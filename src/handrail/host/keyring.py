@@ -1,7 +1,7 @@
 """The key file: `data/keys/keyring.json`, two ring keys at most, and the purpose keys derived from them.
 
-The file is refused, not repaired, when others can read it: tightening it silently would hide that the
-key may be known. Reading never changes anything.
+If others can read the file, it is refused, not repaired: repairing it silently would hide that the key may
+be known. Reading never changes anything.
 """
 
 import binascii
@@ -24,7 +24,7 @@ from handrail.ports.process import KeyringFacts, Randomness
 _VERSION = 1
 _SIZE_LIMIT = 4096
 _SECRET_LIMIT = 16
-# Never through a link, and never waiting for the writer of a pipe that someone put there.
+# Never through a link, and never waiting for the writer of a pipe in its place.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _MEANWHILE = "Tokens end with a lost key file, history does not."
 _NAME = "data/keys/keyring.json in the Handrail home"
@@ -248,7 +248,7 @@ def _encoded(current: bytes, previous: bytes = b"") -> bytes:
 
 def _decoded(content: bytes) -> tuple[bytes, ...]:
     if not content:
-        says = f"{_NAME} is empty: it is being made, or was cut. Send the same call again; else move it away."
+        says = f"{_NAME} is empty: it is being made or was cut off. Send the call again; else move it away."
         raise _invalid("incomplete", f"{says} {_MEANWHILE}")
     try:
         file = msgspec.json.decode(content, type=_KeyFile)

@@ -1,4 +1,4 @@
-"""What the last look at the index found: the file that every command may read, and who is told of it."""
+"""Notices about new releases: the file that every command may read, and which answers carry them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MOST_NOTICES = 5
 OPERATIONS_WITH_ALL = frozenset(
     {"self.context", "self.doctor", "self.reference", "run.start", "session.resume"}
 )
-"""Operations that begin something or describe the program; the others carry warnings only."""
+"""Operations that begin something or describe the program; the others carry only warnings."""
 
 
 def read_notices(home: str) -> list[dict[str, Json]]:
-    """What is still news. Whatever is wrong with the file, there is none."""
+    """The notices that still apply; none if anything is wrong with the file."""
     try:
         with open(os.path.join(home, *NOTICES), "rb") as file:
             content = file.read(_MOST_BYTES)
@@ -33,12 +33,12 @@ def read_notices(home: str) -> list[dict[str, Json]]:
 
 
 def notices_for(home: str, operation: str) -> Sequence[Notice]:
-    """What an answer of this operation carries beside its payload."""
+    """The notices for an answer of this operation."""
     return tuple(
         Notice(
             type=str(one.get("type")),
             severity="warning" if one.get("severity") == "warning" else "info",
-            message=f"Handrail {one['latest_version']} is there, this is {__version__}; run handrail update.",
+            message=f"Handrail {one['latest_version']} is out, this is {__version__}; run handrail update.",
             extra={name: value for name, value in one.items() if value is not None},
         )
         for one in read_notices(home)
@@ -47,6 +47,6 @@ def notices_for(home: str, operation: str) -> Sequence[Notice]:
 
 
 def _is_news(notice: dict[str, Any]) -> bool:
-    """Silent once the running version is the latest, however it got there."""
+    """Whether the notice names a newer version than the running one."""
     latest, running = version_key(str(notice.get("latest_version", ""))), version_key(__version__)
     return latest is not None and running is not None and running < latest

@@ -1,4 +1,4 @@
-"""Files for this user's eyes only: 0600 in 0700 directories, written whole or not at all, durably."""
+"""Private files: 0600 in 0700 directories, written durably, as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-# Opening regular files and nothing else: a pipe in a file's place would make the call wait for ever.
+# Opening regular files only: a pipe in place of a file would make the call wait forever
 
 # Windows has neither, and no pipes among its files.
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
-    """A descriptor of a regular file; usable as the `opener` of `open`.
+    """Open a regular file; usable as the `opener` of `open`.
 
-    Raises OSError, EINVAL when it is anything else.
+    Raises OSError, with EINVAL if it is anything else.
     """
     descriptor = os.open(path, flags | _AT_ONCE, mode)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -28,7 +28,7 @@ def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
 
 
 def leads_outside(path: str, root: str) -> bool:
-    """Whether what is at the path lies outside of the root, behind whatever links; never what is missing."""
+    """Whether the path leads outside of the root through links; False if it does not exist."""
     if not os.path.lexists(path):
         return False
     real_root, real = os.path.realpath(root), os.path.realpath(path)
@@ -36,7 +36,7 @@ def leads_outside(path: str, root: str) -> bool:
 
 
 def explain_unreadable(path: str) -> str:
-    """Why there is nothing to read at this path, as the end of a sentence; empty when there is."""
+    """Why nothing can be read at this path, as the end of a sentence; empty if it can."""
     try:
         os.close(open_regular_file(path, os.O_RDONLY))
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def ensure_private_directory(path: str) -> None:
     for directory in reversed(missing):
         with suppress(FileExistsError):
             os.mkdir(directory, _DIRECTORY_MODE)
-            os.chmod(directory, _DIRECTORY_MODE)  # whatever the umask took away
+            os.chmod(directory, _DIRECTORY_MODE)  # whatever the umask is
         _sync_directory(os.path.dirname(directory))
     if not os.path.isdir(path):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
@@ -90,7 +90,7 @@ def replace_private(path: str, content: bytes) -> None:
     """
     temporary = _write_beside(path, content)
     try:
-        with _names_synced(os.path.dirname(path)):
+        with _sync_names_after(os.path.dirname(path)):
             os.replace(temporary, path)
     except OSError:
         _remove(temporary)
@@ -98,13 +98,13 @@ def replace_private(path: str, content: bytes) -> None:
 
 
 def create_private(path: str, content: bytes) -> bool:
-    """Put the content at `path` unless something is there; says whether it did. One of many callers wins.
+    """Put the content at `path` unless something is there. Returns whether it did; one of many callers wins.
 
     Raises OSError.
     """
     temporary = _write_beside(path, content)
     try:
-        with _names_synced(os.path.dirname(path)):
+        with _sync_names_after(os.path.dirname(path)):
             os.link(temporary, path)
     except FileExistsError:
         return False
@@ -127,14 +127,14 @@ def create_private_in_parts(path: str, parts: Iterable[bytes]) -> bool:
     temporary = os.path.join(os.path.dirname(path), f".handrail-{os.urandom(8).hex()}.tmp")
     try:
         _write_new(temporary, parts)
-        with _names_synced(os.path.dirname(path)):
-            return _named_once(temporary, path)
+        with _sync_names_after(os.path.dirname(path)):
+            return _claim_name(temporary, path)
     finally:
         _remove(temporary)
 
 
 def create_exclusively(path: str, content: bytes) -> bool:
-    """Make the file by its name alone; says whether it did. Needs nothing but exclusive creation.
+    """Create the file directly under its name. Returns whether it did; needs only exclusive creation.
 
     A file that exists counts from its first moment, also while it is still empty. Raises OSError.
     """
@@ -143,7 +143,7 @@ def create_exclusively(path: str, content: bytes) -> bool:
 
 @contextmanager
 def lock_file(path: str) -> Iterator[None]:
-    """Be alone, among the callers that lock the same file, for the scope of the `with`.
+    """Hold the lock of a file for the scope of the `with`.
 
     The lock ends with the process, however it dies. Raises OSError.
     """
@@ -158,7 +158,7 @@ def lock_file(path: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _named_once(temporary: str, path: str) -> bool:
+def _claim_name(temporary: str, path: str) -> bool:
     """Give the finished file its name, unless something has it."""
     try:
         os.link(temporary, path)
@@ -167,16 +167,16 @@ def _named_once(temporary: str, path: str) -> bool:
     except OSError as trouble:
         if trouble.errno not in _NO_HARD_LINKS:
             raise
-        if not _create_in_place(path, b""):  # where there are no hard links, the name is taken first
+        if not _create_in_place(path, b""):  # without hard links, the name is claimed first
             return False
         os.replace(temporary, path)
     return True
 
 
 def _create_in_place(path: str, content: bytes) -> bool:
-    """Where the file system has no hard links. A reader may find the file while it is still empty."""
+    """For a file system without hard links. A reader may find the file while it is still empty."""
     try:
-        with _names_synced(os.path.dirname(path)):
+        with _sync_names_after(os.path.dirname(path)):
             _write_new(path, (content,))
     except FileExistsError:
         return False
@@ -184,19 +184,19 @@ def _create_in_place(path: str, content: bytes) -> bool:
 
 
 def _write_beside(path: str, content: bytes) -> str:
-    # Chance only names the file: two writers must not meet in one temporary.
+    # A random name, so that two writers never share a temporary file.
     temporary = f"{path}.{os.urandom(8).hex()}.tmp"
     _write_new(temporary, (content,))
     return temporary
 
 
 def _write_new(path: str, parts: Iterable[bytes]) -> None:
-    """Without all of it, there is no file."""
+    """Write a new file; if that fails, remove it."""
     descriptor = os.open(path, _NEW, _FILE_MODE)
     is_whole = False
     try:
         if sys.platform != "win32":
-            os.fchmod(descriptor, _FILE_MODE)  # whatever the umask took away
+            os.fchmod(descriptor, _FILE_MODE)  # whatever the umask is
         for content in parts:
             rest = memoryview(content)
             while rest:
@@ -215,16 +215,16 @@ def _remove(path: str) -> None:
 
 
 def _sync_directory(path: str) -> None:
-    with _names_synced(path):
+    with _sync_names_after(path):
         return
 
 
 @contextmanager
-def _names_synced(path: str) -> Iterator[None]:
-    """A new name is durable only when its directory is.
+def _sync_names_after(path: str) -> Iterator[None]:
+    """Sync a directory after the scope, which makes a new name in it durable.
 
-    What it takes is at hand before the name is made: then nothing may fail any more, because the name is
-    there for everybody. A disk that refuses the sync takes the name back in a power failure at most.
+    The directory is opened before, because nothing may fail once everybody can see the name. If the disk
+    refuses the sync, only a power failure can take the name back.
     """
     if sys.platform == "win32":
         yield

@@ -29,7 +29,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def make_child_environment(environment: Mapping[str, str], **more: str) -> dict[str, str]:
-    """The same variables, but no place to search that depends on where the child stands."""
+    """The same variables, without search paths that depend on the working directory."""
     kept = {name: os.pathsep.join(_absolute(environment[name])) for name in _SEARCHED if name in environment}
     return {**environment, **kept, **more}
 

@@ -4,7 +4,7 @@ The project's file comes with a checkout and is not trusted: it may only set how
 files say about workflows belongs to `workflow_sources`.
 """
 
-# ruff: noqa: PLC0415 - most homes have no settings file, and its readers are dear to load
+# ruff: noqa: PLC0415 - most homes have no settings file, and its readers are slow to load
 
 import os
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ class LocalSettings:
         )
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
-        """Everything wrong with files and variables; an unknown name is said, though it changes nothing."""
+        """Everything wrong with files and variables, including unknown names, which change nothing."""
         found = _problems_of(os.path.join(self._home, USER_FILE), USER_FILE, _UserFile)
         if project and _leads_out(project):
             message = f"{PROJECT_FILE} is behind a link that leads out of the project, so it is not read."
@@ -137,7 +137,7 @@ class LocalSettings:
     ) -> bool:
         """Keep the user's preferences; every other key stays as it is. Raises Fault E_CONFIG or E_IO.
 
-        Compared under the lock, so of two who were shown the same only one writes.
+        Compared under the lock, so that of two callers who saw the same only one writes.
         """
         path = os.path.join(self._home, USER_FILE)
         given = {"autonomy": autonomy, "riskPolicy": risk_policy}

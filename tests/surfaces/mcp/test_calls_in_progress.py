@@ -188,7 +188,7 @@ def test_the_check_before_a_commit_ends_a_cancelled_call(runtime: Runtime) -> No
     assert isinstance(refused, dict)
     assert isinstance(served, dict)
     assert refused["structuredContent"]["code"] == "E_INTERRUPTED"
-    assert refused["structuredContent"]["message"] == "The client gave the call up; nothing was changed."
+    assert refused["structuredContent"]["message"] == "The client cancelled the call; nothing was changed."
     assert served["structuredContent"]["pending"]["stepId"] == "second"
 
 

@@ -171,7 +171,7 @@ def test_a_line_over_the_limit_is_refused_and_the_next_one_served(runtime: Runti
 
     refusal = json.loads(heard)
     assert (refusal["id"], refusal["error"]["code"]) == (None, -32600)
-    assert refusal["error"]["message"].startswith("This line has more than 16 MB and was passed over;")
+    assert refusal["error"]["message"].startswith("This line has more than 16 MB and was skipped;")
 
 
 @pytest.mark.promise("door.bounded-lines")

@@ -52,7 +52,7 @@ class LocalClientFiles:
         try:
             with open(path, "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise _unusable(path, "is no plain file")
+                    raise _unusable(path, "is not a plain file")
                 content = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             return None
@@ -119,7 +119,7 @@ class LocalClientFiles:
         return remove_skill(self._user, self._home)
 
     def _keep(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        """The first state is the one to come back to, as long as nobody else changed the file since."""
+        """Keep the first state to restore, as long as nobody else changed the file since."""
         earlier = self.kept(path)
         held = before
         if earlier is not None and earlier.after_sha256 == _digest(before):

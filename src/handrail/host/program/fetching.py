@@ -1,6 +1,6 @@
-"""One address of a package index: fetched with a limit, its trouble named by type and status, never by words.
+"""Fetching one address of a package index, with limits. Errors name a type and a status, never the answer.
 
-Credentials in an address are sent to its own host only and are never part of a message.
+Credentials in an address are sent only to its own host and are never part of a message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WEB = ("http", "https")
 
 
 def fetch_address(url: str, accept: str) -> Fetched | Fault:
-    """What the address gives, or what is wrong with it."""
+    """The content of the address, or what is wrong with it."""
     try:
         address = urllib.parse.urlsplit(url)
         if address.scheme == "file":
@@ -42,7 +42,7 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
         if not address.scheme or not address.netloc:
             return _from_file(os.path.expanduser(url))
         if address.scheme not in _WEB:
-            return Fault(E_VALIDATION, "The index is no file:, http: or https: address.")
+            return Fault(E_VALIDATION, "The index is not a file:, http: or https: address.")
         return _from_web(address, accept)
     except Fault as fault:
         return fault
@@ -57,7 +57,7 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
 
 
 def resolve_address(url: str, base: str) -> str:
-    """The address as a page at `base` means it, with the credentials of that page on its own host."""
+    """Resolve an address of a page at `base`, and keep the credentials of the page on its own host."""
     if not base:
         return url
     joined = urllib.parse.urljoin(base, url)
@@ -68,7 +68,7 @@ def resolve_address(url: str, base: str) -> str:
 
 
 def add_login(url: str, file: str) -> str:
-    """The address with the user and password that a `.netrc` file keeps for its host, as managers read it."""
+    """Add the user and password of a `.netrc` file for the host, as package managers do."""
     address = urllib.parse.urlsplit(url)
     if address.scheme not in _WEB or "@" in address.netloc:
         return url
@@ -111,7 +111,7 @@ class _Careful(urllib.request.HTTPRedirectHandler):
         if not is_safe_redirect(req.full_url, leads_to):
             raise Fault(
                 E_INTEGRITY,
-                "The index leads to an address that anybody on the way could change.",
+                "The index redirects to an address without encryption.",
                 hint="Do not try again. Check the address of the index.",
             )
         return super().http_error_302(req, fp, code, msg, headers)
@@ -141,9 +141,9 @@ def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
     with opener.open(request, timeout=FETCH_SECONDS) as answer:
         content = answer.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise Fault(E_NETWORK, "The index answered with more than any release needs.")
+            raise Fault(E_NETWORK, "The answer of the index is too large.")
         stated = answer.headers.get("Content-Length", "")
-        if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not complain
+        if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not raise
             raise Fault(E_NETWORK, "The connection to the index broke.")
         here = resolve_address(answer.geturl(), urllib.parse.urlunsplit(address))
         return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
@@ -153,7 +153,7 @@ def _refused(trouble: urllib.error.HTTPError) -> Fault:
     with trouble:
         wait_ms = wait_ms_of_header(trouble.headers.get("Retry-After"))
     if 300 <= trouble.code < 400:
-        return Fault(E_SERVER, "The index leads from address to address without an end.")
+        return Fault(E_SERVER, "The index redirects without end.")
     kind = kind_of_upstream(trouble.code)
     return Fault(kind, f"The index answered with the status {trouble.code}.", retry_after_ms=wait_ms)
 
@@ -186,7 +186,7 @@ def _from_file(path: str) -> Fetched | Fault:
     except OSError as trouble:
         return Fault(E_IO, "The index could not be read.", details={"reason": trouble.strerror or "unknown"})
     if len(content) > MOST_BYTES:
-        return Fault(E_NETWORK, "The index answered with more than any release needs.")
+        return Fault(E_NETWORK, "The answer of the index is too large.")
     media = "application/json" if path.endswith(".json") else "text/html"
     return Fetched(content=content, media_type=media, url=_address(path))
 

@@ -1,6 +1,7 @@
-"""What is installed on this machine and how it stands: `ports.Installation` over the local file system.
+"""What is installed on this machine: `ports.Installation` over the local file system.
 
-It is part of every runtime, so it imports nothing beyond what every call pays for, and looks only when asked.
+The parts: a handshake with our own server, how this copy was installed, which clients would start it, and the
+files of the home and the skill.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from handrail.ports.program import (
 from handrail.program.setup.clients import TABLE, Scope, file_of
 from handrail.program.setup.jsonc import NotEditable, parse
 
-# Starts our own MCP server, sends a client's first message, and stops it again.
+# A handshake with our own MCP server
 
 TIMEOUT_SECONDS = 25
 _GREETING = {
@@ -61,7 +62,7 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shake_hands(environment: Mapping[str, str]) -> Handshake:
-    """What the server answered; the trouble in a sentence when it did not."""
+    """Start the server, send a client's first message, and return its answer or the trouble."""
     line = msgspec.json.encode(_GREETING) + b"\n"
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and module, no shell
@@ -84,7 +85,7 @@ def shake_hands(environment: Mapping[str, str]) -> Handshake:
     )
 
 
-# How this copy of Handrail was installed, from the files that installers leave; first match wins.
+# How this copy was installed, from the files that installers leave; the first match wins
 
 InstallMethod: TypeAlias = Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
 
@@ -107,7 +108,7 @@ def install_method(
 
 
 def _is_editable(package: str) -> bool:
-    """A package outside every site directory is a checkout; one inside may still say so of itself."""
+    """A package outside every site directory is a checkout; one inside may say that it is."""
     site = os.path.dirname(package)
     if not site.endswith(("site-packages", "dist-packages")):
         return True
@@ -136,7 +137,7 @@ def _is_in_uv_cache(prefix: str) -> bool:
     return False
 
 
-# Where agent clients keep their files, and which entries in them would start Handrail.
+# Where agent clients keep their files, and which entries in them start Handrail
 
 SCOPES: tuple[Scope, ...] = ("project", "user")
 
@@ -162,7 +163,7 @@ def _configuration(user: str, environment: Mapping[str, str]) -> str:
 
 
 def _zed(user: str, environment: Mapping[str, str]) -> str:
-    """On macOS it does as on Linux."""
+    """On macOS the same as on Linux."""
     if sys.platform == "win32":
         return os.path.join(_configuration(user, environment), "Zed")
     return os.path.join(environment.get("XDG_CONFIG_HOME") or os.path.join(user, ".config"), "zed")
@@ -191,7 +192,7 @@ def client_servers(
 
 
 def _document(content: bytes | None, *, is_toml: bool) -> Mapping[str, Any]:
-    """What a file holds; nothing where it cannot be read, which is no trouble of ours."""
+    """The content of a file; empty if it cannot be read, which is not our problem."""
     if content is None:
         return {}
     try:
@@ -203,7 +204,7 @@ def _document(content: bytes | None, *, is_toml: bool) -> Mapping[str, Any]:
 
 
 def _lines(entries: Any) -> Iterator[list[str]]:
-    """The command lines among the entries that would start Handrail."""
+    """The command lines of the entries that start Handrail."""
     for entry in entries.values() if isinstance(entries, dict) else ():
         if not isinstance(entry, dict) or not isinstance(entry.get("command"), str):
             continue
@@ -215,6 +216,8 @@ def _lines(entries: Any) -> Iterator[list[str]]:
         if any(os.path.basename(word).startswith("handrail") for word in line):
             yield line
 
+
+# The files of the program, the home and the skill
 
 READINESS_NAME = "_readiness.json"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -305,7 +308,6 @@ class LocalInstallation:
         return found
 
     def client_servers(self, project: str) -> Sequence[ClientServer]:
-
         places = places_of(self._user_directory(), self._environment)
         return client_servers(places, project, _content, lambda name: find_program(name, self._environment))
 
@@ -313,7 +315,6 @@ class LocalInstallation:
         return read_notices(self._home)
 
     def handshake(self) -> Handshake:
-
         return shake_hands(self._environment)
 
     def _user_directory(self) -> str:
@@ -340,7 +341,7 @@ def _content(path: str) -> bytes | None:
 
 
 def _belongs(script: str, beside: str) -> bool:
-    """Whether a script starts this interpreter: it stands beside it, or its first line names it."""
+    """Whether a script starts this interpreter: it is beside it, or its first line names it."""
     if os.path.dirname(os.path.realpath(script)) == beside or os.path.dirname(script) == os.path.dirname(
         sys.executable
     ):
@@ -350,7 +351,7 @@ def _belongs(script: str, beside: str) -> bool:
 
 
 def _can_be_made(path: str) -> bool:
-    """Whether the nearest directory that exists takes new names."""
+    """Whether the nearest existing directory is writable."""
     parent = os.path.dirname(path)
     while parent != os.path.dirname(parent) and not os.path.exists(parent):
         parent = os.path.dirname(parent)
@@ -368,7 +369,7 @@ def _free_bytes(path: str) -> int | None:
 
 
 def _can_lock(directory: str) -> bool | None:
-    """Take and leave a shared lock on the directory itself, so that nothing has to be made for it."""
+    """Try a shared lock on the directory itself, so that no file must be created."""
     if sys.platform == "win32":
         return None
     import fcntl  # noqa: PLC0415 - only one check asks for it, and Windows has none
@@ -380,7 +381,7 @@ def _can_lock(directory: str) -> bool | None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True  # somebody else holds one, so locks work
+        return True  # somebody holds one, so locks work
     except OSError:
         return False
     finally:

@@ -1,7 +1,7 @@
-"""Checking a release and what became of it on this machine: `ports.Provenance`.
+"""Checking a release, and whether its files are the installed ones: `ports.Provenance`.
 
-The check runs in a child, because its library is dear to load and a stalled connection must not keep a
-signal waiting.
+The check runs in a child process, because its library is slow to load and a stalled connection must not
+delay a signal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LocalProvenance:
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer:
         if order.trusted_root and not os.path.isabs(order.trusted_root):
-            return NotTrusting(trouble="unreadable")  # Whoever wrote the working directory would choose it.
+            return NotTrusting(trouble="unreadable")  # The owner of the working directory could choose it.
         environment = {key: value for key, value in self._environment.items() if key != "PYTHONPATH"}
         try:
             with TemporaryFile() as file:  # A pipe would have to be fed while the library loads.

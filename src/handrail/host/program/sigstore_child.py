@@ -28,7 +28,7 @@ from handrail.program.update.verify_release import STATEMENT
 
 LOADED = b"loaded\n"
 _SECONDS = 90
-"""More than its caller waits: if that was killed, nobody else ends this process."""
+"""Longer than its caller waits: if the caller was killed, nobody else ends this process."""
 
 
 class _Exactly:

@@ -1,6 +1,6 @@
 """The agent skill in the user's home: a real copy for every client, a link to it for Claude Code.
 
-A copy that the user changed is moved aside first; a directory of that name that is no skill of ours is left.
+A copy that the user changed is moved aside first; a directory of that name that is not ours is left alone.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def sync_skill(source: str, user: str, home: str) -> SkillCopy:
                 status="failed", path=target, trouble="a directory of that name is not Handrail's"
             )
         is_equal = skill_digest(target) == skill_digest(source) and not os.path.islink(target)
-        moved = "" if is_equal else _copied(source, target, home)
-        is_linked = _linked(user, target, home)
+        moved = "" if is_equal else _copy(source, target, home)
+        is_linked = _ensure_link(user, target, home)
         return SkillCopy(
             status="unchanged" if is_equal and is_linked else "synced", path=target, moved_to=moved
         )
@@ -75,7 +75,7 @@ def is_ours(target: str) -> bool:
 
 
 def held_skill(source: str, user: str, home: str) -> HeldSkill:
-    """The copy as it lies there, for a preview to tell and to bind. Never raises for the disk."""
+    """The state of the copy, for a preview to show and to bind. Never raises for the disk."""
     target = os.path.join(user, ".agents", "skills", NAME)
     if not os.path.lexists(target):
         return HeldSkill(version="absent", state="absent")
@@ -89,8 +89,8 @@ def held_skill(source: str, user: str, home: str) -> HeldSkill:
     return HeldSkill(version=version, state="as_packed" if is_whole else "older")
 
 
-def _copied(source: str, target: str, home: str) -> str:
-    """Stage beside the target, then rename; where the old copy went if the user had changed it."""
+def _copy(source: str, target: str, home: str) -> str:
+    """Stage beside the target, then rename. Returns where a changed copy was moved."""
     os.makedirs(os.path.dirname(target), exist_ok=True)
     staged, old = f"{target}.new-{os.getpid()}", f"{target}.old-{os.getpid()}"
     shutil.rmtree(staged, ignore_errors=True)
@@ -100,7 +100,7 @@ def _copied(source: str, target: str, home: str) -> str:
         os.unlink(target)
     elif os.path.lexists(target):
         if skill_digest(target) != _manifest(home).digest:
-            moved = _kept_aside(target, home)
+            moved = _keep_copy(target, home)
         os.rename(target, old)
     os.rename(staged, target)
     shutil.rmtree(old, ignore_errors=True)
@@ -110,8 +110,8 @@ def _copied(source: str, target: str, home: str) -> str:
     return moved
 
 
-def _kept_aside(directory: str, home: str) -> str:
-    """A copy of what the user made of it, in the home."""
+def _keep_copy(directory: str, home: str) -> str:
+    """Keep a copy of the user's version in the home."""
     ensure_private_directory(os.path.join(home, _BACKUPS))
     kept = os.path.join(home, _BACKUPS, skill_digest(directory)[:16])
     if not os.path.lexists(kept):
@@ -123,7 +123,7 @@ def _put_aside(link: str, home: str) -> None:
     if os.path.islink(link):
         os.unlink(link)
         return
-    _kept_aside(link, home)
+    _keep_copy(link, home)
     shutil.rmtree(link)
 
 
@@ -141,7 +141,7 @@ def _needs_link(user: str, target: str) -> bool:
     return is_ours(link) and skill_digest(link) != skill_digest(target)
 
 
-def _linked(user: str, target: str, home: str) -> bool:
+def _ensure_link(user: str, target: str, home: str) -> bool:
     """Make the link for Claude Code where it is used; whether it was there already, or is not needed."""
     if not _needs_link(user, target):
         return True

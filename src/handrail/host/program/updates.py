@@ -1,4 +1,4 @@
-"""Looking up and replacing the installed program: `ports.Updates` with the network and package managers."""
+"""Finding and installing updates: `ports.Updates` with the network and package managers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from handrail.ports.program import (
 _LOOK_SECONDS = 0.05
 _PATIENCE_SECONDS = 10
 _NEUTRAL = os.path.abspath(os.sep)
-"""Where a manager is started: a checkout is not trusted, and managers take files from where they stand."""
+"""Where a manager is started: managers read files of the working directory, which is not trusted."""
 _PRINT_VERSION = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
 _LOOK = ("data", "cache", "update-check.json")
 _MOST_BYTES = 65_536
@@ -81,7 +81,7 @@ class LocalUpdates:
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """In a thread of its own, so that a stalled connection never keeps a signal waiting."""
+        """Fetch in another thread, so that a stalled connection never delays a signal."""
         address = self._signed_in(resolve_address(url, base))
         box: list[Fetched | Fault] = []
         worker = threading.Thread(target=lambda: box.append(fetch_address(address, accept)), daemon=True)
@@ -174,7 +174,7 @@ class _PipxPackage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _PipxMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What pipx wrote down of the installation, as far as an update needs it."""
+    """What pipx recorded about the installation and an update needs."""
 
     backend: str = "pip"
     main_package: _PipxPackage = _PipxPackage()
@@ -195,7 +195,7 @@ def _speaks_uv(method: InstallMethod, pipx: _PipxMetadata, *, has_pip: bool) -> 
 
 
 def _receipt() -> Mapping[str, Any]:
-    """What uv wrote down when it installed the tool; empty when it did not."""
+    """What uv recorded when it installed the tool; empty if it did not."""
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
             tool = tomllib.load(file).get("tool", {})
@@ -217,7 +217,7 @@ def _is_pinned(receipt: Mapping[str, Any]) -> bool:
 def _watch(
     child: subprocess.Popen[bytes], asked: Callable[[], str], say: Callable[[str], None]
 ) -> Literal["", "signal", "deadline"]:
-    """Pass its lines on until it ends; when the call shall end, so shall it, within ten seconds."""
+    """Pass its lines on until it ends. When the call is cancelled, it is stopped within ten seconds."""
     assert child.stdout is not None, "its output is a pipe"
     stopped: Literal["", "signal", "deadline"] = ""
     kill_at = 0.0

@@ -1,4 +1,4 @@
-"""JSON files in a directory, bounded in number and size, whatever else lies there."""
+"""The JSON files in a directory, limited in number and size."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def list_files(
 
 
 def _names_below(directory: str) -> list[str]:
-    """Names of files, relative to the directory; what cannot be opened holds nothing."""
+    """Names of files, relative to the directory; a folder that cannot be opened is empty."""
     found: list[str] = []
     folders = [""]
     for folder in folders:  # grows while it is walked
@@ -75,7 +75,7 @@ def _names_below(directory: str) -> list[str]:
 def describe_outside_link(
     source_kind: SourceKind, source_ref: str, holds: _Holds = "workflow"
 ) -> WorkflowFile:
-    """A link to somewhere else, as it is listed: what lies there may be anyone's and is not read."""
+    """A link out of the directory, as it is listed: its target may be anyone's and is not read."""
     owner = "project" if source_kind == "project" else "directory"
     return WorkflowFile(
         source_kind=source_kind,
@@ -112,7 +112,7 @@ def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Hold
 
 
 def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:
-    """The file's bytes, one more than the limit at most; empty when it is not a readable regular file."""
+    """The bytes of a file, one more than the limit at most; empty if it is not a readable regular file."""
     try:
         descriptor = open_regular_file(path, os.O_RDONLY)
     except OSError:

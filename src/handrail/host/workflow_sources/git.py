@@ -25,7 +25,7 @@ def clone_directory(home: str, url: str) -> str:
 
 
 def read_git_files(source: GitSource, home: str, environment: Mapping[str, str]) -> list[WorkflowFile]:
-    """Every `*.json` of the directory at the pinned commit; what is not here yet is said, never fetched."""
+    """Every `*.json` of the directory at the pinned commit; nothing is ever fetched."""
     repository = _repository(source, home)
     named = redact_credentials(source.path or source.url).rpartition(f"{REDACTED}@")[2]
     shown = f"{named.rstrip('/').rpartition('/')[2] or 'repository'}@{source.ref[:12]}"
@@ -71,7 +71,7 @@ def _repository(source: GitSource, home: str) -> str:
 
 
 def _listed(listing: bytes) -> list[tuple[str, str]]:
-    """Name and object of each plain file that is or is meant as JSON; links and folders are left alone."""
+    """Name and object of each plain file that is, or is meant to be, JSON."""
     found = []
     for row in listing.split(b"\0"):
         facts, _, name = row.decode("utf-8", "replace").partition("\t")

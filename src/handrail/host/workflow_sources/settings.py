@@ -104,7 +104,7 @@ def describe_trouble(source_kind: SourceKind, source_ref: str, message: str, rem
 def _read(path: str, source_kind: SourceKind, shown: str) -> Object | WorkflowFile:
     if not os.path.exists(path):
         return {}
-    # Without a file there is nothing to read, and the reader is dear to load.
+    # Without a file there is nothing to read, and the reader is slow to load.
     from handrail.contract.json.strict import decode_json  # noqa: PLC0415 - see above
 
     try:
@@ -127,7 +127,7 @@ def _is_there(project: str, name: str) -> bool:
 
 
 def _is_inside(project: str, name: str) -> bool:
-    """Whether it stays in the project, also behind links: a repository must not reach the user's files."""
+    """Whether it stays in the project, even through links: a repository must not reach the user's files."""
     root = os.path.realpath(project)
     real = os.path.realpath(os.path.join(root, name))
     return not os.path.isabs(name) and os.path.commonpath([root, real]) == root

@@ -1,4 +1,4 @@
-"""What was read from workflow files earlier, so that a listing of many is quick.
+"""Summaries of workflow files, so that a listing of many is quick.
 
 A cache and nothing else: one file that can be deleted at any time. An entry counts only for exactly the
 bytes it was made from and for the code that made it; a damaged file counts as empty.
@@ -28,7 +28,7 @@ class SummaryCache:
         self._directory = os.path.join(home, "data", "cache", "workflows")
 
     def with_summaries(self, files: Iterable[WorkflowFile]) -> list[WorkflowFile]:
-        """The files with what is known about them; what was not known is read now and kept."""
+        """Add summaries to the files; missing ones are read now and kept."""
         listed = list(files)
         path = os.path.join(self._directory, f"{_reader_version()}.json")
         known = _load(path)
@@ -46,7 +46,7 @@ class SummaryCache:
         return done
 
     def _keep(self, path: str, table: dict[str, bytes]) -> None:
-        """Replace the file; that it cannot be written is no reason for a listing to fail."""
+        """Replace the file; a listing does not fail if it cannot be written."""
         content = msgspec.json.encode({digest: msgspec.Raw(table[digest]) for digest in sorted(table)})
         temporary = f"{path}.{os.getpid()}"
         try:
@@ -85,7 +85,7 @@ def _load(path: str) -> dict[str, bytes]:
 
 
 def _reader_version() -> str:
-    """The code that reads files, by size and time of its modules: another one may read differently."""
+    """A version of the code that reads files, from the size and time of its modules."""
     facts: list[str] = []
     for root in handrail.workflows.__path__:
         for folder, _, names in sorted(os.walk(root)):

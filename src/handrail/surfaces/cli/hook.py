@@ -138,7 +138,7 @@ def _before_compaction(
 
 
 def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
-    """What the machine knows and nobody had to say: equal facts give equal text."""
+    """Facts that the machine knows by itself; equal facts give equal text."""
     seen = rt.workspace.observations(project)
     lines = [
         f"{_FACTS_BEGIN} ({trigger if trigger in _TRIGGERS else 'unknown'}).",

@@ -248,7 +248,7 @@ def _build_fallback(caller: _Caller) -> Rendered:
     if caller.commits.is_made:
         data = b'"data":{"committed":true,"message":"' + DONE.encode() + b'"}'
         return Rendered(out=b'{"ok":true,"schema_version":"1.0",' + data + b',"meta":{"duration_ms":0}}\n')
-    line = b"handrail: the answer could not be put together; nothing was changed.\n"
+    line = b"handrail: the answer could not be built; nothing was changed.\n"
     return Rendered(err=line, status=INTERNAL_ERROR.exit_status)
 
 

@@ -1,7 +1,7 @@
 """What this server offers, as plain data for any transport: tools, prompts, resources, completion, questions.
 
-Every method is synchronous and answers with a result or a refusal. Keys stand in the order of the published
-schemas, so that both doors send the same bytes. No protocol library is known here.
+Every method is synchronous and returns a result or a refusal. Keys are in the order of the published schemas,
+so that both transports send the same bytes. Nothing here imports a protocol library.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Adapter:
         self._definitions = [_definition(tool, results) for tool in self.tools.values()]
 
     def list_tools(self, cursor: str | None) -> ResultOrRefusal:
-        return _one_page(cursor, "tools") or {"tools": self._definitions}
+        return _refuse_cursor(cursor, "tools") or {"tools": self._definitions}
 
     def call_tool(self, runtime: Runtime, call: ToolCall, asking: Asking) -> ResultOrRefusal | Waiting:
         """The tool's result; `Waiting` only where a person is asked in the middle of the call."""
@@ -71,7 +71,7 @@ class Adapter:
         return waiting.go_on(runtime, read_brought_value(call, question))
 
     def overdue(self, name: str | None, seconds: float) -> ResultOrRefusal:
-        """What a caller is told when its time is over: by a tool's name its result, else a refusal."""
+        """The answer to a call whose time is over: a result for a tool, else a refusal."""
         failure = Failure(
             kind=E_TIMEOUT,
             message=f"The call took more than {seconds:g} seconds; its outcome is unknown.",
@@ -81,28 +81,28 @@ class Adapter:
         return self.refusal(failure) if tool is None else self._result(render(self.tools, tool, {}, failure))
 
     def list_prompts(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
-        page = self._told(runtime, lambda: list_prompts(runtime, cursor))
+        page = self._run_or_refuse(runtime, lambda: list_prompts(runtime, cursor))
         if isinstance(page, Refusal):
             return page
         return _page("prompts", [_prompt(row) for row in page.rows], page.next_cursor)
 
     def get_prompt(self, runtime: Runtime, name: str, arguments: dict[str, str]) -> ResultOrRefusal:
-        text = self._told(runtime, lambda: prompt_text(runtime, name, arguments))
+        text = self._run_or_refuse(runtime, lambda: prompt_text(runtime, name, arguments))
         if isinstance(text, Refusal):
             return text
         return {"messages": [{"content": {"text": text, "type": "text"}, "role": "user"}]}
 
     def list_resources(self, runtime: Runtime, cursor: str | None) -> ResultOrRefusal:
-        page = self._told(runtime, lambda: list_resources(runtime, cursor))
+        page = self._run_or_refuse(runtime, lambda: list_resources(runtime, cursor))
         if isinstance(page, Refusal):
             return page
         return _page("resources", [_resource(row) for row in page.rows], page.next_cursor)
 
     def list_templates(self, cursor: str | None) -> ResultOrRefusal:
-        return _one_page(cursor, "templates") or {"resourceTemplates": _TEMPLATES}
+        return _refuse_cursor(cursor, "templates") or {"resourceTemplates": _TEMPLATES}
 
     def read_resource(self, runtime: Runtime, uri: str, missing: int) -> ResultOrRefusal:
-        """`missing` is the code of the client's revision for an address where nothing is."""
+        """`missing` is the code of the client's revision for an address that does not exist."""
         content = run_guarded(runtime, lambda: read_resource(runtime, uri))
         if not isinstance(content, Failure):
             return {"contents": [{"mimeType": content.mime_type, "text": content.text, "uri": content.uri}]}
@@ -121,7 +121,7 @@ class Adapter:
                 return complete_prompt(runtime, reference["name"], argument, typed)
             return complete_address(runtime, reference["uri"], typed)
 
-        completed = self._told(runtime, found)
+        completed = self._run_or_refuse(runtime, found)
         if isinstance(completed, Refusal):
             return completed
         values = list(completed.values)
@@ -129,7 +129,7 @@ class Adapter:
         return {"completion": {"hasMore": has_more, "total": completed.total, "values": values}}
 
     def refusal(self, failure: Failure) -> Refusal:
-        """The failure as the protocol tells it, in the words that a tool's result would have."""
+        """The failure as a protocol error, with the text that a tool result would have."""
         return refusal_of(failure, lambda call: spell_call(self.tools, call))
 
     def _go_on(
@@ -145,12 +145,12 @@ class Adapter:
         again = reply if retry is None else answer_call(runtime, self.tools, tool, retry, self._mvi)
         return self._result(again if is_taken(again) else reply)
 
-    def _told(self, runtime: Runtime, work: Callable[[], _T]) -> _T | Refusal:
+    def _run_or_refuse(self, runtime: Runtime, work: Callable[[], _T]) -> _T | Refusal:
         answered = run_guarded(runtime, work)
         return self.refusal(answered) if isinstance(answered, Failure) else answered
 
     def _result(self, rendered: Rendered) -> dict[str, Json]:
-        """Clients often show only the text of an error, so an error always has it."""
+        """Clients often show only the text of an error, so an error always has text."""
         has_text = self._results != "structured" or rendered.is_error
         result: dict[str, Json] = {
             "content": [{"text": rendered.text, "type": "text"}] if has_text else [],
@@ -162,15 +162,15 @@ class Adapter:
 
 
 def _may_start_sessions(runtime: Runtime) -> bool:
-    """Settings that cannot be read switch nothing on; every call says what is wrong with them."""
+    """Settings that cannot be read enable nothing; every call says what is wrong with them."""
     try:
         return runtime.settings.of().start_session
     except Fault:
         return False
 
 
-def _one_page(cursor: str | None, what: str) -> Refusal | None:
-    """Nobody gave out a cursor for these."""
+def _refuse_cursor(cursor: str | None, what: str) -> Refusal | None:
+    """Refuse a cursor: there is only one page."""
     if cursor is None:
         return None
     return Refusal(code=INVALID_PARAMS, message=f"All {what} are on one page; send no cursor.")
@@ -211,7 +211,7 @@ _TEMPLATES: list[dict[str, Json]] = [
 
 
 def _definition(tool: Tool, results: Results) -> dict[str, Any]:
-    """Without structured results there is nothing that an output schema could promise."""
+    """Without structured results, an output schema has nothing to describe."""
     withheld = ("outputSchema",) if results == "text" else ()
     shown = {key: tool.definition[key] for key in sorted(tool.definition) if key not in withheld}
     hints = tool.definition["annotations"]

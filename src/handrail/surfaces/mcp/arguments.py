@@ -22,10 +22,10 @@ from handrail.contract.wording import quote
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.surfaces.mcp.tools import Tool, fields_of
 
-# How much one call may carry, measured before anything looks at the content.
+# Limits of one call, measured before anything reads the content
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Of all names and texts together; what stands between them hardly counts."""
+"""Of all names and texts together; the punctuation hardly counts."""
 MAX_DEPTH = 64
 MAX_MEMBERS = 100_000
 
@@ -68,15 +68,15 @@ def _refusal(what: str, measured: int, limit: int) -> Failure:
     )
 
 
-# Objects and lists that an agent sent as JSON text, read with good will and named.
+# Objects and lists that an agent sent as JSON text
 
 _LIST, _OBJECT = "a list of objects", "an object"
 
 
 def read_texts(fields: dict[str, Any], given: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
-    """The arguments with such texts read, and where one was: dotted name → what belongs there.
+    """The arguments with such texts decoded, and where: dotted name → what belongs there.
 
-    Only declared places are looked at; text inside context or an artifact's body is content.
+    Only declared fields are decoded; text inside context or an artifact's body is content.
     """
     found: dict[str, str] = {}
     return _object(fields, given, "", found), found
@@ -128,12 +128,14 @@ def _read(value: Json, openings: str, place: str, meant: str, found: dict[str, s
     return read
 
 
+# Names, choices and repairs
+
 MOST_FLAWS = 20
-"""More are not looked for, and such a call is not worth repairing."""
+"""A call with more is not repaired."""
 MOST_SLIPS = 2
-"""Letters that may be wrong in a word of a closed set, where a call changes something."""
+"""Wrong letters that are corrected in a word of a closed set, if the call changes something."""
 _HANDLES = frozenset({"ackToken", "stateToken", "checkpointToken"})
-"""A call that takes one of them says with it what it is about."""
+"""Such a token says what a call is about."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -190,18 +192,18 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "view": ("part",),
     "section": ("part",),
 }
-"""Folded name → where the value belongs; the first place that the tool has. Beats similarity of spelling."""
+"""Folded name → where the value belongs: the first place that the tool has. Wins over similar spelling."""
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments with known names, and what had to be read with good will."""
+    """Arguments with known names, and warnings about what was repaired."""
 
     params: dict[str, Json]
     warnings: tuple[dict[str, Json], ...] = ()
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
-    """The value belongs elsewhere; `as_list` where a list of such values does."""
+    """The value belongs elsewhere; `as_list` if a list belongs there."""
 
     to: tuple[str, ...]
     as_list: bool = False
@@ -218,14 +220,14 @@ class Drop(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unclear(msgspec.Struct, frozen=True, kw_only=True):
-    """Only the caller knows what was meant, and leaving it out would lose it."""
+    """Only the caller knows what is meant, and dropping it would lose it."""
 
 
 Repair: TypeAlias = Move | Put | Drop | Unclear
 
 
 class Flaw(msgspec.Struct, frozen=True, kw_only=True):
-    """One wrong argument and how the call would be right."""
+    """One wrong argument and how to correct it."""
 
     path: tuple[str, ...]
     problem: str
@@ -236,7 +238,7 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True):
 def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure:
     """The params for the tool's operation, or the refusal with the repaired call.
 
-    Types are the operation's business; here it is about names, narrowed choices and size.
+    The operation checks types; this checks names, narrowed choices and size.
     """
     refusal = check_size(arguments)
     if refusal is not None:
@@ -247,7 +249,7 @@ def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure
         return refusal
     flaws = list(islice(_flaws(tool, fields_of(tool), params, ()), MOST_FLAWS + 1))
     if flaws:
-        return _refused(tool, params, flaws)
+        return _refuse(tool, params, flaws)
     return Accepted(
         params=params, warnings=tuple(text_warning(name, meant) for name, meant in read_as_text.items())
     )
@@ -275,7 +277,7 @@ def _flaws(
 
 def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value: Json) -> Flaw:
     problem = "unknown name"
-    meant = _meant(tool, path[-1], value)
+    meant = _find_place(tool, path[-1], value)
     if meant is None and len(path) > 1:
         fix = f"{_dotted(path[:-1])} takes {', '.join(siblings)}"
         return Flaw(path=path, problem=problem, fix=fix, repair=Unclear())
@@ -292,21 +294,21 @@ def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value:
 
 
 def _schema_at(tool: Tool, place: tuple[str, ...]) -> dict[str, Any]:
-    """What belongs there; nothing is known about what context holds."""
+    """The schema of a field; empty for what is inside context."""
     schema: dict[str, Any] = {"properties": fields_of(tool)}
     for name in place:
         schema = schema.get("properties", {}).get(name, {})
     return schema
 
 
-def _meant(tool: Tool, name: str, value: Json) -> tuple[str, ...] | None:
+def _find_place(tool: Tool, name: str, value: Json) -> tuple[str, ...] | None:
     places = {_dotted(path): path for path in _places(fields_of(tool), ())}
-    for place in SYNONYMS.get(_folded(name), ()):
+    for place in SYNONYMS.get(_fold(name), ()):
         if place in places and _is_offered(_schema_at(tool, places[place]), value):
             return places[place]
     by_leaf = {path[-1]: path for path in reversed(places.values())}
     for similar in find_nearest(name, by_leaf, most=1):
-        is_same = _folded(similar) == _folded(name)
+        is_same = _fold(similar) == _fold(name)
         if is_same or _is_offered(_schema_at(tool, by_leaf[similar]), value):
             return by_leaf[similar]
     # A start call with a free name almost always means an input of the workflow.
@@ -334,7 +336,7 @@ def _not_an_object(schema: dict[str, Any], path: tuple[str, ...], value: Json) -
 
 
 def _field_for(fields: dict[str, Any], value: Json) -> str | None:
-    """The field of an object that a bare value is meant for: the notes, or the one that offers the word."""
+    """The field that a bare value is meant for: the notes, or the one that offers the word."""
     if isinstance(value, str) and "notesMarkdown" in fields:
         return "notesMarkdown"
     if isinstance(value, list) and "artifacts" in fields:
@@ -345,11 +347,11 @@ def _field_for(fields: dict[str, Any], value: Json) -> str | None:
 def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: str) -> Flaw:
     problem = f"{quote(value)} is not offered"
     fix = f"use one of {', '.join(choices)}"
-    same = [choice for choice in choices if _folded(choice) == _folded(value)]
+    same = [choice for choice in choices if _fold(choice) == _fold(value)]
     if same:
         return Flaw(path=path, problem=problem, fix=fix, repair=Put(value=same[0]))
     if not tool.definition["annotations"]["readOnlyHint"]:
-        # How much an agent may do is never guessed; a slip in a word that can be no other is no guess.
+        # What an agent may do is never guessed; a typo in a word that can be no other is not a guess.
         slips = [choice for choice in choices if count_edits(value, choice) <= MOST_SLIPS]
         repair: Repair = Put(value=slips[0]) if len(slips) == 1 else Unclear()
         return Flaw(path=path, problem=problem, fix=fix, repair=repair)
@@ -358,8 +360,8 @@ def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: s
     return Flaw(path=path, problem=problem, fix=fix, repair=repair)
 
 
-def _refused(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
-    repaired = _repaired(params, flaws)
+def _refuse(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
+    repaired = _repair(params, flaws)
     is_whole = repaired is not None and _is_whole(tool, params, repaired)
     first = flaws[0]
     more = "" if len(flaws) == 1 else f" {len(flaws) - 1} more in details.problems."
@@ -410,7 +412,7 @@ def _takes_a_handle(tool: Tool) -> bool:
     return not _HANDLES.isdisjoint(tool.definition["inputSchema"]["properties"])
 
 
-def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
+def _repair(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
     """The caller's own call without its flaws; None when that would lose a value or is too long."""
     if len(flaws) > MOST_FLAWS:
         return None
@@ -429,14 +431,14 @@ def _repaired(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | N
             case Put(value=meant):
                 holder[flaw.path[-1]] = meant
             case Move(to=to, as_list=as_list):
-                if not _placed(call, to, [value] if as_list else value):
+                if not _place(call, to, [value] if as_list else value):
                     return None
             case never:
                 assert_never(never)
     return call if len(msgspec.json.encode(call)) <= OFFERED_CALL_BYTES else None
 
 
-def _placed(call: dict[str, Json], to: tuple[str, ...], value: Json) -> bool:
+def _place(call: dict[str, Json], to: tuple[str, ...], value: Json) -> bool:
     holder: Json = call
     for name in to[:-1]:
         holder = holder.setdefault(name, {})
@@ -448,7 +450,7 @@ def _placed(call: dict[str, Json], to: tuple[str, ...], value: Json) -> bool:
     return True
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 

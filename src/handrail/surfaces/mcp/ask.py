@@ -1,6 +1,6 @@
 """Asking a person through the client: one typed value that a blocked step waits for, never a secret.
 
-It is tried only where the client can ask. Whatever goes wrong, the blocked reply stands as it is.
+Only if the client can ask. If anything goes wrong, the blocked reply stays as it is.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _SECRET = re.compile(
     r"pass(?:word|phrase|code)|secret|token|credential|private.?key|api.?key|access.?key|\bpin\b|\botp\b",
     re.IGNORECASE,
 )
-"""An author may name the wrong reason; a form in a chat client is no place for these."""
+"""A form in a chat client must not ask for these, whatever the author wrote."""
 
 
 def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
-    """The question that would let this blocked reply go on; None where there is none."""
+    """The question whose answer unblocks this reply; None if there is none."""
     token = _retry_token(tool, reply)
     if not token:
         return None
@@ -47,7 +47,7 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
 def build_answered_call(
     tool: Tool, arguments: dict[str, Json], question: Question, value: Json
 ) -> dict[str, Json] | None:
-    """The caller's own report again, for the attempt that waits, with the value that was missing."""
+    """The caller's report again, for the attempt that waits, with the missing value."""
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
         return None
@@ -57,7 +57,7 @@ def build_answered_call(
 
 
 def is_taken(reply: Rendered) -> bool:
-    """Whether the value let the run go on, and the reply is that of this very report."""
+    """Whether the value unblocked the run, and the reply belongs to this report."""
     if reply.is_error or reply.structured.get("kind") != "ok":
         return False
     told: list[dict[str, Any]] = reply.structured.get("warnings", [])
@@ -65,7 +65,7 @@ def is_taken(reply: Rendered) -> bool:
 
 
 def _retry_token(tool: Tool, reply: Rendered) -> str:
-    """The token of a reply that is blocked by one missing input of the user alone."""
+    """The token of a reply that is blocked only by one missing input of the user."""
     told = reply.structured
     if tool.operation != "run.continue" or reply.is_error or told.get("kind") != "blocked":
         return ""

@@ -34,13 +34,13 @@ from handrail.surfaces.mcp.messages import INTERNAL_ERROR, INVALID_PARAMS, Refus
 from handrail.surfaces.mcp.results import Rendered, add_warnings, render
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
-# Trouble of this surface as a value: the one place here where an exception becomes a failure.
+# The one place of this surface where an exception becomes a failure
 
 _T = TypeVar("_T")
 
 
 def run_guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
-    """What the work answers; trouble is an answer too, also a defect of this surface."""
+    """The answer of the work; a fault or a defect becomes a Failure."""
     return _try(work, lambda: runtime.incidents.record(traceback.format_exc()))
 
 
@@ -50,7 +50,7 @@ def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
     except Fault as fault:
         return failure_of(fault)
     except Exception:  # noqa: BLE001 - the protocol library would send the exception's own words to the client
-        # Keeping the traceback may fail for the same reason: no memory, no descriptor.
+        # Storing the traceback may fail for the same reason: no memory, no descriptor.
         incident = _try(record, str)
         return Failure(
             kind=DEFECT,
@@ -66,18 +66,20 @@ def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusa
     return Refusal(code=INVALID_PARAMS if is_callers else INTERNAL_ERROR, message=text, data=structured)
 
 
+# One tool call
+
 LAST_WORD = Rendered(text=DONE, structured={"committed": True, "message": DONE}, is_error=False)
-"""Of a call that changed something, where not even that can be told in its own words."""
+"""The fallback for a call that changed something and whose answer cannot be rendered."""
 LIST_BYTES = 8_192
-"""A list goes on with a cursor after this much; an agent rarely needs more at once."""
+"""A list continues with a cursor after this much; an agent rarely needs more at once."""
 
 
 def answer_call(
     runtime: Runtime, tools: dict[str, Tool], tool: Tool, arguments: dict[str, Json], mvi: Level
 ) -> Rendered:
-    """What the tool answers to these arguments; trouble is an answer too, also a defect of this surface.
+    """The result of a tool for these arguments; faults and defects are results too.
 
-    Once the call has changed something, it has succeeded, whatever becomes of the text about it.
+    Once the call has changed something, it has succeeded, whatever happens to its text.
     """
     commits = Commits()
     answered = run_guarded(
@@ -94,7 +96,7 @@ def answer_call(
 
 
 def _spell_read_back(tools: dict[str, Tool], commits: Commits, success: Success) -> Success:
-    """An answer without a reply names the call that reads it as a client makes it."""
+    """Name the tool call that reads the reply, in an answer that lacks it."""
     if commits.reads_back is None or not is_stand_in(success):
         return success
     call = spell_call(tools, commits.reads_back)
@@ -106,7 +108,7 @@ def _json(value: Json) -> str:
 
 
 def _redact(runtime: Runtime, answer: Rendered) -> Rendered:
-    """Whatever this process has read as a secret never reaches a client."""
+    """Remove every secret that this process has read."""
     return msgspec.structs.replace(
         answer,
         text=runtime.secrets.redact_text(answer.text),

@@ -56,7 +56,7 @@ _TIDY_UP = b""
 """Tells the desk to give memory back, in place of a line to send."""
 _NO_LISTS = Refusal(
     code=INVALID_REQUEST,
-    message="A line with a list of messages is no part of this protocol revision. Send one message per line.",
+    message="This protocol revision has no lists of messages. Send one message per line.",
 )
 _OPENING_IN_LIST = Refusal(code=INVALID_REQUEST, message="initialize cannot be part of a list of messages.")
 
@@ -177,7 +177,7 @@ class Call:
             E_TIMEOUT if asked == "deadline" else E_INTERRUPTED,
             "The call took too long and was ended; nothing was changed."
             if asked == "deadline"
-            else "The client gave the call up; nothing was changed.",
+            else "The client cancelled the call; nothing was changed.",
             details={"committed": False},
             hint="Send the call again.",
         )
@@ -425,7 +425,7 @@ class CallsInProgress:
                 self._start_worker()
 
     def _settle(self, call: Call, told: ResultOrRefusal) -> None:
-        """Answer the call, once; a late answer is told to nobody."""
+        """Answer the call once; a late answer is dropped."""
         with self._lock:
             if call.is_over:
                 return

@@ -95,7 +95,7 @@ NOT_A_MESSAGE = Refusal(
 )
 TOO_LONG = Refusal(
     code=INVALID_REQUEST,
-    message=f"This line has more than {FRAME_BYTES // 1024 // 1024} MB and was passed over; nothing was "
+    message=f"This line has more than {FRAME_BYTES // 1024 // 1024} MB and was skipped; nothing was "
     "done. Send less: shorten the notes, and put references instead of content into context.",
 )
 
@@ -212,11 +212,11 @@ def _refuse_shape(text: bytes) -> Message:
     try:
         members = _members.decode(text)
     except msgspec.MsgspecError:
-        return Malformed(refusal=_invalid("It is no object."))
+        return Malformed(refusal=_invalid("It is not an object."))
     request_id = _id(bytes(members.get("id", b"")))
     if bytes(members.get("jsonrpc", b"")) != b'"2.0"':
         return Malformed(refusal=_invalid('It does not say "jsonrpc": "2.0".'), id=request_id)
-    return Malformed(refusal=_invalid("Its method is no text."), id=request_id)
+    return Malformed(refusal=_invalid("Its method is not text."), id=request_id)
 
 
 def _invalid(flaw: str) -> Refusal:
@@ -262,7 +262,7 @@ def _params(raw: bytes) -> dict[str, Json] | Refusal:
     if raw in (b"", _NULL):
         return {}
     if raw[:1] != b"{":
-        return _invalid("Its params are no object.")
+        return _invalid("Its params are not an object.")
     try:
         document: dict[str, Json] = msgspec.json.decode(raw)
     except msgspec.ValidationError:

@@ -1,4 +1,8 @@
-"""What a client offers while a person types an argument: ids, tags and codes that begin with it."""
+"""Prompts that people pick in their client, and completion while they type an argument.
+
+There is one prompt per workflow, and one to go on with earlier work. A prompt starts nothing. It tells the
+agent which call to make, in our own words: from the author, only the workflow's id reaches the message.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,6 @@ from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.surfaces.mcp.reply_text import call_text
 from handrail.surfaces.mcp.resources import SCHEME, read_payload
-
-# Prompts that people pick in their client: one per workflow, and one to go on with earlier work.
-#
-# A prompt starts nothing. It tells the agent which call to make, in our own words: of what an author wrote,
-# only the workflow's id reaches the message.
 
 RESUME = "resume"
 GOAL, QUERY = "goal", "query"
@@ -69,11 +68,11 @@ def list_prompts(runtime: Runtime, cursor: str | None) -> PromptPage:
 
 
 def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
-    """What the agent is told. Raises Fault when there is no such prompt or an argument does not fit."""
+    """The text for the agent. Raises Fault when there is no such prompt or an argument does not fit."""
     _check_arguments(name, arguments)
     if name == RESUME:
         return _resume_text(arguments.get(QUERY, "").strip())
-    return _start_text(_inspected(runtime, name), arguments.get(GOAL, "").strip())
+    return _start_text(_inspect(runtime, name), arguments.get(GOAL, "").strip())
 
 
 def _row(row: dict[str, Any]) -> PromptRow:
@@ -107,7 +106,7 @@ def _check_arguments(name: str, arguments: dict[str, str]) -> None:
         raise Fault(VALIDATION_ERROR, message, details={"problems": problems[:20]})
 
 
-def _inspected(runtime: Runtime, name: str) -> dict[str, Any]:
+def _inspect(runtime: Runtime, name: str) -> dict[str, Any]:
     try:
         inspected = read_payload(runtime, "workflow.inspect", {"workflowId": name, "part": "inputs"})
     except Fault as fault:
@@ -152,9 +151,11 @@ def _resume_text(query: str) -> str:
     )
 
 
+# Completion: ids, tags and codes that begin with what was typed
+
 MOST_VALUES = 20
 LOOKED_AT = 500
-"""Sessions and builtins, the latest or first ones; more are found by a search, not by completion."""
+"""Sessions and builtins, the latest or first ones; a search finds more."""
 
 
 class Completed(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,7 +168,7 @@ class Completed(msgspec.Struct, frozen=True, kw_only=True):
 def complete_prompt(runtime: Runtime, name: str, argument: str, typed: str) -> Completed:
     """For the query of `resume` the sessions; a goal is the person's own words."""
     if (name, argument) == (RESUME, QUERY):
-        return _beginning(_session_ids(runtime, "id"), typed)
+        return _filter_by_start(_session_ids(runtime, "id"), typed)
     return Completed(values=(), total=0)
 
 
@@ -175,22 +176,22 @@ def complete_address(runtime: Runtime, template: str, typed: str) -> Completed:
     """For the variable part of a resource template; a template that is not ours has no values."""
     match template.removeprefix(SCHEME):
         case "workflows{?query}":
-            return _beginning(_tags(runtime), typed)
+            return _filter_by_start(_tags(runtime), typed)
         case "workflows/{id}":
-            return _beginning(_workflow_ids(runtime), typed)
+            return _filter_by_start(_workflow_ids(runtime), typed)
         case "sessions/{id}":
-            return _beginning(_session_ids(runtime, "id"), typed)
+            return _filter_by_start(_session_ids(runtime, "id"), typed)
         case "runs/{id}/graph":
-            return _beginning(_session_ids(runtime, "run_id"), typed)
+            return _filter_by_start(_session_ids(runtime, "run_id"), typed)
         case "contracts/{id}":
-            return _beginning(_contract_ids(runtime), typed)
+            return _filter_by_start(_contract_ids(runtime), typed)
         case "errors/{code}":
-            return _beginning(KINDS, typed)
+            return _filter_by_start(KINDS, typed)
         case _:
             return Completed(values=(), total=0)
 
 
-def _beginning(known: Iterable[str], typed: str) -> Completed:
+def _filter_by_start(known: Iterable[str], typed: str) -> Completed:
     folded = typed.casefold()
     fitting = [value for value in dict.fromkeys(known) if value.casefold().startswith(folded)]
     return Completed(values=tuple(fitting[:MOST_VALUES]), total=len(fitting))

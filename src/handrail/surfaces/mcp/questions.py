@@ -1,4 +1,4 @@
-"""A question to a person, as both eras send it and get it answered. Pure."""
+"""A question to a person, and its answer, in both eras. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.surfaces.mcp.messages import ResultOrRefusal
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asks of a tool; the last two bring the answer to a question of an earlier round."""
+    """A call of a tool; the last two fields carry the answer to an earlier question."""
 
     name: str
     arguments: dict[str, Json]
@@ -36,14 +36,14 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that goes on once a person has answered; without a usable answer the reply stands as it is."""
+    """A call that continues when a person has answered; without a usable answer the reply stays as it is."""
 
     question: Question
     go_on: Callable[[Runtime, Json | UnsetType], ResultOrRefusal]
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client brings back from a person."""
+    """What a client returns from a person."""
 
     action: Literal["accept", "cancel", "decline"]
     content: dict[str, list[str] | str | int | float | bool | None] | None = None
@@ -55,7 +55,7 @@ def elicitation(question: Question) -> dict[str, Json]:
 
 
 def input_required(question: Question) -> dict[str, Json]:
-    """The same as the answer of a call, to be sent again with what the person said."""
+    """The same as the answer of a call, which the client repeats with the person's answer."""
     schema = {name: question.schema[name] for name in sorted(question.schema)}
     form = {"message": question.message, "mode": "form", "requestedSchema": schema}
     return {
@@ -66,14 +66,14 @@ def input_required(question: Question) -> dict[str, Json]:
 
 
 def read_brought_value(call: ToolCall, question: Question) -> Json | UnsetType:
-    """What a call brings that was sent again; UNSET where it answers another question."""
+    """The value in a repeated call; UNSET if it answers another question."""
     if not hmac.compare_digest((call.request_state or "").encode(), question.state.encode()):
-        return UNSET  # a state that is not ours: nobody was asked this
+        return UNSET  # not our state: nobody was asked this
     return read_value(question, call.input_responses.get(question.input))
 
 
 def read_value(question: Question, brought: Json) -> Json | UnsetType:
-    """What a person answered; UNSET when they did not, or the client brought something else."""
+    """What a person answered; UNSET if they did not, or the client sent something else."""
     try:
         form = msgspec.convert(brought, _Form)
     except msgspec.ValidationError:

@@ -278,7 +278,7 @@ def _pending_there(place: dict[str, Any]) -> str:
 
 
 def _current(place: dict[str, Any]) -> Iterator[str]:
-    """Where the run stands by now, for an agent that came with an earlier token."""
+    """The current position of the run, for an agent with an earlier token."""
     yield (
         f"\nSince this step the run went on: {_done_since(place)}. It stands at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}."

@@ -1,4 +1,4 @@
-"""A read-only mirror of what the operations tell, by address; never needed to work through a workflow."""
+"""Resources: what read operations answer, by address. Never needed to work through a workflow."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.surfaces.mcp.reply_text import call_text, recap_lines
 
-# The answer of a read operation as plain data, for what this surface shows beside the tools.
+# Reading an operation
 
 _CALLER = Caller(tool="handrail mcp")
 
@@ -37,7 +37,7 @@ def read_payload(
     runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK
 ) -> dict[str, Any]:
     """The payload, as every surface sends it. Raises Fault for a failure."""
-    assert operation(name).effect == "read", "what stands beside the tools only reads"
+    assert operation(name).effect == "read", "only tools may change something"
     outcome = perform(runtime, name, params, ask, caller=_CALLER)
     if isinstance(outcome, Failure):
         raise Fault(
@@ -52,11 +52,11 @@ def read_payload(
     return payload
 
 
-# A session as Markdown: where it stands and what was done, stored text fenced as data.
+# A session as Markdown, with stored text fenced as data
 
 
 def session_text(runtime: Runtime, session_id: str) -> str:
-    """The recap where the run at hand stands. It holds no token. Raises Fault SESSION_NOT_FOUND."""
+    """The recap at the position of the current run, without tokens. Raises Fault SESSION_NOT_FOUND."""
     shown = read_payload(runtime, "session.show", {"sessionId": session_id})
     query: dict[str, Json] = {"query": shown["session_id"]}
     banner = shown["health"]["banner"]
@@ -90,13 +90,15 @@ def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
     yield from recap_lines(msgspec.to_builtins(recap_at(history, workflow, tip.node_id)))
 
 
+# Addresses and listings
+
 Audience: TypeAlias = tuple[Literal["user", "assistant"], ...]
 
 SCHEME = "handrail://"
 WORKFLOWS = SCHEME + "workflows"
 JSON, MARKDOWN = "application/json", "text/markdown"
 LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
-"""Per page; sessions stand on the first page only, the latest ones. Their templates reach all."""
+"""Per page; the latest sessions are on the first page only. Templates reach all of them."""
 LONGEST_URI = 512
 LONGEST_DESCRIPTION = 300
 _BOTH: Audience = ("user", "assistant")
@@ -118,7 +120,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands at an address."""
+    """The content of an address."""
 
     uri: str
     mime_type: str
@@ -145,7 +147,7 @@ class ResourcePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_resource(runtime: Runtime, uri: str) -> Content:
-    """What stands at the address. Raises Fault; one whose native code is that of E_NOT_FOUND: nothing."""
+    """The content of the address. Raises Fault; with the native code of E_NOT_FOUND if there is none."""
     if uri == WORKFLOWS:
         return _content(runtime, uri, JSON, _workflows(runtime, ""))
     for template in TEMPLATES:
@@ -268,13 +270,13 @@ def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
 
 
 def _content(runtime: Runtime, uri: str, mime_type: str, text: str) -> Content:
-    """Sendable, and without whatever this process has read as a secret."""
+    """Encodable text, without the secrets that this process has read."""
     clean = runtime.secrets.redact_text(text).encode("utf-8", "replace").decode()
     return Content(uri=uri, mime_type=mime_type, text=clean)
 
 
 def _decoded(text: str) -> str:
-    """Text of an address with its percent escapes read (RFC 3986); a broken one stays as it is."""
+    """Decode the percent escapes of an address (RFC 3986); a broken one stays as it is."""
     return _ESCAPED.sub(
         lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text
     )

@@ -20,14 +20,14 @@ from handrail.engine.reply import MOST_WARNINGS
 from handrail.surfaces.mcp.reply_text import call_text, reply_text, session_text
 from handrail.surfaces.mcp.tools import Tool, spell_call
 
-# What is listed or looked at, as text that is complete without its structured copy.
+# Lists and workflows as text
 
 _CALLS = {
     "complete": "Finished; to read it",
     "complete_with_gaps": "Finished with gaps; to read it",
     "closed": "Closed; to read it, or to open it again with the ackToken there",
 }
-"""What the call of a candidate is for, where it does not go on."""
+"""The purpose of a candidate's call, if it does not go on."""
 
 
 def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
@@ -122,7 +122,7 @@ def _words(values: list[Json]) -> str:
 
 
 def _start(workflow: dict[str, Any]) -> dict[str, Json]:
-    """The start with a place for every input that must be given."""
+    """The start call with a placeholder for every required input."""
     context = {
         held["name"]: f"<{_words(held['enum']) if 'enum' in held else held['type']}>"
         for held in workflow.get("inputs", ())
@@ -132,7 +132,7 @@ def _start(workflow: dict[str, Any]) -> dict[str, Json]:
 
 
 def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
-    """Steps by their number; what a loop repeats stands below it."""
+    """Steps by number, with the steps of a loop indented below it."""
     depth = {"": 0}
     number = 0
     for part in parts:
@@ -174,7 +174,7 @@ def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
-    """What it is, where it came from, and whether its id should be another one."""
+    """Its kind, its source, and whether its id should change."""
     facts = [workflow[key] for key in ("kind", "sourceKind", "idStatus") if key in workflow]
     return [*facts, f"better id {workflow['suggestedId']}"] if "suggestedId" in workflow else facts
 
@@ -203,7 +203,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
-    """The same question with the cursor: a cursor is bound to the filters it was made for."""
+    """The same call with the cursor, which is bound to its filters."""
     if listed.get("next_cursor"):
         yield f"More: {call_text(tool, {**params, 'cursor': listed['next_cursor']})}"
 
@@ -211,6 +211,8 @@ def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> It
 def _bracketed(facts: list[str]) -> str:
     return f" [{flatten_text(', '.join(facts))}]" if facts else ""
 
+
+# Rendering
 
 _BEFORE_WARNINGS = (
     "kind",
@@ -248,11 +250,11 @@ def render(tools: dict[str, Tool], tool: Tool, params: dict[str, Json], outcome:
 
 
 def add_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Success:
-    """The reply with further warnings at the place that replies keep for them."""
+    """Add warnings to the reply, in their usual place."""
     data = success.data
     if not warnings or not isinstance(data, dict):
         return success
-    if next(iter(data)) == "warnings":  # a reply that begins with them goes on to
+    if next(iter(data)) == "warnings":  # keep them first in a reply that begins with them
         return msgspec.structs.replace(
             success, data={**data, "warnings": [*data["warnings"], *warnings][:MOST_WARNINGS]}
         )
@@ -263,7 +265,7 @@ def add_warnings(success: Success, warnings: tuple[dict[str, Json], ...]) -> Suc
 
 
 def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
-    if payload.get("committed") is True:  # in place of a reply that could not be made
+    if payload.get("committed") is True:  # in place of a reply that could not be built
         return str(payload["message"])
     match tool.operation:
         case "workflow.list":
@@ -277,12 +279,12 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
 
 
 def _sendable(document: Any) -> dict[str, Json]:
-    """The document as its bytes say it: exactly what the command line prints as `data`."""
+    """The document after a round trip through JSON: exactly what the command line prints as `data`."""
     decoded = msgspec.json.decode(encode_document(document, compact=True))
     assert isinstance(decoded, dict), "a structured result is an object in every protocol era"
     return decoded
 
 
 def _sendable_text(text: str) -> str:
-    """A lone surrogate, as a file name can hold it, would end the connection."""
+    """Replace lone surrogates, which a file name can hold: they would end the connection."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -13,7 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Json, NextCall
 from handrail.runtime.operation import Effect, Operation, operation
 
-# JSON Schemas of our structs in the fewest words a client needs.
+# JSON Schemas of our structs, as short as a client allows
 #
 # An agent pays for every tool definition in every conversation, so references are inlined, and what
 # neither a model nor a validator reads (titles, defaults, docstrings of structs) is left out.
@@ -69,9 +69,9 @@ def output_schema(
 
 
 def _type_alone(schema: Schema) -> Schema:
-    """A closed set of words is told as text: a client that cached the listing must take a new word.
+    """A closed set of words becomes a string: a client that cached the listing must accept a new word.
 
-    What may be null is named only: saying so costs more words than a client gets out of it.
+    A nullable field is only named: its type would cost more tokens than it is worth.
     """
     if "enum" in schema:
         return {"type": "string"}
@@ -104,7 +104,7 @@ def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _resolved(schema: Schema, definitions: dict[str, Any]) -> Schema:
-    """The definition in place of its reference, with the words of the field, not those of the struct."""
+    """Replace a reference by its definition, with the description of the field, not of the struct."""
     named = definitions[schema["$ref"].removeprefix(_REFERENCE)]
     body = _inlined(named, definitions)
     beside = {key: value for key, value in schema.items() if key not in ("$ref", *_UNREAD)}
@@ -112,7 +112,7 @@ def _resolved(schema: Schema, definitions: dict[str, Any]) -> Schema:
 
 
 def _without_null_branch(schema: Schema) -> Schema:
-    """`{anyOf: [X, null]}` as X whose type may be null, which says the same in half the words."""
+    """Turn `{anyOf: [X, null]}` into X with a nullable type, which is half as long."""
     branches = schema.get("anyOf")
     if branches is None or len(branches) != 2 or {"type": "null"} not in branches:
         return schema
@@ -124,7 +124,7 @@ def _without_null_branch(schema: Schema) -> Schema:
 
 
 def _typed(schema: Any) -> Any:
-    """Enums say that they are strings: some model providers refuse an enum without a type."""
+    """Give enums the type string: some model providers refuse an enum without a type."""
     if isinstance(schema, list):
         return [_typed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -134,6 +134,8 @@ def _typed(schema: Any) -> Any:
         return {"type": "string", **typed}
     return typed
 
+
+# Tools
 
 OFFERED = (
     "workflow.list",
@@ -146,10 +148,10 @@ OFFERED = (
 """The operations that agents get as tools, in the order in which every process lists them."""
 
 SWITCHED_ON = ("session.start",)
-"""Those that a setting adds when the server starts; without it calling them is refused anyway."""
+"""Operations that a setting adds when the server starts; without it, calling them is refused."""
 
 SAID_BY_NAME = ("project",)
-"""Arguments that every tool has; their names say enough, and a description would be paid for seven times."""
+"""Arguments of every tool whose names say enough; a description would cost tokens seven times."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

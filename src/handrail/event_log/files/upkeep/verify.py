@@ -144,7 +144,9 @@ def _find_open_files(log: FileLog) -> Iterator[StoreProblem]:
         if not is_plain:
             yield _link_problem(path)
         elif status.st_mode & _OTHERS:
-            detail = f"Others may use it: mode {stat.S_IMODE(status.st_mode):04o}. Take their rights away."
+            detail = (
+                f"Other users can access it: mode {stat.S_IMODE(status.st_mode):04o}. Remove their rights."
+            )
             yield StoreProblem(what="file", id=path, reason="too_open", detail=detail)
 
 

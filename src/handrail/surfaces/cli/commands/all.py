@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from handrail.surfaces.cli.commands.own import CLIENT_ROWS, HOUSEHOLD_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS
+from handrail.surfaces.cli.commands.own import CLIENT_ROWS, OWN_ROWS, SELF_DESCRIPTION_ROWS, SETTINGS_ROWS
 from handrail.surfaces.cli.commands.run import RUN_ROWS
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
 from handrail.surfaces.cli.commands.store import LEDGER_ROWS, STORE_ROWS
@@ -18,7 +18,7 @@ ROWS = (
     *SESSION_ROWS,
     *LEDGER_ROWS,
     *STORE_ROWS,
-    *HOUSEHOLD_ROWS,
+    *SETTINGS_ROWS,
     *SELF_DESCRIPTION_ROWS,
     *CLIENT_ROWS,
     *OWN_ROWS,

@@ -1,4 +1,4 @@
-"""The rows of what stands between Handrail and an agent's client, and of keeping Handrail itself current."""
+"""The rows of commands about Handrail itself: settings, descriptions, checks, servers, clients, updates."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from handrail.program.setup.clients import CLIENTS
 from handrail.surfaces.cli.commands.row import Row, Spelling
 from handrail.surfaces.cli.hook import CLIENTS as HOOK_CLIENTS
 
-# The rows of what a person decides once: preferences and keys.
+# Settings: preferences and keys
 
 _SESSION = Spelling(
     field="session", kind="id", value="ID", text="One session; by default what new sessions begin with."
 )
 
-HOUSEHOLD_ROWS = (
+SETTINGS_ROWS = (
     Row(
         path="preferences show",
         operation="preferences.show",
@@ -51,7 +51,7 @@ HOUSEHOLD_ROWS = (
 )
 
 
-# The rows of the commands by which Handrail describes itself.
+# Self-description
 
 SELF_DESCRIPTION_ROWS = (
     Row(
@@ -100,7 +100,7 @@ SELF_DESCRIPTION_ROWS = (
 )
 
 
-# The rows of commands about Handrail itself: checks, servers, the demo.
+# Checks, servers and the demo
 
 DEMO_FIELDS = (
     *("session_id", "steps", "checks", "calls", "kills", "steps_done", "artifacts", "blocked", "events"),

@@ -1,4 +1,4 @@
-"""What a row of the command table says, and what a global flag says."""
+"""The types of a command row and a global flag, and the spellings that several commands share."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     keep in a file."""
 
 
-# Spellings that several commands share.
+# Shared spellings
 
 CURSOR = Spelling(field="cursor", kind="token", value="CURSOR")
 LIMIT = Spelling(field="limit", value="N", text="Items per page, 50 by default.")

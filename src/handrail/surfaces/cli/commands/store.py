@@ -1,10 +1,8 @@
-"""The rows of `handrail store …`."""
+"""The rows of `handrail ledger …` and `handrail store …`."""
 
 from __future__ import annotations
 
 from handrail.surfaces.cli.commands.row import CURSOR, Row, Spelling
-
-# The rows of `handrail ledger …`.
 
 LEDGER_ROWS = (
     Row(

@@ -369,7 +369,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
     if reading.command is None and name in elsewhere:
         reading.problems.append(
             Problem(
-                param=name, problem="stands before its command", expected=f"the command's words, then {name}"
+                param=name, problem="comes before its command", expected=f"the command's words, then {name}"
             )
         )
         takes_next = elsewhere[name]["kind"] != "switch" and not has_value and bool(rest)

@@ -35,7 +35,7 @@ _SHOWN = {
 
 
 def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
-    """Everything a person needs to go on; the code comes last, for whoever asks."""
+    """Everything a person needs to go on; the code comes last."""
     details = failure.details
     hint = given = failure.hint or failure.kind.hint
     message = re.sub(_MORE, "", failure.message).removesuffix(hint).rstrip()

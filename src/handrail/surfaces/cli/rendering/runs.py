@@ -83,7 +83,7 @@ def _calls(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
 
 
 def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
-    """The whole next call, or one for each option of a choice; what it has to bring stands in its frame."""
+    """The whole next call, or one for each option of a choice, with placeholders for what it must carry."""
     call = reply.get("nextCall") or {"params": {}}
     choices = pending.get("choices", []) if isinstance(pending, dict) else []
     labels = {choice["id"]: one_line(choice["label"]) for choice in choices}

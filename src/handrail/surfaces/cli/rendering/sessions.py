@@ -54,7 +54,7 @@ def _searched(payload: dict[str, Json]) -> str:
 
 
 def _listed(item: dict[str, Json]) -> dict[str, Json]:
-    """A session as a row: what a reader must know about it stands with its status."""
+    """A session as a row; its status includes what a reader must know."""
     if "status" not in item:
         return item
     about = [item["status"]]
@@ -206,7 +206,7 @@ def _closed(closing: dict[str, Json]) -> str:
 
 
 def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was written where; without a file, a report as it stands, or how to get the bundle."""
+    """What was written where; without a file, the report itself, or how to get the bundle."""
     session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
     if "path" in payload:
         rows = [

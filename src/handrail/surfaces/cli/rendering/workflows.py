@@ -40,7 +40,7 @@ def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def _has_error(item: dict[str, Json]) -> bool:
-    """A warning stops nobody."""
+    """Whether it has an error; warnings do not count."""
     return any(problem.get("severity") == "error" for problem in item.get("problems", ()))
 
 
@@ -88,7 +88,7 @@ def _inputs(inputs: Json, page: Page) -> list[str]:
 
 
 def _steps(steps: Json, _: Page) -> list[str]:
-    """One row per step; what is in a loop stands further right."""
+    """One row per step; the steps of a loop are indented."""
     rows, depth = [], {"": 0}
     for step in steps:
         inside = depth.get(step.get("loop", ""), 0)

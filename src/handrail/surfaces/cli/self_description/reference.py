@@ -232,7 +232,7 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
             hint=f"Choose a {kind} from `handrail reference`; the nearest names are in details.did_you_mean.",
             next_call=NextCall(operation=OPERATION.name, params={kind: near[0]})
             if near
-            else NextCall(operation=HELP, params={}),  # the whole reference is dear
+            else NextCall(operation=HELP, params={}),  # the whole reference costs many tokens
         )
     part = _schema_part(catalogue, wanted) if kind == "schema" else _part(catalogue, commands, wanted)
     if kind == "command":
@@ -350,7 +350,7 @@ def _exit_codes(natives: set[str]) -> dict[str, Json]:
 
 
 def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
-    """What no command declares is reserved: nobody needs a plan for it (CLI section 6)."""
+    """What no command declares is reserved, so no caller needs to handle it (CLI section 6)."""
     own: dict[str, list[str]] = {}
     for kind in KINDS.values():
         if kind.code != kind.native:
