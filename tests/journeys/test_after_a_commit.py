@@ -40,11 +40,11 @@ GUARDS = frozenset(
         "_catch_trouble",
         "_audit_outcome",
         "_try_work",
-        "_tried",
+        "_try",
         "_record_incident",
         "make_stand_in",
-        "_guarded",
-        "_delivered",
+        "_run_guarded",
+        "_deliver",
         "is_made",
     )
 )
