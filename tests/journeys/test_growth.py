@@ -184,7 +184,7 @@ def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
 ) -> None:
     tried: list[Contract] = []
     text = rechained(lambda document: with_contracts(document, 60))
-    monkeypatch.setattr(pinned, "contract_trouble", tried.append)
+    monkeypatch.setattr(pinned, "find_contract_problems", tried.append)
 
     failure = refused_bundle(text)
 

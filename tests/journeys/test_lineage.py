@@ -164,8 +164,8 @@ def test_a_replay_answers_though_deciding_would_fail_now(
         "handrail.operations.runs.checkpoint_run.decide_checkpoint",
         "handrail.operations.runs.start_run.decide_start",
         "handrail.operations.runs.start_run.pin",
-        "handrail.engine.decide.answer_to",
-        "handrail.engine.decide.way_after",
+        "handrail.engine.decide.answer_report",
+        "handrail.engine.decide.find_way",
     ):
         monkeypatch.setattr(place, never)
 
