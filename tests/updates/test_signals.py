@@ -17,8 +17,8 @@ from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
 Stage = tuple[str, str, int]
 OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
-LISTING: Stage = ("handrail.host.program.updates", "fetched", 0)
-METADATA: Stage = ("handrail.host.program.updates", "fetched", 1)
+LISTING: Stage = ("handrail.host.program.updates", "fetch_address", 0)
+METADATA: Stage = ("handrail.host.program.updates", "fetch_address", 1)
 MANAGER: Stage = ("handrail.program.update.update_program", "_manager_call", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
 FORGET: Stage = (OURS, "keep_check", 0)
