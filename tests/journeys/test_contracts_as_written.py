@@ -141,8 +141,8 @@ RULE_SCHEMAS = (
     ({"$ref": "#/$defs/no"}, "does not exist"),
     ({"type": "array", "items": [{"type": "string"}]}, '"items" cannot have this value'),
     ({"multipleOf": 0}, '"multipleOf" cannot have this value'),
-    ({"type": "object", "requird": ["a"]}, '"requird" at /requird is no keyword'),
-    ({"type": "object", "properties": {"a": {"minLenght": 2}}}, "/properties/a/minLenght is no keyword"),
+    ({"type": "object", "requird": ["a"]}, '"requird" at /requird is not a keyword'),
+    ({"type": "object", "properties": {"a": {"minLenght": 2}}}, "/properties/a/minLenght is not a keyword"),
 )
 
 

@@ -256,15 +256,15 @@ def plan_of(*slices: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("wrong", "told", "right"),
     [
-        (A_CHOICE | {"chosen": "up"}, "/chosen: up is none of the options, which are left, right", A_CHOICE),
+        (A_CHOICE | {"chosen": "up"}, "/chosen: up is not one of the options: left, right", A_CHOICE),
         (
             A_CHOICE | {"options": [option_of("left"), option_of("left")]},
-            "/options/1/id: is the id of another of the options too",
+            "/options/1/id: is also the id of another of the options",
             A_CHOICE,
         ),
         (
             plan_of(slice_of("a"), slice_of("b", "c")),
-            "/slices/1/dependsOn: c is none of the slices, which are a, b",
+            "/slices/1/dependsOn: c is not one of the slices: a, b",
             plan_of(slice_of("a"), slice_of("b", "a")),
         ),
         (

@@ -82,7 +82,7 @@ def test_a_session_whose_every_event_is_lost_is_not_called_empty(disk_runtime: R
     assert (shown["status"], shown["event_count"]) == ("unreadable", 0)
     assert refused.kind.code == "STORE_HISTORY_LOST"
     assert refused.next_call == helping(session_id)
-    assert "Nothing of this session can be proven" in told["content"]
+    assert "Nothing in this session can be proven" in told["content"]
     assert "Nothing was started" not in told["content"]
 
 
