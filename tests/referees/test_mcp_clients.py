@@ -305,7 +305,7 @@ STRAY = """
 import os, sys, warnings
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.stdio import serve_stdio
-from handrail.surfaces.mcp.calls_in_progress import Door
+from handrail.surfaces.mcp.calls_in_progress import ServerParts
 from handrail.wiring import build_runtime
 import handrail.host.workflow_library as library
 
@@ -322,7 +322,7 @@ def loud(self, project):
 
 library.DirectoryLibrary.files = loud
 runtime = build_runtime(os.environ)
-serve_stdio(runtime, Door(offer=lambda: Adapter(runtime), give_back_memory=print))
+serve_stdio(runtime, ServerParts(offer=lambda: Adapter(runtime), give_back_memory=print))
 """
 
 
