@@ -33,10 +33,7 @@ LIVE_SMOKE = "live_smoke.json"
 UPSTREAMS = {
     "a package index": ("tests/updates/", "tests/host/test_fetching.py"),
     "package managers": ("tests/updates/test_managers.py",),
-    "files and commands of agent clients": (
-        "tests/program/setup/test_set_up_clients.py",
-        "tests/runtime/client_setup/",
-    ),
+    "files and commands of agent clients": ("tests/program/setup/",),
     "signed releases": ("tests/updates/test_verify.py", "tests/host/test_provenance.py"),
 }
 """What Handrail depends on and the tests make for themselves, and where it is tried, failures included."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.checklist.__main__ import verdict
 from tests.conformance import coverage
 from tests.conformance.recorder import VARIABLE, evidence, record
-from tools.readiness import UPSTREAMS, gaps, main, read_evidence, record_of
+from tools.readiness import ROOT, UPSTREAMS, gaps, main, read_evidence, record_of
 from tools.test_report import Outcome, Results, read_report, slowest
 
 COMMAND: dict[str, Any] = {
@@ -264,3 +265,9 @@ def test_a_report_tells_where_the_time_went(tmp_path: Path) -> None:
         ["0.2", "s", "1", "tests/b.py"],
     ]
     assert read_report(str(report))["tests/a.py::test_slow"] == ["passed", "passed"]
+
+
+def test_every_place_where_an_upstream_is_tried_exists() -> None:
+    places = [place for tried in UPSTREAMS.values() for place in tried]
+
+    assert [place for place in places if not os.path.exists(os.path.join(ROOT, place))] == []
