@@ -151,6 +151,40 @@ def test_what_options_set_is_known(runtime: Runtime) -> None:
     assert listed == [("not_a_list", "/steps/1/forEach/input")]
 
 
+COUNTED = {"type": "array", "countedBy": "n"}
+NUMBER = {"type": "number", "required": True}
+
+
+@pytest.mark.promise("truth.files.counts")
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"list": COUNTED | {"countedBy": "list"}},
+        {"list": COUNTED | {"countedBy": "n"}, "n": COUNTED | {"countedBy": "list"}},
+        {"list": COUNTED, "n": {"type": "boolean"}},
+        {"list": COUNTED, "n": {"type": "array"}},
+        {"list": COUNTED | {"default": ["a"]}, "n": NUMBER},
+        {"list": {"type": "number", "countedBy": "n"}, "n": NUMBER},
+    ],
+)
+def test_a_count_that_counts_nothing_is_told_at_its_place(
+    runtime: Runtime, inputs: dict[str, dict[str, Any]]
+) -> None:
+    told = told_by_file(runtime, step("b", prompt="Do {{list}} and {{n}}."), inputs=inputs)
+
+    assert ("bad_value", "/inputs/list/countedBy") in told
+
+
+@pytest.mark.promise("truth.files.counts")
+@pytest.mark.parametrize("kind", [{"type": "integer"}, {"type": "number"}, {}])
+def test_a_list_that_a_number_counts_is_fine(runtime: Runtime, tmp_path: Path, kind: dict[str, str]) -> None:
+    inputs = {"list": COUNTED, "n": kind | {"required": True}}
+
+    told = warned(runtime, tmp_path, step("b"), loop(forEach={"input": "list", "as": "one"}), inputs=inputs)
+
+    assert told == []
+
+
 @pytest.mark.promise("truth.files.rendered")
 @pytest.mark.parametrize(
     "written",

@@ -14,6 +14,8 @@ from handrail.workflows.reading.value_fit import INPUT_FITS, convert_value, is_s
 Object: TypeAlias = dict[str, Json]
 
 _ORDERINGS = ("gt", "gte", "lt", "lte")
+_LISTS = ("array", "any")
+_NUMBERS = ("number", "integer", "any")
 
 
 def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) -> None:
@@ -38,6 +40,26 @@ def check_comparison(found: Findings, spec: Object, condition: Object, pointer: 
                 )
     elif operator in _ORDERINGS:
         _check_order(found, spec, value, place)
+
+
+def check_count(found: Findings, inputs: Object, name: str) -> None:
+    """A counted list is a list without a value of its own, and a number counts it."""
+    spec, pointer = inputs[name], join_pointer("/inputs", name)
+    counter: str = spec["countedBy"]
+    counting = inputs.get(counter, {})
+    kind, place = counting.get("type", "any"), join_pointer(pointer, "countedBy")
+    if spec.get("type", "any") not in _LISTS:
+        message = f"countedBy makes a list, but the input is declared as {spec['type']}."
+        found.report("bad_value", place, message, 'Write "type": "array", or remove countedBy.')
+    elif counter == name or "countedBy" in counting:
+        message = f"countedBy reads {quote_name(counter)}, which is a counted list and not a number."
+        found.report("bad_value", place, message, "Name an input that is a number.")
+    elif kind not in _NUMBERS:
+        message = f"countedBy reads {quote_name(counter)}, which is declared as {kind} and not as a number."
+        found.report("bad_value", place, message, "Name an input that is a number, or declare it as one.")
+    elif "default" in spec:
+        message = "The list has a default, so countedBy never counts."
+        found.report("bad_value", place, message, "Remove countedBy or the default.")
 
 
 def _check_value(

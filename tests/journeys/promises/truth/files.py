@@ -56,6 +56,11 @@ PROMISES: tuple[Promise, ...] = (
         "No condition, loop or text reads a member of what has none, or an item of a list.",
     ),
     Promise(
+        "truth.files.counts",
+        "truth, R31",
+        "A list that is counted by another value is a list without a default, and that value is a number.",
+    ),
+    Promise(
         "truth.files.rendered",
         "truth, R31",
         "Every text that a run shows is looked through for placeholders that nothing fills, those of other "
