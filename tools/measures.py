@@ -109,7 +109,9 @@ def modules_loaded(checkout: str) -> int:
 def measures(checkout: str) -> dict[str, str]:
     """Every measure of a checkout, as it is printed."""
     modules = module_files(checkout)
-    entry = next(name for name in ENTRIES if name in modules)
+    entry = next((name for name in ENTRIES if name in modules), "")
+    if not entry:
+        sys.exit(f"{checkout} is not a checkout of Handrail; name the directory that has src/handrail.")
     reached = reach_of(entry, modules)
     sizes = folder_sizes(modules)
     full = [path for path in modules.values() if os.path.getsize(path)]

@@ -116,6 +116,15 @@ def test_what_cannot_be_a_workflow_says_why(home: str, project: str, ours: str) 
     assert found[2].remedy == 'Write the same as JSON into "flow.json", and remove this file.'
 
 
+def test_a_folder_whose_name_ends_like_a_file_of_another_language_is_a_folder(
+    home: str, project: str, ours: str
+) -> None:
+    os.makedirs(os.path.join(ours, "old.yaml"))
+    put(ours, "old.yaml/fine.json", b"{}")
+
+    assert own(DirectoryLibrary(home).files(project)) == [("project", "old.yaml/fine.json", b"{}")]
+
+
 def test_a_huge_file_is_read_just_beyond_the_limit(home: str, project: str, ours: str) -> None:
     """One byte more is enough for the reader to refuse it."""
     put(ours, "huge.json", b"x" * 1_200_000)

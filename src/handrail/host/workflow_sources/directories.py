@@ -65,7 +65,7 @@ def _names_below(directory: str) -> list[str]:
             continue
         for name, is_folder in seen:
             path = f"{folder}/{name}" if folder else name
-            if not is_folder or file_kind(name):
+            if not is_folder or (file_kind(name) and explain_misnaming(name) is None):
                 found += [path] if file_kind(path) else []
             elif is_looked_into(name) and len(folders) < MOST_FOLDERS:
                 folders.append(path)
